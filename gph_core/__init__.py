@@ -1,0 +1,7 @@
+"""Cache schedules for diffusion transformers, free of ComfyUI.
+
+``schedule`` says which steps are computed in full, ``policies`` predict the others from earlier
+full steps (anchors), ``families`` describe where a transformer keeps its blocks, ``surgery`` swaps
+them for one call, ``active_run`` ties these together while a sampling run lasts, ``speeds`` turns
+a speed choice into a schedule, ``record`` is what a run leaves behind.
+"""

@@ -1,0 +1,73 @@
+"""What a sampling run leaves behind: decisions, times, memory. No tensors."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The decisions and costs of one run.
+
+    Seconds are per model call, from its start to the start of the next one, so the sampler's own
+    work is in them. The record of an interrupted run ends where the run ended.
+    """
+
+    schedule: str  # as planned
+    policy: str
+    sigmas: tuple[float, ...]
+    full_steps: tuple[int, ...]  # as it happened: at least one call of the step was full
+    cached_steps: tuple[int, ...]
+    full_seconds: tuple[float, ...]
+    cached_seconds: tuple[float, ...]
+    cache_bytes: int  # peak memory of the anchors
+    notes: tuple[str, ...]  # why the run differed from its plan
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    @property
+    def speedup(self) -> float:
+        """Estimated speed-up over computing every call in full; 1 if nothing was computed.
+
+        The estimate takes the median full call of this very run (the first one may load or
+        compile), so it needs no second run.
+        """
+        total = sum(self.full_seconds) + sum(self.cached_seconds)
+        if not self.full_seconds or not self.cached_seconds:
+            return 1.0
+        usual = statistics.median(self.full_seconds)
+        return (sum(self.full_seconds) + usual * len(self.cached_seconds)) / total
+
+    def summary(self) -> str:
+        """One line for the log."""
+        full, cached = sum(self.full_seconds), sum(self.cached_seconds)
+        done = len(self.full_steps) + len(self.cached_steps)
+        line = (
+            f"{len(self.full_steps)} of {done} steps full ({full:.2f} s), "
+            f"{len(self.cached_steps)} cached ({cached:.2f} s), policy {self.policy}, "
+            f"{self.speedup:.2f}x faster than all steps in full, "
+            f"{self.cache_bytes / 2**20:.1f} MiB cache"
+        )
+        return "; ".join((line, *self.notes))
+
+    def to_json(self) -> str:
+        """JSON text with a format version."""
+        return json.dumps({"format": FORMAT, "speedup": self.speedup, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> RunRecord:
+        """Read what ``to_json`` wrote; ``ValueError`` for another format."""
+        fields = json.loads(text)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"this is not a run record of format {FORMAT}")
+        fields.pop("speedup")
+        for name, value in fields.items():
+            if isinstance(value, list):
+                fields[name] = tuple(value)
+        return cls(**fields)

@@ -1,0 +1,218 @@
+"""Which of N denoising steps are computed in full.
+
+Step n maps state n to state n + 1; step 0 is the noisiest. A step that is not full is cached.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The full steps of a run of ``num_steps`` steps; immutable and hashable.
+
+    Step 0 must be full: before it there is nothing to predict from.
+    """
+
+    full_steps: tuple[int, ...]
+    num_steps: int
+
+    def __post_init__(self) -> None:
+        steps = tuple(sorted(set(self.full_steps)))
+        if self.num_steps < 1:
+            raise ValueError(f"a schedule needs at least one step, got {self.num_steps}")
+        if steps and not 0 <= steps[0] <= steps[-1] < self.num_steps:
+            outside = steps[0] if steps[0] < 0 else steps[-1]
+            raise ValueError(
+                f"step {outside} is outside the schedule; "
+                f"{self.num_steps} steps are numbered 0 to {self.num_steps - 1}"
+            )
+        if not steps or steps[0] != 0:
+            raise ValueError(
+                "step 0 is cached, but nothing is computed before it; make step 0 full"
+            )
+        object.__setattr__(self, "full_steps", steps)
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """Read ``0-3,5,8/50`` (full steps, then N) or a bit string, ``1`` = cached.
+
+        Raises ``ValueError`` that says what is wrong with the text.
+        """
+        compact = "".join(text.split())
+        if compact and set(compact) <= {"0", "1"}:
+            return cls(tuple(n for n, bit in enumerate(compact) if bit == "0"), len(compact))
+        steps, slash, count = compact.partition("/")
+        if not slash:
+            raise ValueError(
+                f"{text!r} has no step count; write the full steps, then /N, as in '0-2,5,9/10'"
+            )
+        num_steps = _number(count, text)
+        full_steps: list[int] = []
+        for part in steps.split(","):
+            first, dash, last = part.partition("-")
+            begin = _number(first, text)
+            end = _number(last, text) if dash else begin
+            if end < begin:
+                raise ValueError(f"{part!r} in {text!r} runs backwards; write {end}-{begin}")
+            if end >= num_steps:  # checked before the range is built: it could be huge
+                raise ValueError(
+                    f"step {end} in {text!r} is outside the schedule; "
+                    f"{num_steps} steps are numbered 0 to {num_steps - 1}"
+                )
+            full_steps.extend(range(begin, end + 1))
+        return cls(tuple(full_steps), num_steps)
+
+    @classmethod
+    def all_full(cls, num_steps: int) -> Schedule:
+        """The schedule without a cached step."""
+        return cls(tuple(range(num_steps)), num_steps)
+
+    def __str__(self) -> str:
+        runs = []
+        # Consecutive steps keep a constant distance to their position in the tuple.
+        groups = itertools.groupby(enumerate(self.full_steps), lambda pair: pair[1] - pair[0])
+        for _, group in groups:
+            steps = [step for _, step in group]
+            runs.append(str(steps[0]) if len(steps) == 1 else f"{steps[0]}-{steps[-1]}")
+        return f"{','.join(runs)}/{self.num_steps}"
+
+    @property
+    def bits(self) -> str:
+        """One character a step, ``1`` = cached, as the papers write it."""
+        full = set(self.full_steps)
+        return "".join("0" if n in full else "1" for n in range(self.num_steps))
+
+    @property
+    def num_full(self) -> int:
+        """Full steps, F."""
+        return len(self.full_steps)
+
+    @property
+    def cached_steps(self) -> tuple[int, ...]:
+        """The steps that are not full."""
+        full = set(self.full_steps)
+        return tuple(n for n in range(self.num_steps) if n not in full)
+
+    @property
+    def num_cached(self) -> int:
+        """Cached steps, K."""
+        return self.num_steps - self.num_full
+
+    @property
+    def cache_ratio(self) -> float:
+        """K / N."""
+        return self.num_cached / self.num_steps
+
+    def distance(self, other: Schedule) -> int:
+        """Hamming distance: the number of steps on which two schedules of one length differ."""
+        if self.num_steps != other.num_steps:
+            raise ValueError(
+                f"schedules of {self.num_steps} and {other.num_steps} steps have no distance"
+            )
+        return len(set(self.full_steps) ^ set(other.full_steps))
+
+    def swap(self, full_step: int, cached_step: int) -> Schedule:
+        """The schedule in which ``full_step`` is cached and ``cached_step`` full instead."""
+        full = set(self.full_steps)
+        if full_step not in full or cached_step in full:
+            raise ValueError(
+                f"a swap needs a full and a cached step; in {self} "
+                f"step {full_step} is {'full' if full_step in full else 'cached'}, "
+                f"step {cached_step} is {'full' if cached_step in full else 'cached'}"
+            )
+        return Schedule(tuple(full - {full_step} | {cached_step}), self.num_steps)
+
+
+def _number(digits: str, text: str) -> int:
+    if not digits.isascii() or not digits.isdigit():
+        raise ValueError(
+            f"{digits!r} in {text!r} is not a step number; "
+            "write the full steps, then /N, as in '0-2,5,9/10'"
+        )
+    return int(digits)
+
+
+def uniform(num_steps: int, num_full: int) -> Schedule:
+    """Full steps as evenly spaced as possible between the forced steps 0, 1, 2 and N - 1.
+
+    With fewer than four full steps the forced ones are dropped in the order 2, 1, N - 1.
+
+    Source: the seed paper's rule for video, ``extra_i = 2 + floor((i + 1)(N - 3) / (m + 1))`` for
+    m extra steps. Its rule for images can put full steps next to a forced one.
+    """
+    if not 1 <= num_full <= num_steps:
+        raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")
+    last = num_steps - 1
+    forced = list(dict.fromkeys((0, last, 1, 2)))[:num_full]
+    extra = num_full - len(forced)
+    spaced = [2 + (i + 1) * (num_steps - 3) // (extra + 1) for i in range(extra)]
+    return Schedule((*forced, *spaced), num_steps)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSpace:
+    """All schedules of N steps with exactly ``num_cached`` cached and some required full."""
+
+    num_steps: int
+    num_cached: int
+    required_full: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        required = tuple(sorted({0, *self.required_full}))
+        if required[0] < 0 or required[-1] >= self.num_steps:
+            raise ValueError(
+                f"required steps {required} are outside the {self.num_steps} steps of the run"
+            )
+        if not 0 <= self.num_cached <= self.num_steps - len(required):
+            raise ValueError(
+                f"{self.num_cached} of {self.num_steps} steps cannot be cached while "
+                f"{len(required)} are required full"
+            )
+        object.__setattr__(self, "required_full", required)
+
+    @property
+    def free_steps(self) -> tuple[int, ...]:
+        """Steps that may be full or cached."""
+        required = set(self.required_full)
+        return tuple(n for n in range(self.num_steps) if n not in required)
+
+    @property
+    def size(self) -> int:
+        """Number of schedules in the space."""
+        return math.comb(len(self.free_steps), self.num_cached)
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        return (
+            schedule.num_steps == self.num_steps
+            and schedule.num_cached == self.num_cached
+            and set(self.required_full) <= set(schedule.full_steps)
+        )
+
+    def __iter__(self) -> Iterator[Schedule]:
+        """Every schedule once, in lexicographic order of the full steps."""
+        for chosen in itertools.combinations(self.free_steps, self._num_free_full):
+            yield self._with(chosen)
+
+    def sample(self, rng: random.Random) -> Schedule:
+        """A schedule drawn uniformly."""
+        return self._with(rng.sample(self.free_steps, self._num_free_full))
+
+    def neighbors(self, schedule: Schedule) -> list[Schedule]:
+        """All schedules one swap away, in a fixed order."""
+        if schedule not in self:
+            raise ValueError(f"{schedule} is not in this space")
+        movable = [n for n in schedule.full_steps if n not in self.required_full]
+        return [schedule.swap(a, b) for a in movable for b in schedule.cached_steps]
+
+    @property
+    def _num_free_full(self) -> int:
+        return len(self.free_steps) - self.num_cached
+
+    def _with(self, chosen: Sequence[int]) -> Schedule:
+        return Schedule((*self.required_full, *chosen), self.num_steps)
