@@ -1,0 +1,107 @@
+"""The demo model inside ComfyUI: a MODEL and a VAE from the bundled weights."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import comfy.latent_formats
+import comfy.model_management
+import comfy.model_patcher
+import comfy.supported_models
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from . import network
+from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
+
+WEIGHTS = Path(__file__).parent / "weights" / "golden_path_demo.safetensors"
+
+
+class DemoLatents(comfy.latent_formats.LatentFormat):
+    """48 channels on an 8×8 grid, already scaled by the autoencoder."""
+
+    latent_channels = CHANNELS
+    spacial_downscale_ratio = PATCH
+
+    def __init__(self) -> None:
+        # A pixel of the live preview is the mean colour of a patch, which is linear in the latent.
+        autoencoder = load_autoencoder()
+        basis = autoencoder.basis.unflatten(0, (PATCH * PATCH, 3)).mean(0)  # [3, 48]
+        self.latent_rgb_factors = (2 * basis * autoencoder.scale).T.tolist()
+        self.latent_rgb_factors_bias = (2 * autoencoder.mean.view(-1, 3).mean(0) - 1).tolist()
+
+
+class DemoFlux(comfy.supported_models.Flux):
+    """ComfyUI's FLUX, in the demo model's size and latent space."""
+
+    unet_config = network.FLUX_CONFIG
+    sampling_settings = {"shift": network.SHIFT}  # noqa: RUF012 - ComfyUI's form
+    latent_format = DemoLatents
+    supported_inference_dtypes = [torch.float32]  # noqa: RUF012 - ComfyUI's form
+
+
+class DemoVAE:
+    """The linear autoencoder with the methods that ComfyUI's VAE nodes call."""
+
+    def __init__(self) -> None:
+        self._autoencoder = load_autoencoder()
+
+    def decode(self, samples: Tensor) -> Tensor:
+        """``[B, 48, h, w]`` to ``[B, 8h, 8w, 3]`` in [0, 1]."""
+        return self._autoencoder.decode(samples.float().cpu())
+
+    def encode(self, pixels: Tensor) -> Tensor:
+        """``[B, H, W, 3]`` to ``[B, 48, H/8, W/8]``; sides are cut to multiples of 8."""
+        height, width = (side // PATCH * PATCH for side in pixels.shape[1:3])
+        return self._autoencoder.encode(pixels[:, :height, :width, :3].float().cpu())
+
+
+def load_model(disable_dynamic: bool = False):
+    """A fresh MODEL; ComfyUI asks with ``disable_dynamic`` for one that torch.compile can hold."""
+    config = DemoFlux(dict(network.FLUX_CONFIG))
+    config.set_inference_dtype(torch.float32, None)
+    model = config.get_model({}, "")
+    prefix = "transformer."
+    weights = {
+        k.removeprefix(prefix): v.float() for k, v in _weights().items() if k.startswith(prefix)
+    }
+    model.diffusion_model.load_state_dict(weights)
+    patcher_class = (
+        comfy.model_patcher.ModelPatcher
+        if disable_dynamic
+        else comfy.model_patcher.CoreModelPatcher
+    )
+    patcher = patcher_class(
+        model,
+        load_device=comfy.model_management.get_torch_device(),
+        offload_device=comfy.model_management.unet_offload_device(),
+    )
+    patcher.cached_patcher_init = (load_model, ())
+    return patcher
+
+
+@cache
+def load_words() -> network.WordEncoder:
+    """The word vectors, shared: nothing changes them."""
+    return _load(network.WordEncoder(), "words.")
+
+
+@cache
+def load_autoencoder() -> PatchAutoencoder:
+    """The autoencoder, shared: nothing changes it."""
+    return _load(PatchAutoencoder(), "autoencoder.")
+
+
+def _load(module: torch.nn.Module, prefix: str):
+    weights = {
+        k.removeprefix(prefix): v.float() for k, v in _weights().items() if k.startswith(prefix)
+    }
+    module.load_state_dict(weights)
+    return module.requires_grad_(False).eval()
+
+
+@cache
+def _weights() -> dict[str, Tensor]:
+    return load_file(WEIGHTS)

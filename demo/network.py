@@ -1,0 +1,65 @@
+"""The demo network: ComfyUI's own Flux class at toy size, and a table of word vectors."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from . import scenes
+from .autoencoder import CHANNELS, PATCH
+
+WORD_CHANNELS = 64
+LATENT_SHAPE = (CHANNELS, scenes.SIZE // PATCH, scenes.SIZE // PATCH)
+SHIFT = math.log(2.0)  # ModelSamplingFlux takes the logarithm: sigmas are shifted by a factor of 2
+
+FLUX_CONFIG = {
+    "image_model": "flux",
+    "in_channels": CHANNELS,
+    "out_channels": CHANNELS,
+    "patch_size": 1,
+    "vec_in_dim": WORD_CHANNELS,
+    "context_in_dim": WORD_CHANNELS,
+    "hidden_size": 128,
+    "mlp_ratio": 4.0,
+    "num_heads": 4,
+    "depth": 2,
+    "depth_single_blocks": 4,
+    "axes_dim": [8, 12, 12],
+    "theta": 10_000,
+    "qkv_bias": True,
+    "guidance_embed": False,
+    "txt_ids_dims": [],
+}
+
+
+class WordEncoder(nn.Module):
+    """Word indices ``[B, 12]`` to token vectors ``[B, 12, 64]`` and their mean ``[B, 64]``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(len(scenes.VOCABULARY), WORD_CHANNELS)
+        self.positions = nn.Parameter(torch.zeros(scenes.MAX_WORDS, WORD_CHANNELS))
+
+    def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        tokens = self.words(ids) + self.positions
+        return tokens, tokens.mean(1)
+
+
+def build_transformer(operations, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """ComfyUI's Flux at toy size, uninitialised; ``operations`` is ``torch.nn`` or ComfyUI's."""
+    from comfy.ldm.flux.model import Flux  # ComfyUI: only there once it is on the path
+
+    return Flux(dtype=dtype, device="cpu", operations=operations, **FLUX_CONFIG)
+
+
+def save(model: nn.Module, path: Path) -> None:
+    """Write transformer and word vectors as bfloat16, the autoencoder as float32."""
+    tensors = {}
+    for name, tensor in model.state_dict().items():
+        keep = name.startswith("autoencoder.")
+        tensors[name] = (tensor if keep else tensor.bfloat16()).contiguous()
+    save_file(tensors, path, metadata={"format": "golden_path_demo"})
