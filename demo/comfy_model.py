@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import comfy.latent_formats
 import comfy.model_management
@@ -15,8 +14,6 @@ from torch import Tensor
 
 from . import network
 from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
-
-WEIGHTS = Path(__file__).parent / "weights" / "golden_path_demo.safetensors"
 
 
 class DemoLatents(comfy.latent_formats.LatentFormat):
@@ -104,4 +101,4 @@ def _load(module: torch.nn.Module, prefix: str):
 
 @cache
 def _weights() -> dict[str, Tensor]:
-    return load_file(WEIGHTS)
+    return load_file(network.WEIGHTS)

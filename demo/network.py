@@ -6,12 +6,14 @@ import math
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from . import scenes
-from .autoencoder import CHANNELS, PATCH
+from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
+from .differentiable import velocity
 
+WEIGHTS = Path(__file__).parent / "weights" / "golden_path_demo.safetensors"
 WORD_CHANNELS = 64
 LATENT_SHAPE = (CHANNELS, scenes.SIZE // PATCH, scenes.SIZE // PATCH)
 SHIFT = math.log(2.0)  # ModelSamplingFlux takes the logarithm: sigmas are shifted by a factor of 2
@@ -49,11 +51,32 @@ class WordEncoder(nn.Module):
         return tokens, tokens.mean(1)
 
 
+class DemoNetwork(nn.Module):
+    """What is trained and saved together: transformer, word vectors, autoencoder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transformer = build_transformer(operations=torch.nn)
+        self.words = WordEncoder()
+        self.autoencoder = PatchAutoencoder()
+
+    def forward(self, latents: Tensor, times: Tensor, ids: Tensor) -> Tensor:
+        """Velocity of latents ``[B, 48, 8, 8]`` at noise levels ``[B]``, word ids ``[B, 12]``."""
+        return velocity(self.transformer, latents, times, *self.words(ids))
+
+
 def build_transformer(operations, dtype: torch.dtype = torch.float32) -> nn.Module:
     """ComfyUI's Flux at toy size, uninitialised; ``operations`` is ``torch.nn`` or ComfyUI's."""
     from comfy.ldm.flux.model import Flux  # ComfyUI: only there once it is on the path
 
     return Flux(dtype=dtype, device="cpu", operations=operations, **FLUX_CONFIG)
+
+
+def load(path: Path = WEIGHTS) -> DemoNetwork:
+    """The network with saved weights, in float32, for inference."""
+    model = DemoNetwork()
+    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    return model.requires_grad_(False).eval()
 
 
 def save(model: nn.Module, path: Path) -> None:

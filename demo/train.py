@@ -18,9 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from . import network, pictures, scenes
-from .autoencoder import PatchAutoencoder
 from .comfyui import use_comfyui
-from .differentiable import velocity
+from .evaluate import evaluate
 from .sampling import sample
 
 WARM_UP_STEPS = 500
@@ -38,19 +37,6 @@ SHEET_CAPTIONS = (
 )
 
 
-class DemoNetwork(nn.Module):
-    """What is trained and saved together: transformer, word vectors, autoencoder."""
-
-    def __init__(self, flux: nn.Module) -> None:
-        super().__init__()
-        self.transformer = flux
-        self.words = network.WordEncoder()
-        self.autoencoder = PatchAutoencoder()
-
-    def forward(self, latents: Tensor, times: Tensor, ids: Tensor) -> Tensor:
-        return velocity(self.transformer, latents, times, *self.words(ids))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py train-demo-model", description=__doc__)
     parser.add_argument(
@@ -65,17 +51,23 @@ def main() -> None:
         "--compile", action="store_true", help="torch.compile: needs a C++ compiler"
     )
     parser.add_argument("--save-every", type=int, default=500, help="steps between checkpoints")
+    parser.add_argument(
+        "--evaluate", action="store_true", help="measure the bundled weights instead"
+    )
     options = parser.parse_args()
     use_comfyui("--cpu")
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
-    train(options)
+    if options.evaluate:
+        evaluate(network.WEIGHTS, options.out)
+    else:
+        train(options)
 
 
 def train(options: argparse.Namespace) -> None:
     """Train to ``options.images``, from the checkpoint in ``options.out`` if there is one."""
     torch.manual_seed(options.seed)
-    model = DemoNetwork(network.build_transformer(operations=torch.nn))
+    model = network.DemoNetwork()
     initialize(model)
     average = torch.optim.swa_utils.AveragedModel(
         model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(EMA_DECAY)
@@ -140,7 +132,7 @@ def train(options: argparse.Namespace) -> None:
     network.save(average.module, options.out / "golden_path_demo.safetensors")
 
 
-def initialize(model: DemoNetwork) -> None:
+def initialize(model: network.DemoNetwork) -> None:
     """Xavier weights; gates and output start at zero, so that blocks begin as the identity."""
     for name, parameter in model.transformer.named_parameters():
         if parameter.ndim == 2:

@@ -8,7 +8,7 @@ from comfy_api.latest import io
 from ..demo import comfy_model, scenes
 from .types import CATEGORY
 
-DEFAULT_PROMPT = "a red circle left of a blue square on a striped yellow background"
+DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
 
 
 class DemoModel(io.ComfyNode):

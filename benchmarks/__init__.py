@@ -1,0 +1,1 @@
+"""Measurements with bars: ``python dev.py bench NAME [--check]``."""

@@ -1,0 +1,47 @@
+"""Turn a saved workflow (what the page stores) into a prompt (what the server runs)."""
+
+from __future__ import annotations
+
+# Widgets that the page adds beside an input of these names; their values are saved, not sent.
+_SEEDS = ("seed", "noise_seed")
+_WIDGET_TYPES = ("INT", "FLOAT", "STRING", "BOOLEAN", "COMBO")
+
+
+def to_prompt(workflow: dict, object_info: dict) -> dict:
+    """The prompt of a workflow without subgraphs, reroutes and muted nodes.
+
+    Args:
+        workflow: a saved workflow, format version 0.4.
+        object_info: the server's ``/object_info``.
+
+    Returns:
+        ``{node id: {"class_type": …, "inputs": …}}``; a link is ``[node id, output index]``.
+    """
+    sources = {link[0]: [str(link[1]), link[2]] for link in workflow["links"]}
+    prompt = {}
+    for node in workflow["nodes"]:
+        inputs = _widget_values(node, object_info[node["type"]])
+        for slot in node["inputs"]:
+            if slot["link"] is not None:
+                inputs[slot["name"]] = sources[slot["link"]]
+        prompt[str(node["id"])] = {"class_type": node["type"], "inputs": inputs}
+    return prompt
+
+
+def nodes_of_type(prompt: dict, class_type: str) -> list[str]:
+    """Ids of the nodes of one type, in the order of the workflow."""
+    return [name for name, node in prompt.items() if node["class_type"] == class_type]
+
+
+def _widget_values(node: dict, info: dict) -> dict:
+    """Saved values are positional: in schema order, one for each input that has a widget."""
+    values = iter(node["widgets_values"])
+    inputs = {}
+    for group in ("required", "optional"):
+        for name, (kind, *options) in info["input"].get(group, {}).items():
+            widget = (options[0] if options else {}).get("widgetType", kind)
+            if isinstance(widget, list) or widget in _WIDGET_TYPES:
+                inputs[name] = next(values)
+                if name in _SEEDS:
+                    next(values)  # what happens to the seed after a run
+    return inputs

@@ -1,0 +1,22 @@
+"""ComfyUI in the test process. Without COMFYUI_PATH the tests of this folder are left out."""
+
+import os
+import warnings
+
+collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py"]
+
+if os.environ.get("COMFYUI_PATH"):
+    import torch
+
+    from demo.comfyui import load_pack, use_comfyui
+
+    # The models are tiny: threads would only wait for each other, and round differently.
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():  # ComfyUI's own import warnings are not ours to mend
+        warnings.simplefilter("ignore")
+        # The default attention on CPU queries the free memory, which breaks a traced graph.
+        use_comfyui("--cpu", "--use-pytorch-cross-attention")
+        import comfy.sample
+        import comfy.samplers  # noqa: F401
+
+        load_pack()

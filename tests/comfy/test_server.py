@@ -1,0 +1,164 @@
+"""The pack in the real server: it loads without a word, and the bundled workflow runs."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+import dev
+from demo.run import WORKFLOW, Server
+from demo.workflow import nodes_of_type, to_prompt
+from gph_core.record import RunRecord
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def url():
+    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
+    with dev.server(tools, ["--cpu"], threads=1) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def log(url):
+    return (dev.DEV / "server.log").read_text("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def object_info(url):
+    with urllib.request.urlopen(f"{url}/object_info") as response:
+        return json.load(response)
+
+
+@pytest.fixture
+def prompt(object_info):
+    prompt = to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info)
+    prompt[nodes_of_type(prompt, "KSampler")[0]]["inputs"]["steps"] = 12
+    return prompt
+
+
+def run(url, prompt):
+    async def main():
+        async with aiohttp.ClientSession() as session:
+            return await Server(session, url).run(prompt)
+
+    return asyncio.run(main())
+
+
+def refusal(url, prompt):
+    """The error texts with which the server refuses a prompt."""
+    body = json.dumps({"prompt": prompt}).encode()
+    request = urllib.request.Request(f"{url}/prompt", body, {"Content-Type": "application/json"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)
+    with contextlib.closing(caught.value) as error:
+        assert error.code == 400
+        answer = json.load(error)
+    return [e["details"] for n in answer["node_errors"].values() for e in n["errors"]]
+
+
+def test_the_pack_loads_without_a_warning(log):
+    assert dev.PACK_NAME in log  # in the list of import times
+    ours = [line for line in log.splitlines() if "golden" in line.lower()]
+    assert not [line for line in ours if "WARN" in line or "rror" in line or "FAILED" in line]
+
+
+def test_the_nodes_are_there(object_info):
+    names = {
+        "GPH_Cache": "Golden Path Cache",
+        "GPH_PolicySelector": "Policy Selector",
+        "GPH_DemoModel": "Golden Path Demo Model",
+        "GPH_DemoPrompt": "Golden Path Demo Prompt",
+    }
+    found = {k: v["display_name"] for k, v in object_info.items() if k.startswith("GPH_")}
+    assert found == names
+
+
+def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info):
+    kind, options = object_info["GPH_Cache"]["input"]["required"]["schedule"]
+    assert kind == "STRING,GPH_SCHEDULE"
+    assert options["widgetType"] == "STRING"
+
+
+def test_every_input_has_a_tooltip(object_info):
+    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_DemoPrompt"):
+        inputs = object_info[name]["input"]
+        for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
+            # A MODEL needs no explanation.
+            assert key == "model" or options[0]["tooltip"], (name, key)
+
+
+def test_the_bundled_workflow_runs_and_reports(url, prompt):
+    image, seconds, record = run(url, prompt)
+    assert image.shape == (64, 64, 3)
+    assert image.std() > 10  # a picture, not one colour
+    assert seconds > 0
+    # Balanced, 12 steps: 26 % would be 3, at least 4 stay full.
+    assert record["full_steps"] == [0, 1, 2, 11]
+    assert record["cached_steps"] == list(range(3, 11))
+    assert RunRecord.from_json(json.dumps(record)).schedule == "0-2,11/12"
+
+
+def test_the_same_prompt_gives_the_same_image_without_the_node(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    (sampler,) = nodes_of_type(prompt, "KSampler")
+    prompt[cache]["inputs"].update(speed="Custom", schedule="0-11/12")
+    full, _, _ = run(url, prompt)
+    prompt[sampler]["inputs"]["model"] = prompt[cache]["inputs"]["model"]
+    del prompt[cache]
+    without, _, record = run(url, prompt)
+    assert record is None
+    assert (full == without).all()
+
+
+def test_the_policy_selector_changes_the_prediction(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    inputs = {"policy": "Hermite", "order": 2, "scale": 0.5}
+    prompt["9"] = {"class_type": "GPH_PolicySelector", "inputs": inputs}
+    prompt[cache]["inputs"]["policy"] = ["9", 0]
+    _, _, record = run(url, prompt)
+    assert record["policy"] == "Hermite order 2, scale 0.5"
+
+
+def test_a_wrong_schedule_text_is_refused_before_anything_runs(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    prompt[cache]["inputs"]["schedule"] = "0-2"
+    (details,) = refusal(url, prompt)
+    assert "'0-2' has no step count" in details
+
+
+def test_a_schedule_longer_than_the_run_is_an_error_in_words(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    prompt[cache]["inputs"].update(speed="Custom", schedule="0-3,9/50")
+    with pytest.raises(RuntimeError, match="covers 50 steps but the sampler runs 12"):
+        run(url, prompt)
+
+
+def test_an_unknown_word_is_refused_with_the_vocabulary(url, prompt):
+    positive = nodes_of_type(prompt, "GPH_DemoPrompt")[0]
+    prompt[positive]["inputs"]["text"] = "a brown hexagon"
+    (details,) = refusal(url, prompt)
+    assert "does not know 'brown', 'hexagon'" in details
+    assert "circle" in details
+
+
+def test_the_workflow_is_offered_as_a_template(url):
+    with urllib.request.urlopen(f"{url}/workflow_templates") as response:
+        assert WORKFLOW.stem in json.load(response)[dev.PACK_NAME]
+
+
+def test_the_page_gets_script_and_help(url):
+    with urllib.request.urlopen(f"{url}/extensions") as response:
+        scripts = [path for path in json.load(response) if dev.PACK_NAME in path]
+    assert scripts == [f"/extensions/{dev.PACK_NAME}/golden_path.js"]
+    for name in ("GPH_Cache", "GPH_PolicySelector"):
+        with urllib.request.urlopen(f"{url}/extensions/{dev.PACK_NAME}/docs/{name}.md") as page:
+            assert page.read().startswith(b"# ")

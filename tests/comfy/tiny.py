@@ -1,0 +1,66 @@
+"""A tiny random FLUX of ComfyUI's real classes, and sampling it as a node would."""
+
+from __future__ import annotations
+
+import comfy.model_management
+import comfy.model_patcher
+import comfy.sample
+import comfy.samplers
+import comfy.supported_models
+import torch
+
+CONFIG = {
+    "image_model": "flux",
+    "in_channels": 16,
+    "out_channels": 16,
+    "patch_size": 2,
+    "vec_in_dim": 16,
+    "context_in_dim": 24,
+    "hidden_size": 64,
+    "mlp_ratio": 2.0,
+    "num_heads": 2,
+    "depth": 2,
+    "depth_single_blocks": 3,
+    "axes_dim": [8, 12, 12],
+    "theta": 10_000,
+    "qkv_bias": True,
+    "guidance_embed": True,
+    "txt_ids_dims": [],
+}
+
+
+def flux(dtype=torch.float32, **changes):
+    """A MODEL with seeded random weights, large enough in scale that every block matters."""
+    config = comfy.supported_models.Flux(CONFIG | changes)
+    config.set_inference_dtype(dtype, None)
+    model = config.get_model({}, "")
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.diffusion_model.parameters():
+            fan_in = parameter.shape[-1] if parameter.ndim == 2 else 100
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) / fan_in**0.5)
+    return comfy.model_patcher.ModelPatcher(
+        model, load_device=torch.device("cpu"), offload_device=torch.device("cpu")
+    )
+
+
+def conditioning(seed, tokens=5):
+    generator = torch.Generator().manual_seed(seed)
+    cross = torch.randn(1, tokens, CONFIG["context_in_dim"], generator=generator)
+    pooled = torch.randn(1, CONFIG["vec_in_dim"], generator=generator)
+    return [[cross, {"pooled_output": pooled}]]
+
+
+def sample(
+    model, steps=8, sampler="euler", cfg=3.0, size=8, batch=1, negative_tokens=5, callback=None
+):
+    """Latents ``[batch, 16, size, size]`` sampled as KSampler does, under inference mode."""
+    latent = torch.zeros(batch, 16, size, size)
+    with torch.inference_mode():
+        noise = comfy.sample.prepare_noise(latent, seed=1)
+        result = comfy.sample.sample(
+            model, noise, steps, cfg, sampler, "simple",
+            conditioning(1), conditioning(2, negative_tokens), latent,
+            disable_pbar=True, seed=1, callback=callback,
+        )  # fmt: skip
+    return result.clone()

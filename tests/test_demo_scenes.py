@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+import torch
+
+from demo import classifier, scenes
+from demo.autoencoder import PatchAutoencoder
+from demo.run import PROMPTS
+from demo.train import batch, learning_rate_factor
+
+
+def draw(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [scenes.sample_scene(rng) for _ in range(count)]
+
+
+def test_captions_use_the_vocabulary_and_all_of_it():
+    used = {word for scene in draw(3000) for word in scenes.words_of(scene.caption)}
+    assert used == set(scenes.VOCABULARY) - {""}
+
+
+def test_training_and_held_out_captions_are_apart():
+    rng = np.random.default_rng(0)
+    assert not any(scenes.is_held_out(s.caption) for s in draw(500))
+    assert all(
+        scenes.is_held_out(scenes.sample_scene(rng, held_out=True).caption) for _ in range(20)
+    )
+
+
+def test_the_demo_shows_held_out_captions():
+    assert all(scenes.is_held_out(text) for text in PROMPTS.values())
+
+
+def test_images_are_colors_in_range_and_antialiased():
+    circle = scenes.PlacedShape("circle", "black", 32, 32, 10)
+    scene = scenes.Scene("", "white", "plain", (0, 0), (circle,))
+    image = scenes.render(scene)
+    assert image.shape == (64, 64, 3)
+    assert image.dtype == np.float32
+    dark = 1 - (image[..., 0] - 22 / 255) / (224 / 255)
+    # Coverage sums to the area of the circle.
+    assert dark.sum() == pytest.approx(np.pi * 10**2, rel=0.01)
+    assert ((dark > 0.05) & (dark < 0.95)).sum() > 20
+
+
+@pytest.mark.parametrize("shape", scenes.SHAPES)
+def test_every_shape_is_symmetric_and_inside_its_radius(shape):
+    placed = scenes.PlacedShape(shape, "black", 32, 32, 20)
+    image = scenes.render(scenes.Scene("", "white", "plain", (0, 0), (placed,)))[..., 0]
+    np.testing.assert_allclose(image, image[:, ::-1], atol=1e-5)
+    rows, columns = np.nonzero(image < 0.5)
+    assert np.hypot(rows + 0.5 - 32, columns + 0.5 - 32).max() < 1.25 * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A red circle, on the plain white background.", "red circle on plain white background"),
+        ("", ""),
+        ("blue ring left of pink cross", "blue ring left of pink cross"),
+    ],
+)
+def test_prompts_are_read_leniently(text, words):
+    assert scenes.words_of(text) == words.split()
+
+
+def test_an_unknown_word_is_an_error_that_lists_the_vocabulary():
+    with pytest.raises(ValueError, match=r"does not know 'brown'.*red, orange.*diamonds"):
+        scenes.word_ids("a brown ring")
+
+
+def test_a_long_prompt_is_an_error():
+    with pytest.raises(ValueError, match="the prompt has 13 words, the demo model reads 12"):
+        scenes.word_ids("red " * 13)
+
+
+def test_word_ids_are_padded():
+    ids = scenes.word_ids("red ring")
+    assert [scenes.VOCABULARY[i] for i in ids] == ["red", "ring", *[""] * 10]
+
+
+def test_the_classifier_reads_true_images():
+    right = found = invented = 0
+    for scene in draw(200, seed=1):
+        colors = classifier.color_map(scenes.render(scene))
+        right += classifier.background_color(colors) == scene.background
+        shown = classifier.shape_colors(colors, scene.background)
+        named = {placed.color for placed in scene.shapes}
+        found += named <= shown
+        invented += bool(shown - named)
+    assert right >= 198
+    assert found >= 198
+    assert invented <= 2
+
+
+def test_the_classifier_misses_a_wrong_color():
+    scene = scenes.Scene(
+        "", "blue", "dotted", (0, 0), (scenes.PlacedShape("ring", "red", 30, 30, 12),)
+    )
+    colors = classifier.color_map(scenes.render(scene))
+    assert classifier.background_color(colors) == "blue"
+    assert classifier.shape_colors(colors, "blue") == {"red"}
+
+
+def test_the_autoencoder_keeps_what_48_components_can():
+    images = torch.from_numpy(np.stack([scenes.render(scene) for scene in draw(300)]))
+    autoencoder = PatchAutoencoder()
+    autoencoder.fit(images)
+    latents = autoencoder.encode(images)
+    assert latents.shape == (300, 48, 8, 8)
+    torch.testing.assert_close(latents.mean((0, 2, 3)), torch.zeros(48), rtol=0, atol=1e-3)
+    assert latents.square().mean().item() == pytest.approx(1, abs=1e-3)
+    # Independent: the error of the best 48-dimensional subspace, from the singular values.
+    patches = images.unflatten(1, (8, 8)).unflatten(3, (8, 8)).permute(0, 1, 3, 2, 4, 5)
+    values = patches.reshape(-1, 192).double()
+    singular = torch.linalg.svdvals(values - values.mean(0))
+    least = (singular[48:] ** 2).sum() / values.numel()
+    error = (autoencoder.decode(latents) - images).double().square().mean()
+    assert error <= least * 1.001  # clipping to [0, 1] can only help
+    assert error >= 0.8 * least
+
+
+def test_training_batches_are_reproducible_and_differ_by_step():
+    first, again, other = batch(0, 5, 4), batch(0, 5, 4), batch(0, 6, 4)
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not torch.equal(first[0], other[0])
+    images, ids, times, noise = first
+    assert images.shape == (4, 64, 64, 3)
+    assert ids.shape == (4, 12)
+    assert noise.shape == (4, 48, 8, 8)
+    assert ((times > 0) & (times < 1)).all()
+
+
+def test_the_learning_rate_warms_up_and_falls_to_zero():
+    assert learning_rate_factor(0, 10_000) == pytest.approx(1 / 500)
+    assert learning_rate_factor(5000, 10_000) == pytest.approx(0.5)
+    assert learning_rate_factor(10_000, 10_000) == pytest.approx(0)
