@@ -60,6 +60,8 @@ def attach(model, plan: CachePlan, reporter: Reporter):
 
 def _outer_sample(plan: CachePlan, reporter: Reporter):
     def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
+        if len(sigmas) < 2:  # no step to take
+            return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
         guider = executor.class_obj
         run = _start(plan, reporter, guider.model_patcher.model, sigmas.tolist())
         original = guider.model_options
