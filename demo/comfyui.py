@@ -25,6 +25,8 @@ def use_comfyui(*flags: str) -> None:
     import comfy.options
 
     comfy.options.enable_args_parsing()
+    # As main.py does: on older versions `nodes` puts a folder with another `utils` first.
+    import utils.extra_config  # noqa: F401
 
 
 def load_pack() -> ModuleType:

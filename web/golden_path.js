@@ -23,7 +23,7 @@ app.registerExtension({
   nodeCreated(node) {
     if (node.comfyClass !== NODE) return;
     const element = document.createElement("div");
-    element.role = "status";
+    element.setAttribute("role", "status");
     element.textContent = "After a run: which steps were full, how long they took.";
     element.style.cssText =
       "font-size: 11px; line-height: 1.35; padding: 2px 4px; overflow: auto; min-height: 48px;" +
