@@ -29,7 +29,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -103,7 +102,9 @@ def main() -> None:
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
 
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwind, so that the server is stopped
+    for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
     try:
         sys.exit(options.run(options))
     except KeyboardInterrupt:
@@ -143,8 +144,9 @@ def serve(options: argparse.Namespace) -> int:
     with server(tools, arguments, port=options.port) as url:
         print(f"ComfyUI runs at {url} (Ctrl-C stops it); its templates list this pack's workflows")
         with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(1)
+            while answers(url):
+                time.sleep(2)
+            fail(f"ComfyUI at {url} does not answer any more", f"see {DEV / 'server.log'}")
     return 0
 
 
@@ -195,13 +197,15 @@ def prepare(options: argparse.Namespace) -> Tools:
     name, comfyui = locate_comfyui(options)
     venv = DEV / f"venv-{name}"
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
+    made = venv / "golden-path-made"  # written last: an environment without it is a broken one
+    if not made.exists():
         step(f"creating a virtual environment in {venv.relative_to(ROOT)}")
         shutil.rmtree(venv, ignore_errors=True)
         run_step(
             [sys.executable, "-m", "venv", str(venv)],
             "install Python's venv module (on Debian: apt install python3-venv)",
         )
+        made.touch()
     if comfyui is None:
         comfyui = bring_comfyui(name, python)
     install(python, venv / "golden-path-installed.json", comfyui)
@@ -259,7 +263,7 @@ def bring_comfyui(version: str, python: Path) -> Path:
 def install(python: Path, stamp: Path, comfyui: Path) -> None:
     """Install what ComfyUI and this project need, unless the stamp says that it is there."""
     requirements = (comfyui / "requirements.txt").read_text("utf-8")
-    dependencies, development = own_dependencies()
+    dependencies, development = own_dependencies(python)
     wanted = json.dumps([TORCH, requirements, dependencies, development, COMPATIBILITY])
     if stamp.is_file() and stamp.read_text("utf-8") == wanted:
         return
@@ -282,13 +286,18 @@ def install(python: Path, stamp: Path, comfyui: Path) -> None:
     step(f"the environment is ready ({time.monotonic() - started:.0f} s)")
 
 
-def own_dependencies() -> tuple[list[str], list[str]]:
+def own_dependencies(python: Path) -> tuple[list[str], list[str]]:
     """The runtime dependencies and the dev group of pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
     try:
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10: pip carries the same parser
-        from pip._vendor import tomli as tomllib  # type: ignore[no-redef]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+        project = tomllib.loads(text)
+    except ModuleNotFoundError:  # Python 3.10: the environment's pip carries the same parser
+        code = "import json, sys; from pip._vendor import tomli; " + (
+            "print(json.dumps(tomli.loads(sys.argv[1])))"
+        )
+        project = json.loads(subprocess.check_output([str(python), "-c", code, text]))
     return project["project"]["dependencies"], project["dependency-groups"]["dev"]
 
 
@@ -384,7 +393,7 @@ def server(
         for folder in ("custom_nodes", "models", "input", "output", "temp", "user"):
             (base / folder).mkdir()
         place_pack(base / "custom_nodes" / PACK_NAME)
-        port = port or free_port()
+        port = free_port(port)
         log = DEV / "server.log"
         command = [str(tools.python), str(tools.comfyui / "main.py"), *arguments]
         command += ["--base-directory", str(base), "--disable-auto-launch", "--port", str(port)]
@@ -415,22 +424,36 @@ def place_pack(target: Path) -> None:
         shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", ".dev", "__pycache__"))
 
 
-def free_port() -> int:
+def free_port(wanted: int | None = None) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        try:
+            probe.bind(("127.0.0.1", wanted or 0))
+        except OSError as error:
+            fail(f"port {wanted} cannot be used: {error.strerror}", "leave --port out or change it")
         return probe.getsockname()[1]
+
+
+# The server is on this machine: a proxy of the user's must not see these requests.
+LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def answers(url: str) -> bool:
+    try:
+        with LOCAL.open(f"{url}/system_stats", timeout=5):
+            return True
+    except OSError:  # URLError is one
+        return False
 
 
 def wait_until_ready(process: subprocess.Popen, url: str, log: Path, seconds: int = 180) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
+        ready = answers(url)
         if process.poll() is not None:
             break
-        try:
-            with urllib.request.urlopen(f"{url}/system_stats", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.3)
+        if ready:
+            return
+        time.sleep(0.3)
     tail = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
     fail(
         f"ComfyUI did not start; the end of {log}:\n{tail}", "mend that and call this script again"
@@ -445,20 +468,20 @@ def own_process_group() -> dict:
 
 
 def stop(process: subprocess.Popen) -> None:
-    """End the server and what it started."""
-    if process.poll() is not None:
-        return
-    if os.name == "nt":
-        process.terminate()
-    else:
-        os.killpg(process.pid, signal.SIGTERM)
+    """End the server and, where processes have groups, what it started."""
+
+    def end(forced: bool) -> None:
+        if os.name == "nt":
+            process.kill() if forced else process.terminate()
+        else:
+            with contextlib.suppress(ProcessLookupError):  # the whole group is gone
+                os.killpg(process.pid, signal.SIGKILL if forced else signal.SIGTERM)
+
+    end(forced=False)
     try:
         process.wait(10)
     except subprocess.TimeoutExpired:
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        end(forced=True)
         process.wait()
 
 

@@ -8,6 +8,7 @@ model.
 from __future__ import annotations
 
 import bisect
+import threading
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Decision(NamedTuple):
 
     step: int | None  # None off the grid
     residual: Tensor | None  # to add in a cached call; None for a full call
+    keeps: bool  # whether the residual of this full call will be used
 
 
 class ActiveRun:
@@ -85,6 +87,7 @@ class ActiveRun:
         self._latest_step = 0
         self._stopped = False
         self._peak_bytes = 0
+        self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable]) -> Decision:
         """Decide on one model call.
@@ -94,47 +97,44 @@ class ActiveRun:
 
         Args:
             sigma: noise level of the call.
-            branches: one key per equal slice of the batch, in batch order.
+            branches: one key per equal slice of the batch, in batch order; none if unknown.
         """
-        step = self._step_at(sigma)
-        if step is not None:
-            self._forget_up_to(step)
-        residual = None
-        if step is not None and step not in self._full and not self._stopped:
-            residual = self._predict(step, branches)
-            if residual is None:
-                self.note("steps were computed in full because a branch had no anchor yet")
-        self._calls.append(Call(step, residual is not None, time.perf_counter()))
-        return Decision(step, residual)
+        with self._lock:
+            step = self._step_at(sigma)
+            residual = None
+            if step is None:
+                self._note_unless_all_full("evaluations between two steps were computed in full")
+            else:
+                self._forget_up_to(step)
+                if step not in self._full and not self._stopped:
+                    residual = self._predict(step, branches)
+                    if residual is None:
+                        self.note("steps were computed in full because a branch had no anchor yet")
+            self._calls.append(Call(step, residual is not None, time.perf_counter()))
+            keeps = residual is None and step is not None and self._keeps(step, branches)
+            return Decision(step, residual, keeps)
 
     def end_full_call(
-        self, step: int | None, branches: Sequence[Hashable], residual: Tensor | None
+        self, step: int, branches: Sequence[Hashable], residual: Tensor | None
     ) -> None:
-        """Keep the residual of a full call, if a later cached step needs it.
+        """Store the residual of a full call whose decision says ``keeps``.
 
         Args:
             step: the step of the decision.
             branches: as in ``begin_call``.
             residual: ``[B, ...]``, or None when it could not be recorded.
         """
-        if step is None or self._stopped:
-            return
-        if residual is None:
-            self.note("steps were computed in full because the block stack could not be observed")
-            return
-        if not self.needs_anchor(step):
-            return
-        slices = residual.chunk(len(branches))
-        for branch, part in zip(branches, slices, strict=True):
-            kept = [a for a in self._anchors.get(branch, []) if a.step < step]
-            # A chunk of a larger batch is copied, or it would keep the whole batch alive.
-            own = part if len(branches) == 1 else part.clone()
-            self._anchors[branch] = [Anchor(step, own), *kept][: self.policy.num_anchors]
-        self._peak_bytes = max(self._peak_bytes, self.cache_bytes)
-
-    def needs_anchor(self, step: int) -> bool:
-        """Whether the residual of a full step will be used."""
-        return is_anchor_needed(self.schedule, step, step + 1, self.policy.num_anchors)
+        with self._lock:
+            if residual is None:
+                self.note("steps were computed in full because the blocks could not be observed")
+                return
+            slices = residual.chunk(len(branches))
+            for branch, part in zip(branches, slices, strict=True):
+                kept = [a for a in self._anchors.get(branch, []) if a.step < step]
+                # A chunk of a larger batch is copied, or it would keep the whole batch alive.
+                own = part if len(branches) == 1 else part.clone()
+                self._anchors[branch] = [Anchor(step, own), *kept][: self.policy.num_anchors]
+            self._peak_bytes = max(self._peak_bytes, self.cache_bytes)
 
     @property
     def cache_bytes(self) -> int:
@@ -152,6 +152,10 @@ class ActiveRun:
         """Remember, once, why something went differently from the plan."""
         if reason not in self.notes:
             self.notes.append(reason)
+
+    def _note_unless_all_full(self, reason: str) -> None:
+        if self.schedule.num_cached:
+            self.note(reason)
 
     def finish(self) -> RunRecord:
         """Drop all tensors and return the record of what happened."""
@@ -176,6 +180,12 @@ class ActiveRun:
             cache_bytes=self._peak_bytes,
             notes=tuple(self.notes),
         )
+
+    def _keeps(self, step: int, branches: Sequence[Hashable]) -> bool:
+        """Whether a residual of this step will be used."""
+        if not branches or self._stopped:
+            return False
+        return is_anchor_needed(self.schedule, step, step + 1, self.policy.num_anchors)
 
     def _predict(self, step: int, branches: Sequence[Hashable]) -> Tensor | None:
         if not branches:

@@ -20,6 +20,7 @@ class Family:
     block_lists: tuple[str, ...]  # attributes, in the order in which they run
     final_layer: str
     hidden: str
+    first_block_key: tuple[str, int]  # under which other extensions replace the first block
 
 
 FAMILIES = (
@@ -29,6 +30,7 @@ FAMILIES = (
         block_lists=("double_blocks", "single_blocks"),
         final_layer="final_layer",
         hidden="img",
+        first_block_key=("double_block", 0),
     ),
 )
 

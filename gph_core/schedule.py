@@ -11,6 +11,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+MAX_STEPS = 10_000  # in text: a typing error must not exhaust the memory
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -53,6 +55,8 @@ class Schedule:
                 f"{text!r} has no step count; write the full steps, then /N, as in '0-2,5,9/10'"
             )
         num_steps = _number(count, text)
+        if num_steps > MAX_STEPS:
+            raise ValueError(f"{text!r} has {num_steps} steps, at most {MAX_STEPS} are supported")
         full_steps: list[int] = []
         for part in steps.split(","):
             first, dash, last = part.partition("-")
@@ -60,7 +64,7 @@ class Schedule:
             end = _number(last, text) if dash else begin
             if end < begin:
                 raise ValueError(f"{part!r} in {text!r} runs backwards; write {end}-{begin}")
-            if end >= num_steps:  # checked before the range is built: it could be huge
+            if end >= num_steps:
                 raise ValueError(
                     f"step {end} in {text!r} is outside the schedule; "
                     f"{num_steps} steps are numbered 0 to {num_steps - 1}"

@@ -40,8 +40,9 @@ class RecordInput(nn.Module):
         self.hidden = hidden
 
     def forward(self, *args, **kwargs):
-        # Cloned: blocks and control nets add to this tensor in place.
-        self.scratch.first_input = kwargs[self.hidden].clone()
+        if self.scratch.first_input is None:  # else noted already, see ``note_input``
+            # Cloned: blocks and control nets add to this tensor in place.
+            self.scratch.first_input = kwargs[self.hidden].clone()
         return self.block(*args, **kwargs)
 
 
@@ -77,20 +78,22 @@ class Surgery:
 
     def __init__(self, transformer: nn.Module, family: Family) -> None:
         self._transformer = transformer
-        self._family = family
+        self.family = family
         self._scratch = Scratch()
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within the block a call computes in full and leaves its residual to ``take_residual``."""
-        first_list = self._family.block_lists[0]
-        block, *others = self._transformer.get_submodule(first_list).children()
-        final = self._transformer.get_submodule(self._family.final_layer)
-        first = RecordInput(block, self._scratch, self._family.hidden)
+        """Within the block a call computes in full; then take or discard its residual."""
+        first_list = self.family.block_lists[0]
+        blocks = self._transformer.get_submodule(first_list)
+        assert isinstance(blocks, nn.ModuleList)
+        block, *others = blocks
+        final = self._transformer.get_submodule(self.family.final_layer)
+        first = RecordInput(block, self._scratch, self.family.hidden)
         with self._swapped(
             {
                 first_list: nn.ModuleList([first, *others]),
-                self._family.final_layer: RecordOutput(final, self._scratch),
+                self.family.final_layer: RecordOutput(final, self._scratch),
             }
         ):
             yield
@@ -99,22 +102,29 @@ class Surgery:
     def adding(self, residual: Tensor) -> Iterator[None]:
         """Within the block a call runs no transformer block and adds ``residual`` instead."""
         self._scratch.residual = residual
-        final = self._transformer.get_submodule(self._family.final_layer)
-        empty = {name: nn.ModuleList() for name in self._family.block_lists}
-        with self._swapped({**empty, self._family.final_layer: AddResidual(final, self._scratch)}):
+        final = self._transformer.get_submodule(self.family.final_layer)
+        empty = {name: nn.ModuleList() for name in self.family.block_lists}
+        with self._swapped({**empty, self.family.final_layer: AddResidual(final, self._scratch)}):
             yield
+
+    def note_input(self, tokens: Tensor) -> None:
+        """Tell what the first block receives, where something else runs in its place."""
+        self._scratch.first_input = tokens.clone()
 
     def take_residual(self) -> Tensor | None:
         """The residual of the last recorded call, once.
 
-        None if a recorder was not reached (another extension replaced the first block, say) or if
-        tokens were added or removed on the way.
+        None if a recorder was not reached or if tokens were added or removed on the way.
         """
         first, last = self._scratch.first_input, self._scratch.last_output
-        self._clear()
+        self.discard()
         if first is None or last is None or first.shape != last.shape:
             return None
         return last - first
+
+    def discard(self) -> None:
+        """Drop what the last recorded call noted."""
+        self._scratch.first_input = self._scratch.last_output = None
 
     @contextmanager
     def _swapped(self, modules: dict[str, nn.Module]) -> Iterator[None]:
@@ -125,11 +135,8 @@ class Surgery:
         try:
             yield
         except BaseException:  # an interruption is no Exception: drop the tensors of this call
-            self._clear()
+            self.discard()
             raise
         finally:
             own.update(originals)
             self._scratch.residual = None
-
-    def _clear(self) -> None:
-        self._scratch.first_input = self._scratch.last_output = None

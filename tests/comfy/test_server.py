@@ -34,7 +34,7 @@ def log(url):
 
 @pytest.fixture(scope="module")
 def object_info(url):
-    with urllib.request.urlopen(f"{url}/object_info") as response:
+    with dev.LOCAL.open(f"{url}/object_info") as response:
         return json.load(response)
 
 
@@ -58,7 +58,7 @@ def refusal(url, prompt):
     body = json.dumps({"prompt": prompt}).encode()
     request = urllib.request.Request(f"{url}/prompt", body, {"Content-Type": "application/json"})
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(request)
+        dev.LOCAL.open(request)
     with contextlib.closing(caught.value) as error:
         assert error.code == 400
         answer = json.load(error)
@@ -67,8 +67,8 @@ def refusal(url, prompt):
 
 def test_the_pack_loads_without_a_warning(log):
     assert dev.PACK_NAME in log  # in the list of import times
-    ours = [line for line in log.splitlines() if "golden" in line.lower()]
-    assert not [line for line in ours if "WARN" in line or "rror" in line or "FAILED" in line]
+    ours = [line.lower() for line in log.splitlines() if "golden" in line.lower()]
+    assert not [line for line in ours if "warn" in line or "error" in line or "fail" in line]
 
 
 def test_the_nodes_are_there(object_info):
@@ -124,15 +124,31 @@ def test_the_policy_selector_changes_the_prediction(url, prompt):
     inputs = {"policy": "Hermite", "order": 2, "scale": 0.5}
     prompt["9"] = {"class_type": "GPH_PolicySelector", "inputs": inputs}
     prompt[cache]["inputs"]["policy"] = ["9", 0]
-    _, _, record = run(url, prompt)
+    extrapolated, _, record = run(url, prompt)
     assert record["policy"] == "Hermite order 2, scale 0.5"
+    del prompt[cache]["inputs"]["policy"]
+    reused, _, record = run(url, prompt)
+    assert record["policy"] == "residual reuse"
+    assert (extrapolated != reused).any()
 
 
 def test_a_wrong_schedule_text_is_refused_before_anything_runs(url, prompt):
     (cache,) = nodes_of_type(prompt, "GPH_Cache")
-    prompt[cache]["inputs"]["schedule"] = "0-2"
-    (details,) = refusal(url, prompt)
-    assert "'0-2' has no step count" in details
+    prompt[cache]["inputs"].update(speed="Custom", schedule="0-2")
+    assert all("'0-2' has no step count" in details for details in refusal(url, prompt))
+
+
+def test_an_unused_schedule_text_does_not_matter(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    prompt[cache]["inputs"].update(speed="Fast", schedule="")
+    _, _, record = run(url, prompt)
+    assert record["schedule"] == "0-2,11/12"
+
+
+def test_an_unknown_speed_is_refused(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    prompt[cache]["inputs"]["speed"] = "Warp"
+    assert any("'Warp' is not a speed" in details for details in refusal(url, prompt))
 
 
 def test_a_schedule_longer_than_the_run_is_an_error_in_words(url, prompt):
@@ -151,14 +167,14 @@ def test_an_unknown_word_is_refused_with_the_vocabulary(url, prompt):
 
 
 def test_the_workflow_is_offered_as_a_template(url):
-    with urllib.request.urlopen(f"{url}/workflow_templates") as response:
+    with dev.LOCAL.open(f"{url}/workflow_templates") as response:
         assert WORKFLOW.stem in json.load(response)[dev.PACK_NAME]
 
 
 def test_the_page_gets_script_and_help(url):
-    with urllib.request.urlopen(f"{url}/extensions") as response:
+    with dev.LOCAL.open(f"{url}/extensions") as response:
         scripts = [path for path in json.load(response) if dev.PACK_NAME in path]
     assert scripts == [f"/extensions/{dev.PACK_NAME}/golden_path.js"]
     for name in ("GPH_Cache", "GPH_PolicySelector"):
-        with urllib.request.urlopen(f"{url}/extensions/{dev.PACK_NAME}/docs/{name}.md") as page:
+        with dev.LOCAL.open(f"{url}/extensions/{dev.PACK_NAME}/docs/{name}.md") as page:
             assert page.read().startswith(b"# ")

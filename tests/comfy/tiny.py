@@ -52,12 +52,13 @@ def conditioning(seed, tokens=5):
 
 
 def sample(
-    model, steps=8, sampler="euler", cfg=3.0, size=8, batch=1, negative_tokens=5, callback=None
+    model, steps=8, sampler="euler", cfg=3.0, size=8, noise=None, negative_tokens=5, callback=None
 ):
-    """Latents ``[batch, 16, size, size]`` sampled as KSampler does, under inference mode."""
-    latent = torch.zeros(batch, 16, size, size)
+    """Latents ``[B, 16, size, size]`` sampled as KSampler does, under inference mode."""
+    if noise is None:
+        noise = comfy.sample.prepare_noise(torch.zeros(1, 16, size, size), seed=1)
+    latent = torch.zeros_like(noise)
     with torch.inference_mode():
-        noise = comfy.sample.prepare_noise(latent, seed=1)
         result = comfy.sample.sample(
             model, noise, steps, cfg, sampler, "simple",
             conditioning(1), conditioning(2, negative_tokens), latent,
