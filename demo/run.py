@@ -66,7 +66,7 @@ def plan() -> list[Row]:
         schedule = resolve(speed, STEPS, "FLUX").schedule
         count = schedule.num_full
         rows += [
-            Row(f"{speed} (golden path)", schedule, speed),
+            Row(f"{speed} (FLUX.1-dev path)", schedule, speed),
             Row(f"  uniform, {count} full", uniform(STEPS, count), "Custom"),
             Row(f"  {count} plain steps", Schedule.all_full(count)),
         ]
@@ -154,7 +154,7 @@ async def sample_all(url: str, rows: list[Row]) -> dict:
                 row.seconds.append(seconds)
                 if record is not None:
                     row.records.append(record)
-            print(f"{row.name.strip():24} {row.median_seconds:.2f} s a picture", flush=True)
+            print(f"{row.name.strip():26} {row.median_seconds:.2f} s a picture", flush=True)
         stats = (await server.get("/system_stats"))["system"]
         sampler = prompt[nodes_of_type(prompt, "KSampler")[0]]["inputs"]
     for row in rows[1:]:
@@ -185,11 +185,11 @@ def ssim(reference: np.ndarray, image: np.ndarray) -> float:
 def table(rows: list[Row]) -> str:
     """Medians of seconds, means of the rest, as text."""
     full = rows[0].median_seconds
-    lines = [f"{'':24} full steps     s  speed-up  PSNR dB   SSIM"]
+    lines = [f"{'':26} full steps     s  speed-up  PSNR dB   SSIM"]
     for row in rows:
         counts = f"{row.schedule.num_full} of {row.schedule.num_steps}"
         seconds = row.median_seconds
-        line = f"{row.name:24} {counts:>10} {seconds:5.2f} {full / seconds:8.2f}x"
+        line = f"{row.name:26} {counts:>10} {seconds:5.2f} {full / seconds:8.2f}x"
         if row.psnr_db:
             line += f" {statistics.mean(row.psnr_db):8.1f} {statistics.mean(row.ssim):6.3f}"
         lines.append(line)

@@ -103,7 +103,8 @@ class ActiveRun:
             step = self._step_at(sigma)
             residual = None
             if step is None:
-                self._note_unless_all_full("evaluations between two steps were computed in full")
+                if self.schedule.num_cached:
+                    self.note("evaluations between two steps were computed in full")
             else:
                 self._forget_up_to(step)
                 if step not in self._full and not self._stopped:
@@ -152,10 +153,6 @@ class ActiveRun:
         """Remember, once, why something went differently from the plan."""
         if reason not in self.notes:
             self.notes.append(reason)
-
-    def _note_unless_all_full(self, reason: str) -> None:
-        if self.schedule.num_cached:
-            self.note(reason)
 
     def finish(self) -> RunRecord:
         """Drop all tensors and return the record of what happened."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import comfy.model_patcher
@@ -122,18 +121,20 @@ class _ModelCalls:
         self, executor, x, t, c_concat=None, c_crossattn=None, control=None,
         transformer_options=None, **kwargs,
     ):  # fmt: skip
+        def call(options):
+            return executor(x, t, c_concat, c_crossattn, control, options, **kwargs)
+
         options = transformer_options or {}
-        call = partial(executor, x, t, c_concat, c_crossattn, control, **kwargs)
         surgery = self._surgery(executor.class_obj.diffusion_model)
         branches = self._branches(executor.class_obj, x, control, options)
         decision = self._run.begin_call(float(t[0]), branches)
         if surgery is None or self._run.schedule.num_cached == 0:
-            return call(transformer_options=options)
+            return call(options)
         if decision.residual is not None:
             with surgery.adding(decision.residual):
-                return call(transformer_options=options)
+                return call(options)
         with surgery.recording():
-            output = call(transformer_options=_observing_first_block(options, surgery))
+            output = call(_observing_first_block(options, surgery))
         if decision.keeps:
             self._run.end_full_call(decision.step, branches, surgery.take_residual())
         else:
