@@ -3,6 +3,8 @@
 import os
 import warnings
 
+import pytest
+
 collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py"]
 
 if os.environ.get("COMFYUI_PATH"):
@@ -20,3 +22,19 @@ if os.environ.get("COMFYUI_PATH"):
         import comfy.samplers  # noqa: F401
 
         load_pack()
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A tiny random FLUX."""
+    from . import tiny
+
+    return tiny.flux()
+
+
+@pytest.fixture(scope="module")
+def reference(model):
+    """Its sample without the cache."""
+    from . import tiny
+
+    return tiny.sample(model)

@@ -1,13 +1,20 @@
-"""A tiny random FLUX of ComfyUI's real classes, and sampling it as a node would."""
+"""A tiny random FLUX of ComfyUI's real classes, under a cache plan, sampled as a node would."""
 
 from __future__ import annotations
 
-import comfy.model_management
+import contextlib
+
+import comfy.ldm.flux.layers
 import comfy.model_patcher
 import comfy.sample
 import comfy.samplers
 import comfy.supported_models
 import torch
+from golden_path_pack.gph_core.policies import Reuse
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes import patching
+
+BLOCKS = (comfy.ldm.flux.layers.DoubleStreamBlock, comfy.ldm.flux.layers.SingleStreamBlock)
 
 CONFIG = {
     "image_model": "flux",
@@ -65,3 +72,34 @@ def sample(
             disable_pbar=True, seed=1, callback=callback,
         )  # fmt: skip
     return result.clone()
+
+
+class Listener:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self):
+        self.plans, self.refusals, self.records = [], [], []
+        self.planned, self.refused = self.plans.append, self.refusals.append
+        self.finished = self.records.append
+
+
+def attach(model, schedule, policy=None, listener=None):
+    """A clone that samples under a schedule in text form."""
+    plan = patching.CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
+    return patching.attach(model, plan, listener or Listener())
+
+
+@contextlib.contextmanager
+def counted_blocks(monkeypatch):
+    """Counts calls of transformer blocks."""
+    count = [0]
+    with monkeypatch.context() as patch:
+        for block in BLOCKS:
+            original = block.forward
+
+            def forward(self, *args, _original=original, **kwargs):
+                count[0] += 1
+                return _original(self, *args, **kwargs)
+
+            patch.setattr(block, "forward", forward)
+        yield count
