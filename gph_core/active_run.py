@@ -112,29 +112,34 @@ class ActiveRun:
                     if residual is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
             self._calls.append(Call(step, residual is not None, time.perf_counter()))
-            keeps = residual is None and step is not None and self._keeps(step, branches)
+            keeps = (
+                step is not None
+                and residual is None
+                and bool(branches)
+                and not self._stopped
+                and self._is_needed(step, step + 1)
+            )
             return Decision(step, residual, keeps)
 
     def end_full_call(
-        self, step: int, branches: Sequence[Hashable], residual: Tensor | None
+        self, step: int, branches: Sequence[Hashable], residuals: Sequence[Tensor] | None
     ) -> None:
-        """Store the residual of a full call whose decision says ``keeps``.
+        """Store the residuals of a full call whose decision says ``keeps``.
 
         Args:
             step: the step of the decision.
             branches: as in ``begin_call``.
-            residual: ``[B, ...]``, or None when it could not be recorded.
+            residuals: one for each branch, or None when they could not be recorded.
         """
         with self._lock:
-            if residual is None:
+            if self._stopped:
+                return
+            if residuals is None:
                 self.note("steps were computed in full because the blocks could not be observed")
                 return
-            slices = residual.chunk(len(branches))
-            for branch, part in zip(branches, slices, strict=True):
+            for branch, residual in zip(branches, residuals, strict=True):
                 kept = [a for a in self._anchors.get(branch, []) if a.step < step]
-                # A chunk of a larger batch is copied, or it would keep the whole batch alive.
-                own = part if len(branches) == 1 else part.clone()
-                self._anchors[branch] = [Anchor(step, own), *kept][: self.policy.num_anchors]
+                self._anchors[branch] = [Anchor(step, residual), *kept][: self.policy.num_anchors]
             self._peak_bytes = max(self._peak_bytes, self.cache_bytes)
 
     @property
@@ -145,9 +150,10 @@ class ActiveRun:
 
     def stop_caching(self, reason: str) -> None:
         """Compute everything in full from here on."""
-        self._stopped = True
-        self._anchors.clear()
-        self.note(reason)
+        with self._lock:
+            self._stopped = True
+            self._anchors.clear()
+            self.note(reason)
 
     def note(self, reason: str) -> None:
         """Remember, once, why something went differently from the plan."""
@@ -158,31 +164,26 @@ class ActiveRun:
         """Drop all tensors and return the record of what happened."""
         ended = time.perf_counter()
         self._anchors.clear()
-        starts = [call.started for call in self._calls]
-        durations = (
-            [b - a for a, b in zip(starts, [*starts[1:], ended], strict=True)] if starts else []
-        )
+        ends = [*(call.started for call in self._calls[1:]), ended]
+        seconds: dict[bool, list[float]] = {False: [], True: []}  # by whether the call was cached
+        for call, end in zip(self._calls, ends, strict=False):  # no call: one end, no begin
+            seconds[call.cached].append(end - call.started)
         full_steps = {c.step for c in self._calls if c.step is not None and not c.cached}
         cached_steps = {c.step for c in self._calls if c.step is not None} - full_steps
-        full = [d for c, d in zip(self._calls, durations, strict=True) if not c.cached]
-        cached = [d for c, d in zip(self._calls, durations, strict=True) if c.cached]
         return RunRecord(
             schedule=str(self.schedule),
             policy=str(self.policy),
             sigmas=self._sigmas,
             full_steps=tuple(sorted(full_steps)),
             cached_steps=tuple(sorted(cached_steps)),
-            full_seconds=tuple(full),
-            cached_seconds=tuple(cached),
+            full_seconds=tuple(seconds[False]),
+            cached_seconds=tuple(seconds[True]),
             cache_bytes=self._peak_bytes,
             notes=tuple(self.notes),
         )
 
-    def _keeps(self, step: int, branches: Sequence[Hashable]) -> bool:
-        """Whether a residual of this step will be used."""
-        if not branches or self._stopped:
-            return False
-        return is_anchor_needed(self.schedule, step, step + 1, self.policy.num_anchors)
+    def _is_needed(self, anchor_step: int, now: int) -> bool:
+        return is_anchor_needed(self.schedule, anchor_step, now, self.policy.num_anchors)
 
     def _predict(self, step: int, branches: Sequence[Hashable]) -> Tensor | None:
         if not branches:
@@ -206,16 +207,10 @@ class ActiveRun:
 
     def _forget_up_to(self, step: int) -> None:
         """Drop anchors that no cached step from here on can use."""
+        if step == self._latest_step:
+            return
         if step < self._latest_step - 2:  # heunpp2 steps back by one; further means a new start
             self._anchors.clear()
         self._latest_step = step
-        for branch, anchors in list(self._anchors.items()):
-            kept = [
-                a
-                for a in anchors
-                if is_anchor_needed(self.schedule, a.step, step, self.policy.num_anchors)
-            ]
-            if kept:
-                self._anchors[branch] = kept
-            else:
-                del self._anchors[branch]
+        for branch, anchors in self._anchors.items():
+            self._anchors[branch] = [a for a in anchors if self._is_needed(a.step, step)]

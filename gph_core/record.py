@@ -14,7 +14,7 @@ class RunRecord:
     """The decisions and costs of one run.
 
     Seconds are per model call, from its start to the start of the next one, so the sampler's own
-    work is in them. The record of an interrupted run ends where the run ended.
+    work is in them.
     """
 
     schedule: str  # as planned
@@ -26,10 +26,6 @@ class RunRecord:
     cached_seconds: tuple[float, ...]
     cache_bytes: int  # peak memory of the anchors
     notes: tuple[str, ...]  # why the run differed from its plan
-
-    @property
-    def num_steps(self) -> int:
-        return len(self.sigmas) - 1
 
     @property
     def speedup(self) -> float:
@@ -51,14 +47,18 @@ class RunRecord:
         line = (
             f"{len(self.full_steps)} of {done} steps full ({full:.2f} s), "
             f"{len(self.cached_steps)} cached ({cached:.2f} s), policy {self.policy}, "
-            f"{self.speedup:.2f}x faster than all steps in full, "
+            f"about {self.speedup:.2f}x faster than all steps in full, "
             f"{self.cache_bytes / 2**20:.1f} MiB cache"
         )
         return "; ".join((line, *self.notes))
 
+    def to_dict(self) -> dict:
+        """Plain data with a format version, ready for JSON."""
+        return {"format": FORMAT, "speedup": self.speedup, **asdict(self)}
+
     def to_json(self) -> str:
-        """JSON text with a format version."""
-        return json.dumps({"format": FORMAT, "speedup": self.speedup, **asdict(self)})
+        """JSON text of ``to_dict``."""
+        return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:

@@ -111,8 +111,8 @@ class Surgery:
         """Tell what the first block receives, where something else runs in its place."""
         self._scratch.first_input = tokens.clone()
 
-    def take_residual(self) -> Tensor | None:
-        """The residual of the last recorded call, once.
+    def take_residuals(self, parts: int) -> list[Tensor] | None:
+        """The residuals of the last recorded call, once: one tensor for each part of the batch.
 
         None if a recorder was not reached or if tokens were added or removed on the way.
         """
@@ -120,7 +120,8 @@ class Surgery:
         self.discard()
         if first is None or last is None or first.shape != last.shape:
             return None
-        return last - first
+        # Subtracted part by part: a view would keep the whole batch alive, a copy costs twice.
+        return [b - a for a, b in zip(first.chunk(parts), last.chunk(parts), strict=True)]
 
     def discard(self) -> None:
         """Drop what the last recorded call noted."""

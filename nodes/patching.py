@@ -136,7 +136,8 @@ class _ModelCalls:
         with surgery.recording():
             output = call(_observing_first_block(options, surgery))
         if decision.keeps:
-            self._run.end_full_call(decision.step, branches, surgery.take_residual())
+            residuals = surgery.take_residuals(len(branches))
+            self._run.end_full_call(decision.step, branches, residuals)
         else:
             surgery.discard()
         return output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
 
@@ -29,14 +28,15 @@ class Reporter:
 
     def finished(self, record: RunRecord) -> None:
         """Log the outcome and send it to the client that queued the prompt."""
-        _LOG.info("Golden Path Cache: %s", record.summary())
+        summary = record.summary()
+        _LOG.info("Golden Path Cache: %s", summary)
         server = getattr(PromptServer, "instance", None)
         if server is None or server.client_id is None:
             return
         payload = {
             "node_id": self.node_id,
             "workflow_id": self.workflow_id,
-            "summary": record.summary(),
-            "record": json.loads(record.to_json()),
+            "summary": summary,
+            "record": record.to_dict(),
         }
         server.send_sync(EVENT, payload, server.client_id)

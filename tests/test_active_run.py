@@ -14,7 +14,7 @@ def play(run, sigma, value=0.0, branches=("p",)):
     if decision.residual is not None:
         return decision.residual[:, 0].tolist()
     if decision.keeps:
-        run.end_full_call(decision.step, branches, torch.full((len(branches), 2), value))
+        run.end_full_call(decision.step, branches, [torch.full((1, 2), value)] * len(branches))
     return "full"
 
 

@@ -41,5 +41,5 @@ def test_nothing_cached_means_no_speedup(full, cached):
 def test_summary_in_one_line():
     assert record(notes=("a reason",)).summary() == (
         "3 of 5 steps full (1.40 s), 2 cached (0.10 s), policy residual reuse, "
-        "1.20x faster than all steps in full, 3.0 MiB cache; a reason"
+        "about 1.20x faster than all steps in full, 3.0 MiB cache; a reason"
     )

@@ -53,8 +53,18 @@ def test_a_recorded_call_is_unchanged_and_leaves_its_residual(toy):
         out = toy(torch.tensor([2.0]))
     # Tokens 3, doubled three times 24: residual 21.
     assert out.item() == -24
-    assert surgery.take_residual().item() == 21
-    assert surgery.take_residual() is None
+    assert [part.item() for part in surgery.take_residuals(1)] == [21]
+    assert surgery.take_residuals(1) is None
+
+
+def test_residuals_of_a_batch_are_tensors_of_their_own(toy):
+    surgery = Surgery(toy, FAMILY)
+    with surgery.recording():
+        toy(torch.tensor([[2.0], [3.0]]))
+    first, second = surgery.take_residuals(2)
+    assert (first.item(), second.item()) == (21, 28)
+    # Neither keeps the other alive.
+    assert first.untyped_storage().nbytes() == second.untyped_storage().nbytes() == 4
 
 
 def test_a_cached_call_runs_no_block_and_adds_the_residual(toy):
@@ -68,7 +78,8 @@ def test_a_cached_call_with_the_recorded_residual_is_the_full_call(toy):
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
     with surgery.recording():
         full = toy(x)
-    with surgery.adding(surgery.take_residual()):
+    (residual,) = surgery.take_residuals(1)
+    with surgery.adding(residual):
         cached = toy(x)
     torch.testing.assert_close(cached, full)
 
@@ -85,19 +96,19 @@ def test_the_modules_are_the_original_ones_after_every_call(toy, kind, error):
 
     with call():
         toy(torch.ones(1))
-    surgery.take_residual()
+    surgery.take_residuals(1)
     with pytest.raises(error), call():
         raise error
     assert list(toy._modules) == order
     assert all(a is b for a, b in zip(toy.modules(), before.values(), strict=True))
-    assert surgery.take_residual() is None
+    assert surgery.take_residuals(1) is None
 
 
 def test_a_block_that_is_not_called_leaves_no_residual(toy):
     surgery = Surgery(toy, FAMILY)
     with surgery.recording():
         toy.final(torch.ones(1), 1)  # another extension ran its own blocks
-    assert surgery.take_residual() is None
+    assert surgery.take_residuals(1) is None
 
 
 def test_a_class_without_a_row_is_not_detected(toy):
