@@ -33,7 +33,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent
 DEV = ROOT / ".dev"
@@ -82,6 +82,7 @@ def main() -> None:
 
     sub = command("demo", demo, "Run the demo workflow in ComfyUI and report speed and quality.")
     sub.add_argument("--out", type=Path, default=DEV / "demo", help="folder of report and pictures")
+    sub.add_argument("--steps", type=int, default=50, help="the sampler's steps (default: 50)")
     sub = command("test", test, "Run linters and tests; words after -- go to pytest alone.")
     sub.add_argument(
         "pytest", nargs="*", help="arguments for pytest: then the linters are left out"
@@ -114,8 +115,9 @@ def main() -> None:
 def demo(options: argparse.Namespace) -> int:
     tools = prepare(options)
     # The model is so small that threads only wait for each other; on a busy machine for long.
-    with server(tools, ["--cpu"], threads=1) as url:
-        return tools.run("-m", "demo.run", "--url", url, "--out", str(options.out.resolve()))
+    with server(tools, ["--cpu"], threads=1) as running:
+        arguments = ["--url", running.url, "--out", str(options.out.resolve())]
+        return tools.run("-m", "demo.run", *arguments, "--steps", str(options.steps))
 
 
 def test(options: argparse.Namespace) -> int:
@@ -141,12 +143,14 @@ def test(options: argparse.Namespace) -> int:
 def serve(options: argparse.Namespace) -> int:
     tools = prepare(options)
     arguments = [*([] if options.gpu else ["--cpu"]), *options.extra]
-    with server(tools, arguments, port=options.port) as url:
-        print(f"ComfyUI runs at {url} (Ctrl-C stops it); its templates list this pack's workflows")
+    with server(tools, arguments, port=options.port) as running:
+        print(
+            f"ComfyUI runs at {running.url} (Ctrl-C stops it); "
+            "its templates list this pack's workflows"
+        )
         with contextlib.suppress(KeyboardInterrupt):
-            while answers(url):
-                time.sleep(2)
-            fail(f"ComfyUI at {url} does not answer any more", f"see {DEV / 'server.log'}")
+            running.process.wait()
+            fail("ComfyUI has ended", f"see why in {DEV / 'server.log'}")
     return 0
 
 
@@ -294,9 +298,8 @@ def own_dependencies(python: Path) -> tuple[list[str], list[str]]:
 
         project = tomllib.loads(text)
     except ModuleNotFoundError:  # Python 3.10: the environment's pip carries the same parser
-        code = "import json, sys; from pip._vendor import tomli; " + (
-            "print(json.dumps(tomli.loads(sys.argv[1])))"
-        )
+        code = "import json, sys; from pip._vendor import tomli as t; "
+        code += "print(json.dumps(t.loads(sys.argv[1])))"
         project = json.loads(subprocess.check_output([str(python), "-c", code, text]))
     return project["project"]["dependencies"], project["dependency-groups"]["dev"]
 
@@ -380,11 +383,18 @@ def fail(problem: str, remedy: str) -> NoReturn:
 # --- the server -----------------------------------------------------------------------------------
 
 
+class Running(NamedTuple):
+    """A server that answers."""
+
+    url: str
+    process: subprocess.Popen
+
+
 @contextlib.contextmanager
 def server(
     tools: Tools, arguments: list[str], *, port: int | None = None, threads: int | None = None
-) -> Iterator[str]:
-    """ComfyUI with this pack in a throw-away base directory; yields its address."""
+) -> Iterator[Running]:
+    """ComfyUI with this pack in a throw-away base directory, stopped at the end."""
     environment = tools.environment | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
     with tempfile.TemporaryDirectory(
         prefix="golden-path-", ignore_cleanup_errors=True
@@ -411,7 +421,7 @@ def server(
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_ready(process, url, log)
-            yield url
+            yield Running(url, process)
         finally:
             stop(process)
 

@@ -29,7 +29,7 @@ def background_color(colors: np.ndarray) -> str:
 
 
 def shape_colors(colors: np.ndarray, background: str) -> set[str]:
-    """Colours other than the background's that fill a connected area."""
+    """Colours other than the background's with at least ``MIN_PIXELS`` inner pixels."""
     found = set()
     for index, color in enumerate(COLORS):
         if color == background:

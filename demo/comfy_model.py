@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import comfy.latent_formats
@@ -34,13 +35,14 @@ class DemoFlux(comfy.supported_models.Flux):
     """ComfyUI's FLUX, in the demo model's size and latent space."""
 
     unet_config = network.FLUX_CONFIG
-    sampling_settings = {"shift": network.SHIFT}  # noqa: RUF012 - ComfyUI's form
+    # ComfyUI's form; ModelSamplingFlux takes the logarithm.
+    sampling_settings = {"shift": math.log(network.SHIFT)}  # noqa: RUF012
     latent_format = DemoLatents
     supported_inference_dtypes = [torch.float32]  # noqa: RUF012 - ComfyUI's form
 
 
 class DemoVAE:
-    """The linear autoencoder with the methods that ComfyUI's VAE nodes call."""
+    """The linear autoencoder, as the nodes *VAE Decode* and *VAE Encode* call it."""
 
     def __init__(self) -> None:
         self._autoencoder = load_autoencoder()
@@ -60,11 +62,7 @@ def load_model(disable_dynamic: bool = False):
     config = DemoFlux(dict(network.FLUX_CONFIG))
     config.set_inference_dtype(torch.float32, None)
     model = config.get_model({}, "")
-    prefix = "transformer."
-    weights = {
-        k.removeprefix(prefix): v.float() for k, v in _weights().items() if k.startswith(prefix)
-    }
-    model.diffusion_model.load_state_dict(weights)
+    model.diffusion_model.load_state_dict(_weights("transformer."))
     patcher_class = (
         comfy.model_patcher.ModelPatcher
         if disable_dynamic
@@ -92,13 +90,11 @@ def load_autoencoder() -> PatchAutoencoder:
 
 
 def _load(module: torch.nn.Module, prefix: str):
-    weights = {
-        k.removeprefix(prefix): v.float() for k, v in _weights().items() if k.startswith(prefix)
-    }
-    module.load_state_dict(weights)
+    module.load_state_dict(_weights(prefix))
     return module.requires_grad_(False).eval()
 
 
-@cache
-def _weights() -> dict[str, Tensor]:
-    return load_file(network.WEIGHTS)
+def _weights(prefix: str) -> dict[str, Tensor]:
+    """One part of the bundled weights, in float32."""
+    tensors = load_file(network.WEIGHTS)
+    return {k.removeprefix(prefix): v.float() for k, v in tensors.items() if k.startswith(prefix)}

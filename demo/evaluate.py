@@ -22,7 +22,10 @@ def evaluate(weights: Path, out: Path) -> None:
     rng = np.random.default_rng(0)
     drawn = [scenes.sample_scene(rng, held_out=True) for _ in range(CAPTIONS)]
     true = [scenes.render(scene) for scene in drawn]
-    print(f"{CAPTIONS} held-out captions, {STEPS} Euler steps, guidance {GUIDANCE:g}, shift 2")
+    print(
+        f"{CAPTIONS} held-out captions, {STEPS} Euler steps, guidance {GUIDANCE:g}, "
+        f"shift {network.SHIFT:g}"
+    )
     report("true images (the classifier itself)", true, drawn)
     model = network.load(weights)
     images = []

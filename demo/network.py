@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import torch
@@ -16,7 +15,7 @@ from .differentiable import velocity
 WEIGHTS = Path(__file__).parent / "weights" / "golden_path_demo.safetensors"
 WORD_CHANNELS = 64
 LATENT_SHAPE = (CHANNELS, scenes.SIZE // PATCH, scenes.SIZE // PATCH)
-SHIFT = math.log(2.0)  # ModelSamplingFlux takes the logarithm: sigmas are shifted by a factor of 2
+SHIFT = 2.0  # of the noise levels, in training and sampling alike
 
 FLUX_CONFIG = {
     "image_model": "flux",
@@ -56,7 +55,7 @@ class DemoNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.transformer = build_transformer(operations=torch.nn)
+        self.transformer = build_transformer()
         self.words = WordEncoder()
         self.autoencoder = PatchAutoencoder()
 
@@ -65,11 +64,16 @@ class DemoNetwork(nn.Module):
         return velocity(self.transformer, latents, times, *self.words(ids))
 
 
-def build_transformer(operations, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """ComfyUI's Flux at toy size, uninitialised; ``operations`` is ``torch.nn`` or ComfyUI's."""
+def build_transformer() -> nn.Module:
+    """ComfyUI's Flux at toy size with torch's own layers, for training; uninitialised."""
     from comfy.ldm.flux.model import Flux  # ComfyUI: only there once it is on the path
 
-    return Flux(dtype=dtype, device="cpu", operations=operations, **FLUX_CONFIG)
+    return Flux(dtype=torch.float32, device="cpu", operations=nn, **FLUX_CONFIG)
+
+
+def shifted(levels: Tensor) -> Tensor:
+    """Noise levels in [0, 1], shifted towards noise by ``SHIFT``, as ComfyUI samples FLUX."""
+    return SHIFT * levels / (1 + (SHIFT - 1) * levels)
 
 
 def load(path: Path = WEIGHTS) -> DemoNetwork:

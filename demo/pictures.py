@@ -1,4 +1,4 @@
-"""Figures of the demo model: a sheet of captioned images, the loss curve."""
+"""Figures: a sheet of captioned images, the loss curve, the demo's contact sheet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 from PIL import Image, ImageDraw
 from torch import Tensor
 
@@ -33,8 +35,6 @@ def sheet(images: Tensor, captions: Sequence[str], columns: int) -> Image.Image:
 
 def loss_curve(log: Path, path: Path) -> None:
     """Draw the training loss of a log written by ``train.py``."""
-    from matplotlib.figure import Figure
-
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
@@ -42,3 +42,37 @@ def loss_curve(log: Path, path: Path) -> None:
     axes.set(xlabel="training images", ylabel="velocity error (mean square)", yscale="log")
     axes.grid(alpha=0.3, which="both")
     figure.savefig(path, dpi=120)
+
+
+def contact_sheet(
+    rows: Sequence, titles: Sequence[str], prompts: Sequence[str], path: Path
+) -> None:
+    """One column a row of the demo's table, one line a prompt, the schedule above each image."""
+    figure = Figure(figsize=(2.1 * len(rows), 2.6 * len(prompts) + 0.7), layout="constrained")
+    figure.suptitle(
+        "Golden Path Cache on the demo model: dark = full step, light = cached", size=15
+    )
+    grid = figure.add_gridspec(
+        2 * len(prompts),
+        len(rows),
+        height_ratios=[0.07, 1] * len(prompts),
+        hspace=0.02,
+        wspace=0.02,
+    )
+    colors = ListedColormap(["#1d4e89", "#cfe0f1"])
+    for column, row in enumerate(rows):
+        bits = np.array([[int(bit) for bit in row.schedule.bits]])
+        for line, image in enumerate(row.images):
+            strip = figure.add_subplot(grid[2 * line, column])
+            strip.imshow(bits, aspect="auto", cmap=colors, vmin=0, vmax=1, interpolation="nearest")
+            axes = figure.add_subplot(grid[2 * line + 1, column])
+            axes.imshow(image, interpolation="nearest")
+            for part in (strip, axes):
+                part.set(xticks=[], yticks=[])
+            if line == 0:
+                strip.set_title(titles[column].replace(", ", ",\n", 1), size=10)
+            if row.psnr_db:
+                axes.set_xlabel(f"{row.psnr_db[line]:.1f} dB", size=9)
+            if column == 0:
+                axes.set_ylabel(prompts[line].replace(" on ", "\non "), size=9)
+    figure.savefig(path, dpi=80)

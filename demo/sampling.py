@@ -15,9 +15,8 @@ STEPS = 50
 
 
 def sigmas(steps: int) -> Tensor:
-    """``[steps + 1]`` noise levels from 1 to 0: ComfyUI's *simple* scheduler at shift 2."""
-    u = torch.linspace(1, 0, steps + 1)
-    return 2 * u / (1 + u)
+    """``[steps + 1]`` noise levels from 1 to 0: ComfyUI's *simple* scheduler."""
+    return network.shifted(torch.linspace(1, 0, steps + 1))
 
 
 @torch.no_grad()

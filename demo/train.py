@@ -157,7 +157,7 @@ def learning_rate_factor(step: int, total: int) -> float:
 def batch(seed: int, step: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Images, word ids, times and noise of one training step.
 
-    Times are logistic-normal, shifted like the sampler's noise levels: ``2u / (1 + u)``.
+    Times are logistic-normal, shifted like the sampler's noise levels.
     """
     rng = np.random.default_rng((seed, step))
     drawn = [scenes.sample_scene(rng) for _ in range(size)]
@@ -165,9 +165,9 @@ def batch(seed: int, step: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tens
     captions = ["" if rng.random() < CAPTION_DROPOUT else scene.caption for scene in drawn]
     ids = torch.tensor([scenes.word_ids(caption) for caption in captions])
     normal = torch.from_numpy(rng.standard_normal(size, dtype=np.float32))
-    u = normal.sigmoid()
+    times = network.shifted(normal.sigmoid())
     noise = torch.from_numpy(rng.standard_normal((size, *network.LATENT_SHAPE), dtype=np.float32))
-    return images, ids, 2 * u / (1 + u), noise
+    return images, ids, times, noise
 
 
 if __name__ == "__main__":

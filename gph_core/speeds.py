@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from .schedule import Schedule, uniform
 
@@ -16,8 +16,7 @@ SPEEDS = {"Quality": 0.58, "Balanced": 0.74, "Fast": 0.82}
 MIN_FULL = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A schedule and, in words, where it comes from."""
 
     schedule: Schedule

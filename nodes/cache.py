@@ -49,8 +49,8 @@ class GoldenPathCache(io.ComfyNode):
                     types=[ScheduleType],
                     tooltip=(
                         "Only for Custom: the full steps, then / and the number of steps, as in "
-                        "0-4,6,8,10,14,19,30,43,49/50. More full steps: slower, closer to the full "
-                        "run. The number after / must be the sampler's step count."
+                        f"{DEFAULT_SCHEDULE}. More full steps: slower, closer to the full run. "
+                        "The number after / must be the sampler's step count."
                     ),
                 ),
                 PolicyType.Input(

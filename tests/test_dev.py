@@ -97,12 +97,14 @@ def test_the_pack_is_copied_where_links_are_forbidden(monkeypatch, tmp_path):
 
 
 FAKE_SERVER = """
-import http.server, subprocess, sys
+import http.server, os, subprocess, sys, threading
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print("child", child.pid, flush=True)
 port = int(sys.argv[sys.argv.index("--port") + 1])
 if "--refuse" in sys.argv:
     sys.exit("no service today")
+if "--end-soon" in sys.argv:
+    threading.Timer(2, os._exit, [3]).start()
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
@@ -140,7 +142,7 @@ def wait_for_end(pid):
 def test_the_server_and_its_children_are_stopped(fake_tools, error):
     pid = None
     try:
-        with dev.server(fake_tools, []) as url:
+        with dev.server(fake_tools, []) as (url, _):
             with dev.LOCAL.open(url) as response:
                 assert response.status == 200
             pid = int((dev.DEV / "server.log").read_text().split()[1])
@@ -152,6 +154,14 @@ def test_the_server_and_its_children_are_stopped(fake_tools, error):
     wait_for_end(pid)
     with pytest.raises(urllib.error.URLError):
         dev.LOCAL.open(url)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+def test_serving_ends_with_the_server(fake_tools, monkeypatch):
+    monkeypatch.setattr(dev, "prepare", lambda options: fake_tools)
+    options = argparse.Namespace(gpu=False, extra=["--end-soon"], port=None)
+    with pytest.raises(SystemExit, match="ComfyUI has ended"):
+        dev.serve(options)
 
 
 def test_a_port_in_use_is_refused(fake_tools):
@@ -169,8 +179,8 @@ def test_a_port_in_use_is_refused(fake_tools):
 def test_a_proxy_is_not_asked_for_the_server(fake_tools, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
-    with dev.server(fake_tools, []) as url:
-        assert dev.answers(url)
+    with dev.server(fake_tools, []) as running:
+        assert dev.answers(running.url)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")

@@ -20,7 +20,7 @@ def trained():
 
 
 def test_the_trainable_forward_pass_is_that_of_the_class():
-    flux = network.build_transformer(torch.nn)
+    flux = network.build_transformer()
     generator = torch.Generator().manual_seed(0)
     latents = torch.randn(3, *network.LATENT_SHAPE, generator=generator)
     tokens = torch.randn(3, 12, 64, generator=generator)

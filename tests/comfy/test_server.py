@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 
 import dev
-from demo.run import WORKFLOW, Server
+from demo.client import Client
+from demo.run import WORKFLOW
 from demo.workflow import nodes_of_type, to_prompt
 from gph_core.record import RunRecord
 
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def url():
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    with dev.server(tools, ["--cpu"], threads=1) as address:
-        yield address
+    with dev.server(tools, ["--cpu"], threads=1) as running:
+        yield running.url
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def prompt(object_info):
 def run(url, prompt):
     async def main():
         async with aiohttp.ClientSession() as session:
-            return await Server(session, url).run(prompt)
+            return await Client(session, url).run(prompt)
 
     return asyncio.run(main())
 
