@@ -80,7 +80,7 @@ def random_flux():
 
 def measure(model, channels, size, steps, runs) -> tuple[float, float, float]:
     """Median seconds of a full and a cached step of one run, and of a step without the cache."""
-    from golden_path_pack.gph_core.policies import Reuse
+    from golden_path_pack.gph_core.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import Schedule
     from golden_path_pack.nodes import patching
 

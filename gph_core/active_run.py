@@ -8,6 +8,7 @@ model.
 from __future__ import annotations
 
 import bisect
+import math
 import threading
 import time
 from collections.abc import Hashable, Sequence
@@ -17,20 +18,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .policies import Policy, combine
+from .policies import Anchor, Now, Policy, Streams
 from .record import RunRecord
 from .schedule import Schedule
 
 # Some samplers recompute noise levels through exp and log: up to 3e-5 relative was seen.
 SIGMA_TOLERANCE = 1e-4
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """The residual of one branch at a full step."""
-
-    step: int
-    residual: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,46 +35,68 @@ class Call:
     started: float
 
 
-def is_anchor_needed(schedule: Schedule, anchor_step: int, now: int, num_anchors: int) -> bool:
+def is_anchor_needed(policy: Policy, schedule: Schedule, anchor_step: int, now: int) -> bool:
     """Whether a cached step at or after ``now`` will still use an anchor.
 
-    Only the next cached step matters: it is the one with the fewest full steps in between.
+    Only the next cached step matters: it is the one with the fewest anchors in between.
     """
     full = set(schedule.full_steps)
     next_cached = next((n for n in range(now, schedule.num_steps) if n not in full), None)
     if next_cached is None:
         return False
-    newer = sum(anchor_step < step < next_cached for step in schedule.full_steps)
-    return newer < num_anchors
+    between = range(anchor_step + 1, next_cached)
+    newer = len(between) if policy.keeps_predictions else sum(n in full for n in between)
+    return newer < policy.num_anchors
 
 
 class Decision(NamedTuple):
-    """What to do in one model call."""
+    """What to do in one call."""
 
     step: int | None  # None off the grid
-    residual: Tensor | None  # to add in a cached call; None for a full call
-    keeps: bool  # whether the residual of this full call will be used
+    sigma: float
+    anchors: tuple[list[Anchor], ...] | None  # of each branch; None for a full call
+    keeps: bool  # whether what this call computes or predicts will be used
+
+    @property
+    def is_cached(self) -> bool:
+        return self.anchors is not None
 
 
 class ActiveRun:
     """Decides, predicts and keeps anchors during one run.
 
     A *branch* is one conditioning of one evaluation (positive or negative prompt, an area, a
-    context window); its key is any hashable. Anchors never cross branches.
+    context window), or the guided result of all of them; its key is any hashable. Anchors never
+    cross branches.
+
+    Args:
+        device_budget: bytes of anchors that may stay where they were computed; what exceeds it
+            goes to the main memory.
+        family: the model's name, for the record.
     """
 
-    def __init__(self, schedule: Schedule, policy: Policy, sigmas: Sequence[float]) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        policy: Policy,
+        sigmas: Sequence[float],
+        device_budget: float = math.inf,
+        family: str = "",
+    ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
             raise ValueError(
                 f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
                 "set the same step count, or choose a speed that fits any step count"
             )
+        policy.check(schedule)
         self.schedule = schedule
         self.policy = policy
+        self.family = family
         self.notes: list[str] = []
         self._sigmas = tuple(sigmas)
         self._full = frozenset(schedule.full_steps)
+        self._device_budget = device_budget
         self._anchors: dict[Hashable, list[Anchor]] = {}
         self._calls: list[Call] = []
         self._latest_step = 0
@@ -90,7 +105,7 @@ class ActiveRun:
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable]) -> Decision:
-        """Decide on one model call.
+        """Decide on one call.
 
         The call is full when the schedule says so, when the noise level is not on the grid, or when
         one of the branches has no anchor yet.
@@ -101,52 +116,105 @@ class ActiveRun:
         """
         with self._lock:
             step = self._step_at(sigma)
-            residual = None
+            anchors = None
             if step is None:
                 if self.schedule.num_cached:
                     self.note("evaluations between two steps were computed in full")
             else:
                 self._forget_up_to(step)
                 if step not in self._full and not self._stopped:
-                    residual = self._predict(step, branches)
-                    if residual is None:
+                    anchors = self._anchors_of(branches, step)
+                    if anchors is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
-            self._calls.append(Call(step, residual is not None, time.perf_counter()))
+            self._calls.append(Call(step, anchors is not None, time.perf_counter()))
             keeps = (
                 step is not None
-                and residual is None
+                and (anchors is None or self.policy.keeps_predictions)
                 and bool(branches)
                 and not self._stopped
                 and self._is_needed(step, step + 1)
             )
-            return Decision(step, residual, keeps)
+            return Decision(step, sigma, anchors, keeps)
 
-    def end_full_call(
-        self, step: int, branches: Sequence[Hashable], residuals: Sequence[Tensor] | None
-    ) -> None:
-        """Store the residuals of a full call whose decision says ``keeps``.
+    def is_planned_cached(self, sigma: float) -> bool:
+        """Whether the schedule caches the step of a noise level, whatever is stored."""
+        step = self._step_at(sigma)
+        return step is not None and step not in self._full and not self._stopped
+
+    def predict(self, decision: Decision, like: Tensor) -> Streams:
+        """The feature of a cached call, all branches in one batch.
 
         Args:
-            step: the step of the decision.
-            branches: as in ``begin_call``.
-            residuals: one for each branch, or None when they could not be recorded.
+            decision: a cached one.
+            like: a tensor on the device of the call; the state, for policies that use states.
         """
+        assert decision.anchors is not None
+        assert decision.step is not None
+        now = Now(decision.step, decision.sigma, self._sigmas[decision.step + 1], like)
+        parts = [
+            self.policy.predict([a.to(like.device) for a in anchors], now)
+            for anchors in decision.anchors
+        ]
+        return _joined(parts)
+
+    def probe_anchors(self, decision: Decision, device: torch.device) -> tuple[Anchor, Anchor]:
+        """The two newest anchors of a cached call, all branches in one batch.
+
+        A branch with one anchor counts it twice, which is reuse.
+        """
+        assert decision.anchors is not None
+        pairs = [(anchors[0], anchors[min(1, len(anchors) - 1)]) for anchors in decision.anchors]
+        newest, before = (
+            Anchor(
+                side[0].step,
+                side[0].sigma,
+                _joined([a.feature for a in side]),
+                probe=_joined([a.probe for a in side if a.probe is not None]),
+            ).to(device)
+            for side in zip(*pairs, strict=True)
+        )
+        return newest, before
+
+    def end_call(
+        self,
+        decision: Decision,
+        branches: Sequence[Hashable],
+        features: Sequence[Streams] | None,
+        probes: Sequence[Streams | None] = (),
+        latent: Tensor | None = None,
+    ) -> None:
+        """Store what a call computed or predicted, if its decision says ``keeps``.
+
+        Args:
+            decision: that of ``begin_call``.
+            branches: as in ``begin_call``.
+            features: one for each branch, or None when they could not be recorded.
+            probes: likewise, for policies that use a probe.
+            latent: the state, for policies that use states.
+        """
+        step = decision.step
+        if step is None or not decision.keeps:
+            return
         with self._lock:
             if self._stopped:
                 return
-            if residuals is None:
+            if features is None:
                 self.note("steps were computed in full because the blocks could not be observed")
                 return
-            for branch, residual in zip(branches, residuals, strict=True):
+            if not self.policy.uses_latents:
+                latent = None
+            for i, (branch, feature) in enumerate(zip(branches, features, strict=True)):
+                probe = probes[i] if probes else None
                 kept = [a for a in self._anchors.get(branch, []) if a.step < step]
-                self._anchors[branch] = [Anchor(step, residual), *kept][: self.policy.num_anchors]
+                self._anchors[branch] = kept[: self.policy.num_anchors - 1]
+                anchor = self._placed(Anchor(step, decision.sigma, feature, latent, probe))
+                self._anchors[branch].insert(0, anchor)
             self._peak_bytes = max(self._peak_bytes, self.cache_bytes)
 
     @property
     def cache_bytes(self) -> int:
         """Memory of all anchors held now."""
-        tensors = (anchor.residual for anchors in self._anchors.values() for anchor in anchors)
-        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+        return sum(_bytes(a) for anchors in self._anchors.values() for a in anchors)
 
     def stop_caching(self, reason: str) -> None:
         """Compute everything in full from here on."""
@@ -172,6 +240,8 @@ class ActiveRun:
         cached_steps = {c.step for c in self._calls if c.step is not None} - full_steps
         return RunRecord(
             schedule=str(self.schedule),
+            family=self.family,
+            site=self.policy.site.value,
             policy=str(self.policy),
             sigmas=self._sigmas,
             full_steps=tuple(sorted(full_steps)),
@@ -183,19 +253,22 @@ class ActiveRun:
         )
 
     def _is_needed(self, anchor_step: int, now: int) -> bool:
-        return is_anchor_needed(self.schedule, anchor_step, now, self.policy.num_anchors)
+        return is_anchor_needed(self.policy, self.schedule, anchor_step, now)
 
-    def _predict(self, step: int, branches: Sequence[Hashable]) -> Tensor | None:
-        if not branches:
-            return None
-        parts = []
-        for branch in branches:
-            anchors = [a for a in self._anchors.get(branch, []) if a.step < step]
-            if not anchors:
-                return None
-            weights = self.policy.weights([a.step for a in anchors], step)
-            parts.append(combine([a.residual for a in anchors[: len(weights)]], weights))
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+    def _anchors_of(
+        self, branches: Sequence[Hashable], step: int
+    ) -> tuple[list[Anchor], ...] | None:
+        """The anchors of each branch before a step; None if one has none."""
+        found = tuple([a for a in self._anchors.get(b, []) if a.step < step] for b in branches)
+        return found if found and all(found) else None
+
+    def _placed(self, anchor: Anchor) -> Anchor:
+        """The anchor in the memory that the budget leaves for it."""
+        held = (a for anchors in self._anchors.values() for a in anchors)
+        on_device = sum(_bytes(a) for a in held if a.feature[0].device.type != "cpu")
+        if on_device + _bytes(anchor) <= self._device_budget:
+            return anchor
+        return anchor.to(torch.device("cpu"))
 
     def _step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""
@@ -214,3 +287,14 @@ class ActiveRun:
         self._latest_step = step
         for branch, anchors in self._anchors.items():
             self._anchors[branch] = [a for a in anchors if self._is_needed(a.step, step)]
+
+
+def _bytes(anchor: Anchor) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in anchor.tensors)
+
+
+def _joined(parts: Sequence[Streams]) -> Streams:
+    """Features of several branches as one batch."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(torch.cat(streams) for streams in zip(*parts, strict=True))

@@ -1,38 +1,98 @@
-"""Approximation policies: predict a feature at a cached step from anchors of earlier full steps.
+"""Approximation policies: predict a feature at a cached step from anchors of earlier steps.
 
-Every policy here is a rule for weights: the prediction is a weighted sum of anchor features, newest
-first. The weights are scalars computed in double precision; the tensors appear in ``combine`` only.
-
-Notation, with anchors at steps s0 > s1 > s2 and features F0, F1, F2: gaps g1 = s0 - s1 and
-g2 = s1 - s2, distance x = step - s0 >= 1.
+A policy names the *site* whose feature it predicts and how many anchors it uses. Anchors come
+newest first. ``extrapolation`` holds the policies that are a rule for weights; ``two_anchor``,
+``mean_velocity`` and ``causal_linear`` one policy each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from enum import Enum
 
 import torch
 from torch import Tensor
 
+from .schedule import Schedule
 
-class Policy(Protocol):
-    """What the run needs to know of a policy."""
+# A feature has one tensor per stream of the transformer: most have one, LTX-2 video and audio.
+Streams = tuple[Tensor, ...]
+
+
+class Site(Enum):
+    """What is predicted."""
+
+    STACK = "stack residual"  # change of the image tokens across all blocks, per branch
+    OUTPUT = "branch output"  # velocity of one branch; the transformer is not called
+    GUIDED = "guided velocity"  # velocity after guidance; no branch is called
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What is remembered of one branch at one step."""
+
+    step: int
+    sigma: float
+    feature: Streams
+    latent: Tensor | None = None  # the state at the step, where the policy uses it
+    probe: Streams | None = None  # the residual of the first block, where the policy uses it
 
     @property
-    def num_anchors(self) -> int:
-        """Anchors it can use; bounds the memory."""
-        ...
+    def tensors(self) -> Streams:
+        """Everything it keeps alive."""
+        latent = () if self.latent is None else (self.latent,)
+        return (*self.feature, *(self.probe or ()), *latent)
 
-    def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
-        """Weights of the anchors (newest first) at a cached step; they sum to 1.
+    def to(self, device: torch.device) -> Anchor:
+        """The anchor on a device."""
 
-        Fewer anchors than ``num_anchors`` lower the order; one anchor is reuse.
-        """
-        ...
+        def move(tensors: Streams) -> Streams:
+            return tuple(t.to(device) for t in tensors)
 
-    def __str__(self) -> str: ...
+        return Anchor(
+            self.step,
+            self.sigma,
+            move(self.feature),
+            None if self.latent is None else self.latent.to(device),
+            None if self.probe is None else move(self.probe),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The cached step for which a feature is predicted."""
+
+    step: int
+    sigma: float
+    sigma_next: float
+    latent: Tensor | None = None
+
+
+class Policy:
+    """What the run needs to know of a policy; a concrete one overrides what differs."""
+
+    site: Site = Site.STACK
+    num_anchors: int = 1  # anchors that it can use; bounds the memory
+    min_anchors: int = 1  # full steps that it needs before the first cached one
+    uses_probe: bool = False  # it runs the first block on cached steps too
+    uses_latents: bool = False  # it needs the states of its anchors
+    keeps_predictions: bool = False  # cached steps leave anchors too
+    replaces_tokens: bool = False  # its feature is the tokens, not their change
+
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        """The feature at a cached step; fewer anchors than ``num_anchors`` lower the order."""
+        raise NotImplementedError
+
+    def check(self, schedule: Schedule) -> None:
+        """Raise ``ValueError`` if the schedule gives too few anchors."""
+        first_cached = next(iter(schedule.cached_steps), None)
+        if first_cached is not None and first_cached < self.min_anchors:
+            raise ValueError(
+                f"{self} needs {self.min_anchors} full steps before the first cached step; step "
+                f"{first_cached} is cached. Make steps 0 to {self.min_anchors - 1} full, or "
+                "choose another policy"
+            )
 
 
 def combine(features: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
@@ -48,92 +108,9 @@ def combine(features: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     return total.to(features[0].dtype)
 
 
-def _difference_weights(steps: Sequence[int], c1: float, c2: float) -> list[float]:
-    """Weights of ``F0 + c1 D1 + c2 D2`` over as many anchors as there are, three at most.
-
-    D1 = (F0 - F1) / g1 and D2 = (D1 - (F1 - F2) / g2) / g1. This is the recursion of the published
-    codes; it divides by the newest gap only, so on unequal gaps it is no divided difference.
-    """
-    if len(steps) == 1:
-        return [1.0]
-    g1 = steps[0] - steps[1]
-    if len(steps) == 2:
-        return [1 + c1 / g1, -c1 / g1]
-    g2 = steps[1] - steps[2]
-    return [
-        1 + c1 / g1 + c2 / g1**2,
-        -c1 / g1 - c2 / g1**2 - c2 / (g1 * g2),
-        c2 / (g1 * g2),
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class Reuse:
-    """Residual reuse: the newest anchor as it is."""
-
-    num_anchors: ClassVar[int] = 1
-
-    def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
-        return [1.0]
-
-    def __str__(self) -> str:
-        return "residual reuse"
-
-
-@dataclass(frozen=True, slots=True)
-class Taylor:
-    """Taylor extrapolation of order 1 or 2: ``F0 + x D1 + x²/2 D2``.
-
-    Source: TaylorSeer, arXiv 2503.06923, applied to the whole-stack residual as in the seed paper.
-    """
-
-    order: int = 1
-
-    def __post_init__(self) -> None:
-        _check_order("Taylor", self.order)
-
-    @property
-    def num_anchors(self) -> int:
-        return self.order + 1
-
-    def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
-        x = step - anchor_steps[0]
-        return _difference_weights(anchor_steps[: self.num_anchors], x, x**2 / 2)
-
-    def __str__(self) -> str:
-        return f"Taylor order {self.order}"
-
-
-@dataclass(frozen=True, slots=True)
-class Hermite:
-    """Scaled Hermite extrapolation of order 1 or 2: a damped Taylor extrapolation.
-
-    ``F0 + 2 σ² x D1 + (2 σ⁴ x² - σ²) D2``; at order 2 it does not interpolate (the constant stays).
-
-    Source: HiCache, arXiv 2508.16984, dual scaling with σ = 0.5.
-    """
-
-    order: int = 2
-    scale: float = 0.5
-
-    def __post_init__(self) -> None:
-        _check_order("Hermite", self.order)
-        if not 0 < self.scale <= 1:
-            raise ValueError(f"the Hermite scale must be above 0 and at most 1, got {self.scale}")
-
-    @property
-    def num_anchors(self) -> int:
-        return self.order + 1
-
-    def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
-        x, s = step - anchor_steps[0], self.scale
-        steps = anchor_steps[: self.num_anchors]
-        return _difference_weights(steps, 2 * s**2 * x, 2 * s**4 * x**2 - s**2)
-
-    def __str__(self) -> str:
-        return f"Hermite order {self.order}, scale {self.scale:g}"
-
-
-def _check_order(name: str, order: int) -> None:
-    if order not in (1, 2):
-        raise ValueError(f"{name} extrapolation has order 1 or 2, got {order}")
+def combine_anchors(anchors: Sequence[Anchor], weights: Sequence[float]) -> Streams:
+    """Weighted sum of the features of the newest anchors, stream by stream."""
+    used = anchors[: len(weights)]
+    return tuple(
+        combine(stream, weights) for stream in zip(*(a.feature for a in used), strict=True)
+    )

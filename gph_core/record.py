@@ -18,6 +18,8 @@ class RunRecord:
     """
 
     schedule: str  # as planned
+    family: str
+    site: str
     policy: str
     sigmas: tuple[float, ...]
     full_steps: tuple[int, ...]  # as it happened: at least one call of the step was full
@@ -45,6 +47,7 @@ class RunRecord:
         full, cached = sum(self.full_seconds), sum(self.cached_seconds)
         done = len(self.full_steps) + len(self.cached_steps)
         line = (
+            f"{self.family}, {self.site}: "
             f"{len(self.full_steps)} of {done} steps full ({full:.2f} s), "
             f"{len(self.cached_steps)} cached ({cached:.2f} s), policy {self.policy}, "
             f"about {self.speedup:.2f}x faster than all steps in full, "

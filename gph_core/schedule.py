@@ -121,6 +121,18 @@ class Schedule:
             )
         return len(set(self.full_steps) ^ set(other.full_steps))
 
+    def part(self, first: int, num_steps: int, first_full: int = 1) -> Schedule:
+        """The schedule of a run that takes only some of the steps.
+
+        A run begins without anchors, so its first ``first_full`` steps are full.
+        """
+        if not 0 <= first < first + num_steps <= self.num_steps:
+            raise ValueError(
+                f"steps {first} to {first + num_steps - 1} are not part of {self.num_steps} steps"
+            )
+        inside = (step - first for step in self.full_steps if first <= step < first + num_steps)
+        return Schedule((*range(min(first_full, num_steps)), *inside), num_steps)
+
     def swap(self, full_step: int, cached_step: int) -> Schedule:
         """The schedule in which ``full_step`` is cached and ``cached_step`` full instead."""
         full = set(self.full_steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +39,26 @@ def resolve(speed: str, num_steps: int, family: str | None) -> Choice:
         if (path["family"], schedule.num_steps, schedule.num_full) == (family, num_steps, num_full):
             return Choice(schedule, f"published for {path['model']}")
     return Choice(uniform(num_steps, num_full), "uniform spacing")
+
+
+def fit(
+    schedule: Schedule, sigmas: Sequence[float], sigma_max: float, first_full: int = 1
+) -> Choice:
+    """A user's schedule for a run with these noise levels.
+
+    A run of fewer steps is a part of the schedule: the first steps if it begins in pure noise and
+    leaves some, the last steps if it begins with less and leaves none. Two experts, or two samplers
+    in a row, so share one schedule; each begins without anchors, so its first ``first_full`` steps
+    are full.
+    """
+    count, total = len(sigmas) - 1, schedule.num_steps
+    begins_in_noise = sigmas[0] >= sigma_max * (1 - 1e-3)  # some samplers lower the first level
+    ends_clean = sigmas[-1] == 0
+    if count >= total or begins_in_noise == ends_clean:
+        return Choice(schedule, "your schedule")
+    first = 0 if begins_in_noise else total - count
+    origin = f"steps {first} to {first + count - 1} of your schedule {schedule}"
+    return Choice(schedule.part(first, count, first_full), origin)
 
 
 @cache

@@ -1,10 +1,10 @@
 """The model surgery: what a transformer is changed to for the length of one call.
 
-A *full* call runs with a recorder around the first block and one around the final layer, so that
+A *full* call runs with a recorder around the first block and one around each final layer, so that
 the change of the image tokens across all blocks (the residual) is known afterwards. A *cached*
-call runs with empty block lists and a final layer that adds the predicted residual to what comes
-in. Everything else of the model (embeddings, final norm, projection) runs as it is, with the
-current timestep.
+call runs with empty block lists and final layers that add the predicted residual to what comes
+in. A *probed* call runs the first block alone, whose output corrects the prediction. Everything
+else of the model (embeddings, final norm, projection) runs as it is, with the current timestep.
 
 The replacements are modules that read and write a plain scratch object, not hooks or closures, so
 that ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached
@@ -13,119 +13,226 @@ ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
+from . import two_anchor
 from .families import Family
+from .policies import Anchor, Streams
+
+
+class Recorded(NamedTuple):
+    """What a full call leaves of one part of the batch."""
+
+    feature: Streams
+    probe: Streams | None
 
 
 class Scratch:
     """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
 
-    def __init__(self) -> None:
-        self.first_input: Tensor | None = None
-        self.last_output: Tensor | None = None
-        self.residual: Tensor | None = None
+    def __init__(self, streams: int) -> None:
+        self.wants_probe = False
+        self.first_input: Streams | None = None
+        self.first_output: Streams | None = None
+        self.last_output: list[Tensor | None] = [None] * streams
+        self.feature: Streams = ()
+        self.anchors: Sequence[Anchor] = ()
+
+    def clear(self) -> None:
+        """Drop all tensors."""
+        self.first_input = self.first_output = None
+        self.last_output = [None] * len(self.last_output)
+        self.feature = self.anchors = ()
 
 
 class RecordInput(nn.Module):
-    """The first block, noting the image tokens that it receives."""
+    """The first block, noting the image tokens that it receives and, for a probe, hands on."""
 
-    def __init__(self, block: nn.Module, scratch: Scratch, hidden: str) -> None:
+    def __init__(self, block: nn.Module, scratch: Scratch, family: Family) -> None:
         super().__init__()
         self.block = block
         self.scratch = scratch
-        self.hidden = hidden
+        self.hidden = family.hidden
+        self.output = family.output
 
     def forward(self, *args, **kwargs):
+        hidden = kwargs[self.hidden] if isinstance(self.hidden, str) else args[self.hidden]
         if self.scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
-            self.scratch.first_input = kwargs[self.hidden].clone()
-        return self.block(*args, **kwargs)
+            self.scratch.first_input = _cloned(hidden)
+        result = self.block(*args, **kwargs)
+        if self.scratch.wants_probe:
+            tokens = result if self.output is None else result[self.output]
+            self.scratch.first_output = _cloned(tokens)
+        return result
 
 
 class RecordOutput(nn.Module):
-    """The final layer, noting the image tokens after the last block."""
+    """A final layer, noting the tokens after the last block."""
 
-    def __init__(self, final_layer: nn.Module, scratch: Scratch) -> None:
+    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int) -> None:
         super().__init__()
         self.final_layer = final_layer
         self.scratch = scratch
+        self.stream = stream
 
     def forward(self, tokens: Tensor, *args, **kwargs):
-        self.scratch.last_output = tokens
+        self.scratch.last_output[self.stream] = tokens
         return self.final_layer(tokens, *args, **kwargs)
 
 
 class AddResidual(nn.Module):
-    """The final layer, on image tokens plus the predicted residual."""
+    """A final layer, on the tokens plus the predicted residual."""
 
-    def __init__(self, final_layer: nn.Module, scratch: Scratch) -> None:
+    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int) -> None:
         super().__init__()
         self.final_layer = final_layer
         self.scratch = scratch
+        self.stream = stream
 
     def forward(self, tokens: Tensor, *args, **kwargs):
-        residual = self.scratch.residual
-        assert residual is not None
-        return self.final_layer(tokens + residual, *args, **kwargs)
+        residual = self.scratch.feature[self.stream]
+        _, last = _aligned(residual, tokens)
+        return self.final_layer(_with_last(tokens, last + residual), *args, **kwargs)
+
+
+class ReplaceTokens(AddResidual):
+    """A final layer, on predicted tokens."""
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        return self.final_layer(self.scratch.feature[self.stream], *args, **kwargs)
+
+
+class AddProbed(AddResidual):
+    """A final layer behind the first block alone, on a two-anchor prediction."""
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        first = self.scratch.first_input
+        assert first is not None
+        before, after = _aligned(first[self.stream], tokens)
+        newest, older = self.scratch.anchors
+        assert newest.probe is not None
+        assert older.probe is not None
+        residual = two_anchor.extrapolate(
+            after - before,
+            (newest.probe[self.stream], older.probe[self.stream]),
+            (newest.feature[self.stream], older.feature[self.stream]),
+        )
+        return self.final_layer(_with_last(tokens, before + residual), *args, **kwargs)
 
 
 class Surgery:
     """Prepares one transformer for full and cached calls; it is itself again after each call."""
 
-    def __init__(self, transformer: nn.Module, family: Family) -> None:
+    def __init__(self, transformer: nn.Module, family: Family, wants_probe: bool = False) -> None:
         self._transformer = transformer
         self.family = family
-        self._scratch = Scratch()
+        self._scratch = Scratch(len(family.final_layers))
+        self._scratch.wants_probe = wants_probe
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within the block a call computes in full; then take or discard its residual."""
+        """Within the block a call computes in full; then take or discard what it recorded."""
         first_list = self.family.block_lists[0]
-        blocks = self._transformer.get_submodule(first_list)
-        assert isinstance(blocks, nn.ModuleList)
-        block, *others = blocks
-        final = self._transformer.get_submodule(self.family.final_layer)
-        first = RecordInput(block, self._scratch, self.family.hidden)
         with self._swapped(
-            {
-                first_list: nn.ModuleList([first, *others]),
-                self.family.final_layer: RecordOutput(final, self._scratch),
-            }
+            {first_list: nn.ModuleList(self._observed_blocks()), **self._finals(RecordOutput)}
         ):
             yield
 
     @contextmanager
-    def adding(self, residual: Tensor) -> Iterator[None]:
+    def adding(self, residual: Streams) -> Iterator[None]:
         """Within the block a call runs no transformer block and adds ``residual`` instead."""
-        self._scratch.residual = residual
-        final = self._transformer.get_submodule(self.family.final_layer)
+        self._scratch.feature = residual
         empty = {name: nn.ModuleList() for name in self.family.block_lists}
-        with self._swapped({**empty, self.family.final_layer: AddResidual(final, self._scratch)}):
+        with self._swapped({**empty, **self._finals(AddResidual)}):
             yield
 
-    def note_input(self, tokens: Tensor) -> None:
-        """Tell what the first block receives, where something else runs in its place."""
-        self._scratch.first_input = tokens.clone()
+    @contextmanager
+    def replacing(self, tokens: Streams) -> Iterator[None]:
+        """Within the block a call runs no block; the final layers work on ``tokens``."""
+        self._scratch.feature = tokens
+        empty = {name: nn.ModuleList() for name in self.family.block_lists}
+        with self._swapped({**empty, **self._finals(ReplaceTokens)}):
+            yield
 
-    def take_residuals(self, parts: int) -> list[Tensor] | None:
-        """The residuals of the last recorded call, once: one tensor for each part of the batch.
+    @contextmanager
+    def probing(self, newest: Anchor, before: Anchor) -> Iterator[None]:
+        """Within the block a call runs the first block alone, see ``two_anchor``."""
+        self._scratch.anchors = (newest, before)
+        first_list, *others = self.family.block_lists
+        empty = {name: nn.ModuleList() for name in others}
+        probe = nn.ModuleList(self._observed_blocks()[:1])
+        with self._swapped({first_list: probe, **empty, **self._finals(AddProbed)}):
+            yield
+        self.discard()
+
+    def note_input(self, tokens: Tensor | Streams) -> None:
+        """Tell what the first block receives, where something else runs in its place."""
+        self._scratch.first_input = _cloned(tokens)
+
+    def note_output(self, tokens: Tensor | Streams) -> None:
+        """Tell what comes out of what runs in the first block's place."""
+        if self._scratch.wants_probe:
+            self._scratch.first_output = _cloned(tokens)
+
+    def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
+        """What the last recorded call left, once: one item for each part of the batch.
+
+        Args:
+            parts: equal parts of the batch.
+            tokens: the tokens after the last block instead of the residual.
 
         None if a recorder was not reached or if tokens were added or removed on the way.
         """
-        first, last = self._scratch.first_input, self._scratch.last_output
+        scratch = self._scratch
+        first, probed = scratch.first_input, scratch.first_output
+        last = [output for output in scratch.last_output if output is not None]
         self.discard()
-        if first is None or last is None or first.shape != last.shape:
+        if first is None or len(first) != len(last) or (scratch.wants_probe and probed is None):
             return None
-        # Subtracted part by part: a view would keep the whole batch alive, a copy costs twice.
-        return [b - a for a, b in zip(first.chunk(parts), last.chunk(parts), strict=True)]
+        features, probes = [], []
+        for stream, after in enumerate(last):
+            if not self._fits(first[stream], after):
+                return None
+            if tokens:
+                features.append([part.clone() for part in after.chunk(parts)])
+            else:
+                features.append(_differences(first[stream], after, parts))
+            if probed is not None:
+                # In the shape of the residual, which the final layer's input has.
+                before, _ = _aligned(first[stream], after)
+                middle, _ = _aligned(probed[stream], after)
+                probes.append(_differences(before, middle, parts))
+        by_part = zip(*features, strict=True)
+        if not probes:
+            return [Recorded(feature, None) for feature in by_part]
+        return [Recorded(f, p) for f, p in zip(by_part, zip(*probes, strict=True), strict=True)]
 
     def discard(self) -> None:
-        """Drop what the last recorded call noted."""
-        self._scratch.first_input = self._scratch.last_output = None
+        """Drop what the last call noted."""
+        self._scratch.clear()
+
+    def _fits(self, first: Tensor, last: Tensor) -> bool:
+        return first.numel() == last.numel() or (
+            self.family.tail and first[:, :1].shape == last[:, :1].shape
+        )
+
+    def _observed_blocks(self) -> list[nn.Module]:
+        blocks = self._transformer.get_submodule(self.family.block_lists[0])
+        assert isinstance(blocks, nn.ModuleList)
+        first, *others = blocks
+        return [RecordInput(first, self._scratch, self.family), *others]
+
+    def _finals(self, kind: type[RecordOutput] | type[AddResidual]) -> dict[str, nn.Module]:
+        return {
+            name: kind(self._transformer.get_submodule(name), self._scratch, stream)
+            for stream, name in enumerate(self.family.final_layers)
+        }
 
     @contextmanager
     def _swapped(self, modules: dict[str, nn.Module]) -> Iterator[None]:
@@ -140,4 +247,32 @@ class Surgery:
             raise
         finally:
             own.update(originals)
-            self._scratch.residual = None
+            self._scratch.feature = self._scratch.anchors = ()
+
+
+def _cloned(tokens: Tensor | Streams) -> Streams:
+    return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))
+
+
+def _aligned(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
+    """The tokens that both have, in one shape: all of them, or the last ones of both."""
+    if first.numel() == last.numel():
+        return first.reshape(last.shape), last
+    common = min(first.shape[1], last.shape[1])
+    return first[:, -common:], last[:, -common:]
+
+
+def _differences(first: Tensor, last: Tensor, parts: int) -> list[Tensor]:
+    """The residual of each part of a batch.
+
+    Subtracted part by part: a view would keep the whole batch alive, a copy costs twice.
+    """
+    before, after = _aligned(first, last)
+    return [b - a for a, b in zip(before.chunk(parts), after.chunk(parts), strict=True)]
+
+
+def _with_last(tokens: Tensor, last: Tensor) -> Tensor:
+    """The tokens, their last ones replaced."""
+    if last.shape == tokens.shape:
+        return last
+    return torch.cat((tokens[:, : -last.shape[1]], last), dim=1)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from comfy_api.latest import io
 
-from ..gph_core.policies import Policy, Reuse
+from ..gph_core.extrapolation import Reuse
+from ..gph_core.policies import Policy
 from ..gph_core.schedule import Schedule
 from ..gph_core.speeds import SPEEDS
 from . import patching
@@ -12,6 +15,12 @@ from .report import Reporter
 from .types import CATEGORY, PolicyType, ScheduleType
 
 CUSTOM = "Custom"
+# Bytes that may stay on the model's device, from the budget in MiB.
+CACHE_DEVICES = {
+    "automatic": lambda budget_mib: budget_mib * 2**20,
+    "model device": lambda budget_mib: math.inf,
+    "CPU": lambda budget_mib: 0,
+}
 DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
 
@@ -58,6 +67,29 @@ class GoldenPathCache(io.ComfyNode):
                     optional=True,
                     tooltip="How cached steps are predicted. Unconnected: residual reuse.",
                 ),
+                io.Combo.Input(
+                    "cache_device",
+                    options=list(CACHE_DEVICES),
+                    default="automatic",
+                    tooltip=(
+                        "Where residuals wait between steps. automatic: with the model up to the "
+                        "budget below, the rest in main memory. model device: always with the "
+                        "model, fastest. CPU: always in main memory, for long videos."
+                    ),
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "cache_budget_mib",
+                    default=2048,
+                    min=0,
+                    max=1_000_000,
+                    tooltip=(
+                        "For automatic: how many MiB of the model's device residuals may take. "
+                        "Larger is faster where it fits. FLUX at 1024x1024 needs 24 MiB for each "
+                        "prompt and remembered step, a Wan video of 81 frames at 480p 320."
+                    ),
+                    advanced=True,
+                ),
             ],
             outputs=[io.Model.Output(tooltip="The model, with the cache.")],
             hidden=[io.Hidden.unique_id, io.Hidden.extra_pnginfo],
@@ -77,13 +109,17 @@ class GoldenPathCache(io.ComfyNode):
 
     @classmethod
     def execute(
-        cls, model, speed: str, schedule: str, policy: Policy | None = None
-    ) -> io.NodeOutput:
+        cls, model, speed: str, schedule: str, policy: Policy | None = None,
+        cache_device: str = "automatic", cache_budget_mib: int = 2048,
+    ) -> io.NodeOutput:  # fmt: skip
         plan = patching.CachePlan(
             speed=speed,
             custom=Schedule.parse(schedule) if speed == CUSTOM else None,
             policy=policy or Reuse(),
+            device_budget=CACHE_DEVICES[cache_device](cache_budget_mib),
         )
+        if plan.custom is not None:
+            plan.policy.check(plan.custom)
         workflow = (cls.hidden.extra_pnginfo or {}).get("workflow") or {}
         reporter = Reporter(node_id=cls.hidden.unique_id, workflow_id=workflow.get("id"))
         return io.NodeOutput(patching.attach(model, plan, reporter))

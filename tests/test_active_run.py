@@ -2,19 +2,19 @@ import pytest
 import torch
 
 from gph_core.active_run import ActiveRun, is_anchor_needed
-from gph_core.policies import Hermite, Reuse, Taylor
+from gph_core.extrapolation import Hermite, Reuse, Taylor
 from gph_core.schedule import Schedule, uniform
 
 SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 
 
 def play(run, sigma, value=0.0, branches=("p",)):
-    """One model call; a full one leaves a residual of ``value`` in every branch."""
+    """One call; a full one leaves a feature of ``value`` in every branch."""
     decision = run.begin_call(sigma, branches)
-    if decision.residual is not None:
-        return decision.residual[:, 0].tolist()
-    if decision.keeps:
-        run.end_full_call(decision.step, branches, [torch.full((1, 2), value)] * len(branches))
+    if decision.is_cached:
+        (feature,) = run.predict(decision, torch.zeros(1))
+        return feature[:, 0].tolist()
+    run.end_call(decision, branches, [(torch.full((1, 2), value),)] * len(branches))
     return "full"
 
 
@@ -55,7 +55,7 @@ def test_calls_without_branch_keys_are_computed_in_full():
     run = ActiveRun(Schedule.parse("0/5"), Reuse(), SIGMAS)
     play(run, 1.0, 1.0)
     decision = run.begin_call(0.8, ())
-    assert decision.residual is None
+    assert not decision.is_cached
     assert not decision.keeps
 
 
@@ -115,8 +115,8 @@ def test_after_stop_caching_everything_is_full():
 def test_an_unrecorded_residual_is_said_and_the_next_step_is_full():
     run = ActiveRun(Schedule.parse("0/5"), Reuse(), SIGMAS)
     decision = run.begin_call(1.0, ("p",))
-    run.end_full_call(decision.step, ("p",), None)
-    assert run.begin_call(0.8, ("p",)).residual is None
+    run.end_call(decision, ("p",), None)
+    assert not run.begin_call(0.8, ("p",)).is_cached
     assert "the blocks could not be observed" in run.notes[0]
 
 
@@ -149,7 +149,7 @@ def test_needed_anchors_agree_with_a_direct_simulation():
     # num_anchors full steps before some cached step from `now` on.
     for schedule in (uniform(20, 9), Schedule.parse("0-5,9,10,15/20"), Schedule.parse("0/20")):
         cached = schedule.cached_steps
-        for num_anchors in (1, 2, 3):
+        for policy, num_anchors in ((Reuse(), 1), (Taylor(1), 2), (Taylor(2), 3)):
             for anchor in schedule.full_steps:
                 for now in range(anchor + 1, 21):
                     used = any(
@@ -157,7 +157,7 @@ def test_needed_anchors_agree_with_a_direct_simulation():
                         for c in cached
                         if c >= now
                     )
-                    assert is_anchor_needed(schedule, anchor, now, num_anchors) == used
+                    assert is_anchor_needed(policy, schedule, anchor, now) == used
 
 
 def test_a_schedule_of_another_length_is_refused():

@@ -5,6 +5,8 @@ from gph_core.record import RunRecord
 
 def record(full=(1.0, 0.2, 0.2), cached=(0.05, 0.05), **changes):
     fields = {
+        "family": "FLUX",
+        "site": "stack residual",
         "schedule": "0-2/5",
         "policy": "residual reuse",
         "sigmas": (1.0, 0.8, 0.6, 0.4, 0.2, 0.0),
@@ -40,6 +42,6 @@ def test_nothing_cached_means_no_speedup(full, cached):
 
 def test_summary_in_one_line():
     assert record(notes=("a reason",)).summary() == (
-        "3 of 5 steps full (1.40 s), 2 cached (0.10 s), policy residual reuse, "
-        "about 1.20x faster than all steps in full, 3.0 MiB cache; a reason"
+        "FLUX, stack residual: 3 of 5 steps full (1.40 s), 2 cached (0.10 s), "
+        "policy residual reuse, about 1.20x faster than all steps in full, 3.0 MiB cache; a reason"
     )

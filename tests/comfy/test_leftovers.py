@@ -6,7 +6,7 @@ import weakref
 import comfy.model_management
 import pytest
 import torch
-from golden_path_pack.gph_core.policies import Reuse, Taylor
+from golden_path_pack.gph_core.extrapolation import Reuse, Taylor
 from golden_path_pack.nodes import patching
 
 from . import tiny

@@ -9,9 +9,10 @@ import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.active_run import ActiveRun
-from golden_path_pack.gph_core.policies import Reuse
+from golden_path_pack.gph_core.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes import patching
+from golden_path_pack.nodes import calls as node_calls
+from golden_path_pack.nodes.branches import Branches
 
 from . import tiny
 
@@ -32,7 +33,7 @@ def test_a_first_block_replaced_by_another_extension_is_part_of_the_residual(mod
     outputs = {}
     for name, schedule in (("full", "0,1/2"), ("cached", "0/2")):
         run = ActiveRun(Schedule.parse(schedule), Reuse(), (0.7, 0.699999, 0.0))
-        outputs[name] = two_calls(patched, patching._ModelCalls(run))
+        outputs[name] = two_calls(patched, node_calls.StackCalls(run))
     first, second = outputs["cached"]
     assert torch.equal(first, outputs["full"][0])
     # The noise levels differ by 1e-6; a change lost on the cached call would be of the order 1.
@@ -52,7 +53,7 @@ def two_calls(model, calls):
     outputs = []
     with torch.no_grad():
         for sigma in (0.7, 0.699999):
-            calls._seen.clear()
+            calls._branches.begin_evaluation()
             out = model.model.apply_model(
                 x, torch.tensor([sigma]), c_crossattn=context, y=extra["pooled_output"],
                 guidance=torch.tensor([3.5]), transformer_options=options,
@@ -89,12 +90,12 @@ def test_skip_layer_guidance_is_a_branch_of_its_own(model):
 
 @pytest.mark.parametrize("change", ["uuid", "index", "patch", "replacement", "window", "shape"])
 def test_what_distinguishes_branches(change):
-    run = ActiveRun(Schedule.parse("0/4"), Reuse(), (1.0, 0.7, 0.4, 0.2, 0.0))
-    calls = patching._ModelCalls(run)
+    tiles = []
+    branches = Branches(tiles.append)
     base, x, options = object(), torch.zeros(2, 16, 8, 8), {"cond_or_uncond": [0], "uuids": ["a"]}
 
-    def key(x=x, control=None, **changes):
-        return calls._branches(base, x, control, options | changes)
+    def key(x=x, **changes):
+        return branches.keys(base, x, options | changes)
 
     other = {
         "uuid": {"uuids": ["b"]},
@@ -104,11 +105,11 @@ def test_what_distinguishes_branches(change):
         "window": {"context_window": types.SimpleNamespace(index_list=[0, 1])},
         "shape": {"x": torch.zeros(2, 16, 8, 4)},
     }[change]
-    assert key() != key(**other)
-    assert key(control={}) not in (key(), key(**other))
-    assert run.notes == [
-        "caching stopped because the image is sampled in tiles, which may move between steps"
-    ]  # the plain key came twice, as tiles of one image do
+    plain = key()
+    assert plain != key(**other)
+    assert tiles == []
+    assert key() == plain
+    assert len(tiles) == 1  # the plain key came twice, as tiles of one image do
 
 
 @pytest.mark.parametrize(
@@ -121,9 +122,8 @@ def test_what_distinguishes_branches(change):
     ],
 )
 def test_calls_that_do_not_say_what_they_hold_have_no_branches(options):
-    run = ActiveRun(Schedule.parse("0/1"), Reuse(), (1.0, 0.0))
     one_item = torch.zeros(1, 16, 8, 8)
-    assert patching._ModelCalls(run)._branches(object(), one_item, None, options) == []
+    assert Branches(print).keys(object(), one_item, options) == []
 
 
 def test_a_wrapper_that_hides_the_branches_means_full_steps(model, reference):
@@ -139,33 +139,3 @@ def test_a_wrapper_that_hides_the_branches_means_full_steps(model, reference):
     listener = tiny.Listener()
     assert torch.equal(tiny.sample(tiny.attach(wrapped, "0,1,4/8", listener=listener)), reference)
     assert listener.records[0].cached_steps == ()
-
-
-def test_a_control_that_ends_forces_a_full_step(model):
-    class Control(comfy.controlnet.ControlBase):
-        """Adds to the image tokens until a noise level, as a ControlNet with an end does."""
-
-        def get_control(self, x, t, cond, batched_number, options):
-            if float(t[0]) < 0.6:
-                return None
-            add = torch.ones(x.shape[0], 16, 64)
-            return {"input": [add, add], "output": []}
-
-    def controlled(schedule):
-        control, listener = Control(), tiny.Listener()
-        latent = torch.zeros(1, 16, 8, 8)
-        prompts = [
-            [[c[0][0], c[0][1] | {"control": control, "control_apply_to_uncond": False}]]
-            for c in (tiny.conditioning(1), tiny.conditioning(2))
-        ]
-        with torch.inference_mode():
-            comfy.sample.sample(
-                tiny.attach(model, schedule, listener=listener),
-                comfy.sample.prepare_noise(latent, seed=1), 8, 3.0, "euler", "simple", *prompts,
-                latent, disable_pbar=True, seed=1,
-            )  # fmt: skip
-        return listener.records[0]
-
-    record = controlled("0/8")
-    ended = next(n for n, sigma in enumerate(record.sigmas) if sigma < 0.6)
-    assert record.full_steps == (0, ended)

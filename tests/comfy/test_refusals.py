@@ -3,7 +3,7 @@
 import comfy.ldm.flux.model
 import pytest
 import torch
-from golden_path_pack.gph_core.policies import Reuse
+from golden_path_pack.gph_core.extrapolation import Reuse
 from golden_path_pack.nodes import patching
 
 from . import tiny
@@ -18,7 +18,8 @@ def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):
     listener = tiny.Listener()
     assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
     assert listener.refusals == [
-        "Foreign is not a supported transformer (supported: FLUX); all steps are computed in full"
+        "Foreign is not a supported transformer (docs/models.md lists them); all steps are "
+        "computed in full. The policies on outputs and velocities work with any model"
     ]
     assert listener.records[0].cached_steps == ()
 
@@ -33,6 +34,6 @@ def test_the_plan_is_announced_in_words(model):
     plan = patching.CachePlan("Balanced", None, Reuse())
     tiny.sample(patching.attach(model, plan, listener), steps=50, size=4)
     assert listener.plans == [
-        "13 of 50 steps full (published for FLUX.1-dev: 0-4,6,8,10,14,19,30,43,49/50), "
+        "FLUX: 13 of 50 steps full (published for FLUX.1-dev: 0-4,6,8,10,14,19,30,43,49/50), "
         "policy residual reuse, at most 3.8x fewer block evaluations"
     ]

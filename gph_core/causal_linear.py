@@ -1,0 +1,86 @@
+"""Causal linear prediction: fitted weights of all earlier outputs of a branch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from .policies import Anchor, Now, Policy, Site, Streams, combine_anchors
+from .schedule import Schedule
+
+FORMAT = "golden-path-causal-linear-1"
+
+
+@dataclass(frozen=True, eq=False)
+class CausalLinear(Policy):
+    """``Σ_j W[t, j] y_j`` over the outputs of all steps j < t, real or predicted.
+
+    Weights of steps that are not stored are left out without renormalising; if none is left, the
+    newest output is repeated.
+
+    Args:
+        matrix: ``[N, N]`` strictly lower triangular weights, one per pair of steps.
+        conditions: what the weights were fitted for, such as the model and its noise levels.
+
+    Source: L2P, arXiv 2604.26365.
+    """
+
+    matrix: Tensor
+    conditions: dict = field(default_factory=dict)
+
+    site = Site.OUTPUT
+    keeps_predictions = True
+
+    def __post_init__(self) -> None:
+        shape = tuple(self.matrix.shape)
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ValueError(f"the weights must be a square matrix, one row a step, got {shape}")
+        if not self.matrix.isfinite().all() or self.matrix.triu().any():
+            raise ValueError(
+                "the weights must be finite and use earlier steps only (strictly lower triangular)"
+            )
+        object.__setattr__(self, "num_anchors", len(self.matrix))
+
+    def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
+        weights = [float(self.matrix[step, j]) for j in anchor_steps]
+        return weights if any(weights) else [1.0]
+
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
+
+    def check(self, schedule: Schedule) -> None:
+        if schedule.num_steps != len(self.matrix):
+            raise ValueError(
+                f"the causal linear weights were fitted for {len(self.matrix)} steps but the "
+                f"sampler runs {schedule.num_steps}; fit them for this step count"
+            )
+        super().check(schedule)
+
+    def __str__(self) -> str:
+        return "causal linear"
+
+
+def save(policy: CausalLinear, path: Path) -> None:
+    """Write the weights with their conditions as a safetensors file."""
+    from safetensors.torch import save_file
+
+    metadata = {"format": FORMAT, "conditions": json.dumps(policy.conditions)}
+    save_file({"weights": policy.matrix.to(torch.float32).contiguous()}, path, metadata)
+
+
+def load(path: Path) -> CausalLinear:
+    """Read what ``save`` wrote; ``ValueError`` that names the file for anything else."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise ValueError(f"{path.name} holds no causal linear weights of this pack")
+            return CausalLinear(file.get_tensor("weights"), json.loads(metadata["conditions"]))
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error

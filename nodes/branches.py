@@ -1,0 +1,79 @@
+"""Branch keys: which part of a model call belongs to which conditioning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+
+from . import control
+
+TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
+
+
+class Branches:
+    """The branches of one run; equal keys mean the same tokens under the same conditions.
+
+    A uuid alone is not enough: positive and negative area prompts can share one, and some guidance
+    methods call the model again with other patches. A control or a weight hook that changes makes
+    another branch, which is computed in full first.
+    """
+
+    def __init__(self, on_tiles: Callable[[str], None]) -> None:
+        self._on_tiles = on_tiles
+        self._seen: Counter[Hashable] = Counter()
+        self._conditions: dict[Hashable, tuple] = {}
+
+    def begin_evaluation(self) -> None:
+        """The sampler evaluates the model anew: every branch comes once from here on."""
+        self._seen.clear()
+
+    def note_conditions(self, conds: list, sigma: float) -> None:
+        """Remember what the conditionings of this evaluation depend on besides their uuid."""
+        for index, group in enumerate(conds):
+            for cond in group or ():
+                active = control.active(cond.get("control"), sigma)
+                self._conditions[index, cond.get("uuid")] = (active, cond.get("hooks"))
+
+    def keys(self, base_model, x, options: dict) -> list[Hashable]:
+        """One key per slice of the batch; none if the call does not say what its batch holds."""
+        uuids = options.get("uuids") or []
+        indices = options.get("cond_or_uncond") or []
+        if len(uuids) != len(indices) or not uuids or x.shape[0] % len(uuids):
+            return []
+        window = getattr(options.get("context_window"), "index_list", None)
+        common = (
+            id(base_model),
+            _patch_signature(options),
+            tuple(window) if window is not None else None,
+            tuple(x.shape[1:]),
+            x.shape[0] // len(uuids),
+        )
+        branches = [
+            (*common, index, uuid, self._condition(index, uuid))
+            for index, uuid in zip(indices, uuids, strict=True)
+        ]
+        self._seen.update(branches)
+        if any(self._seen[branch] > 1 for branch in branches):
+            self._on_tiles(TILES)
+        return branches
+
+    def _condition(self, index: int, uuid: Hashable) -> Hashable:
+        active, hooks = self._conditions.get((index, uuid), ((), None))
+        # Hooks with keyframes change the weights; ComfyUI has prepared this step's by now.
+        strengths = tuple(
+            (id(hook), getattr(hook, "strength", None)) for hook in getattr(hooks, "hooks", ())
+        )
+        return active, strengths
+
+
+def _patch_signature(options: dict) -> Hashable:
+    """Which patches of other nodes are active in this call."""
+    patches = tuple(
+        (name, tuple(id(patch) for patch in group))
+        for name, group in sorted(options.get("patches", {}).items())
+    )
+    replacements = tuple(
+        (name, tuple(sorted((str(key), id(patch)) for key, patch in group.items())))
+        for name, group in sorted(options.get("patches_replace", {}).items())
+    )
+    return patches, replacements

@@ -1,0 +1,187 @@
+"""The wrappers of one run around ComfyUI's calls: decide, compute or predict, remember.
+
+``APPLY_MODEL`` runs outside a compiled model and, being the last one added, inside everything
+else; ``PREDICT_NOISE`` sees the result of guidance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from comfy.patcher_extension import WrappersMP
+
+from ..gph_core import families
+from ..gph_core.active_run import ActiveRun, Decision
+from ..gph_core.policies import Site
+from ..gph_core.surgery import Surgery
+from .branches import Branches
+from .control import Deferrals, Pending
+
+
+def wrappers(run: ActiveRun) -> dict[str, Callable]:
+    """The wrappers that a run needs, by their place in ComfyUI."""
+    if run.policy.site is Site.GUIDED:
+        return {WrappersMP.PREDICT_NOISE: GuidedCalls(run).predict_noise}
+    calls = StackCalls(run) if run.policy.site is Site.STACK else OutputCalls(run)
+    return {
+        WrappersMP.PREDICT_NOISE: calls.predict_noise,
+        WrappersMP.CALC_COND_BATCH: calls.calc_cond_batch,
+        WrappersMP.APPLY_MODEL: calls.apply_model,
+    }
+
+
+class GuidedCalls:
+    """Caches the velocity after guidance: on cached steps nothing of the model runs."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+
+    def predict_noise(self, executor, x, timestep, *args, **kwargs):
+        branches = [tuple(x.shape)]
+        decision = self._run.begin_call(float(timestep[0]), branches)
+        if decision.is_cached:
+            (velocity,) = feature = self._run.predict(decision, x)
+            denoised = x - decision.sigma * velocity
+        else:
+            denoised = executor(x, timestep, *args, **kwargs)
+            feature = ((x - denoised) / decision.sigma,)
+        # Cloned: a sampler may go on in place.
+        self._run.end_call(decision, branches, [feature], latent=x.clone())
+        return denoised
+
+
+class _BranchCalls:
+    """What the sites with a feature for each branch share."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+        self._branches = Branches(on_tiles=run.stop_caching)
+        self._deferrals = Deferrals()
+
+    def predict_noise(self, executor, *args, **kwargs):
+        self._branches.begin_evaluation()
+        return executor(*args, **kwargs)
+
+    def calc_cond_batch(self, executor, model, conds, x_in, timestep, model_options):
+        sigma = float(timestep[0])
+        self._branches.note_conditions(conds, sigma)
+        # With several devices ComfyUI asks a control for its copy on each: leave that alone.
+        if self._run.is_planned_cached(sigma) and "multigpu_clones" not in model_options:
+            conds = self._deferrals.defer(conds, sigma)
+        return executor(model, conds, x_in, timestep, model_options)
+
+    def apply_model(
+        self, executor, x, t, c_concat=None, c_crossattn=None, control=None,
+        transformer_options=None, **kwargs,
+    ):  # fmt: skip
+        options = transformer_options or {}
+        base_model = executor.class_obj
+        branches = self._branches.keys(base_model, x, options)
+        decision = self._run.begin_call(float(t[0]), branches)
+        if decision.is_cached:
+            control = None
+        elif isinstance(control, Pending):
+            control = control.evaluate()
+
+        def call(options=options):
+            return executor(x, t, c_concat, c_crossattn, control, options, **kwargs)
+
+        return self._answer(call, options, base_model, x, decision, branches)
+
+    def _answer(self, call, options, base_model, x, decision: Decision, branches):
+        raise NotImplementedError
+
+
+class OutputCalls(_BranchCalls):
+    """Caches the velocity of each branch: on cached steps the transformer does not run."""
+
+    def _answer(self, call, options, base_model, x, decision, branches):
+        if decision.is_cached:
+            (velocity,) = self._run.predict(decision, x)
+            denoised = x - decision.sigma * velocity
+        else:
+            denoised = call()
+            velocity = (x - denoised) / decision.sigma
+        if decision.keeps:
+            parts = velocity.chunk(len(branches))
+            self._run.end_call(decision, branches, [(part.clone(),) for part in parts])
+        return denoised
+
+
+class StackCalls(_BranchCalls):
+    """Caches what the block stack does to the image tokens."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        super().__init__(run)
+        self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
+
+    def _answer(self, call, options, base_model, x, decision, branches):
+        surgery = self._surgery(base_model.diffusion_model)
+        if surgery is None or self._run.schedule.num_cached == 0:
+            return call()
+        if decision.is_cached:
+            with self._predicting(surgery, decision, x):
+                output = call()
+            _reset_unfinished(options)
+            return output
+        with surgery.recording():
+            output = call(_observing_first_block(options, surgery))
+        if decision.keeps:
+            recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
+            features = recorded and [part.feature for part in recorded]
+            probes = [part.probe for part in recorded or ()]
+            self._run.end_call(decision, branches, features, probes)
+        else:
+            surgery.discard()
+        return output
+
+    def _predicting(self, surgery: Surgery, decision: Decision, x):
+        if self._run.policy.uses_probe:
+            return surgery.probing(*self._run.probe_anchors(decision, x.device))
+        feature = self._run.predict(decision, x)
+        return (surgery.replacing if self._run.policy.replaces_tokens else surgery.adding)(feature)
+
+    def _surgery(self, diffusion_model) -> Surgery | None:
+        transformer = uncompiled(diffusion_model)
+        if id(transformer) not in self._surgeries:
+            family = families.detect(transformer)
+            probe = self._run.policy.uses_probe
+            self._surgeries[id(transformer)] = family and Surgery(transformer, family, probe)
+        return self._surgeries[id(transformer)]
+
+
+def uncompiled(module):
+    """The module itself, where it was compiled."""
+    return getattr(module, "_orig_mod", module)
+
+
+def _observing_first_block(options: dict, surgery: Surgery) -> dict:
+    """Options in which another extension's replacement of the first block lets us see its input.
+
+    It may change the tokens before it calls the block, or not call it at all.
+    """
+    replacements = options.get("patches_replace", {})
+    key = surgery.family.first_block_key
+    replacement = replacements.get("dit", {}).get(key)
+    if replacement is None:
+        return options
+
+    def observed(args, extra):
+        surgery.note_input(args["img"])
+        result = replacement(args, extra)
+        surgery.note_output(result["img"])
+        return result
+
+    blocks = replacements["dit"] | {key: observed}
+    return options | {"patches_replace": replacements | {"dit": blocks}}
+
+
+def _reset_unfinished(options: dict) -> None:
+    """Let patches that count on all blocks start anew.
+
+    ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
+    """
+    for group in options.get("patches", {}).values():
+        for patch in group:
+            if getattr(patch, "temp_data", None) is not None:
+                patch.temp_data = None

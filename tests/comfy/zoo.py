@@ -1,0 +1,76 @@
+"""Tiny random instances of ComfyUI's real model classes, and how to sample them.
+
+A *case* is one way in which people use one model family. ``zoo_images`` and ``zoo_videos`` list
+them; weights are random but seeded, and every part of a model matters in what it samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import comfy.model_patcher
+import comfy.nested_tensor
+import comfy.sample
+import comfy.supported_models_base
+import torch
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model family in one use."""
+
+    name: str
+    family: str  # the row of gph_core.families
+    config: type[comfy.supported_models_base.BASE]
+    unet: dict  # the transformer's configuration, as detected from a checkpoint
+    latent: (
+        tuple  # shape without batch; a tuple of shapes where several tensors are sampled at once
+    )
+    conditioning: Callable[[int, int], list]  # seed and text tokens to CONDITIONING
+    cfg: float = 3.0
+
+
+def randomize(module: torch.nn.Module, seed: int = 0) -> None:
+    """Seeded random weights, large enough in scale that every block matters."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for tensor in (*module.parameters(), *module.buffers()):
+            if tensor.is_floating_point():
+                fan_in = tensor[0].numel() if tensor.ndim >= 2 else 100
+                tensor.copy_(torch.randn(tensor.shape, generator=generator) / fan_in**0.5)
+
+
+def build(case: Case, dtype: torch.dtype = torch.float32):
+    """A MODEL of the case."""
+    config = case.config(dict(case.unet))
+    config.set_inference_dtype(dtype, None)
+    model = config.get_model({}, "")
+    randomize(model.diffusion_model)
+    cpu = torch.device("cpu")
+    return comfy.model_patcher.ModelPatcher(model, load_device=cpu, offload_device=cpu)
+
+
+def empty_latent(case: Case, batch: int = 1):
+    """Zeros of the case's latent shape, nested where several tensors are sampled at once."""
+    if isinstance(case.latent[0], tuple):
+        return comfy.nested_tensor.NestedTensor([torch.zeros(batch, *s) for s in case.latent])
+    return torch.zeros(batch, *case.latent)
+
+
+def sample(
+    case: Case, model, steps: int = 8, sampler: str = "euler", cfg: float | None = None,
+    batch: int = 1, tokens: tuple[int, int] = (5, 5), **kwargs,
+):  # fmt: skip
+    """Latents sampled as KSampler does; ``tokens`` of the positive and the negative prompt."""
+    latent = empty_latent(case, batch)
+    noise = comfy.sample.prepare_noise(latent, seed=1)
+    with torch.inference_mode():
+        result = comfy.sample.sample(
+            model, noise, steps, case.cfg if cfg is None else cfg, sampler, "simple",
+            case.conditioning(1, tokens[0]), case.conditioning(2, tokens[1]), latent,
+            disable_pbar=True, seed=1, **kwargs,
+        )  # fmt: skip
+    if result.is_nested:
+        return tuple(part.clone() for part in result.unbind())
+    return (result.clone(),)
