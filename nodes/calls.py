@@ -119,13 +119,14 @@ class StackCalls(_BranchCalls):
         surgery = self._surgery(base_model.diffusion_model)
         if surgery is None or self._run.schedule.num_cached == 0:
             return call()
+        observing = _observing_first_block(options, surgery)
         if decision.is_cached:
             with self._predicting(surgery, decision, x):
-                output = call()
+                output = call(observing)
             _reset_unfinished(options)
             return output
         with surgery.recording():
-            output = call(_observing_first_block(options, surgery))
+            output = call(observing)
         if decision.keeps:
             recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
             features = recorded and [part.feature for part in recorded]

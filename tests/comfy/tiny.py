@@ -14,6 +14,8 @@ from golden_path_pack.gph_core.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes import patching
 
+from . import zoo
+
 BLOCKS = (comfy.ldm.flux.layers.DoubleStreamBlock, comfy.ldm.flux.layers.SingleStreamBlock)
 
 CONFIG = {
@@ -36,16 +38,12 @@ CONFIG = {
 }
 
 
-def flux(dtype=torch.float32, **changes):
-    """A MODEL with seeded random weights, large enough in scale that every block matters."""
+def flux(dtype=torch.float32, compute=None, **changes):
+    """A MODEL with seeded random weights, kept in one dtype and computed in another if given."""
     config = comfy.supported_models.Flux(CONFIG | changes)
-    config.set_inference_dtype(dtype, None)
+    config.set_inference_dtype(dtype, compute)
     model = config.get_model({}, "")
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.diffusion_model.parameters():
-            fan_in = parameter.shape[-1] if parameter.ndim == 2 else 100
-            parameter.copy_(torch.randn(parameter.shape, generator=generator) / fan_in**0.5)
+    zoo.randomize(model.diffusion_model)
     return comfy.model_patcher.ModelPatcher(
         model, load_device=torch.device("cpu"), offload_device=torch.device("cpu")
     )
