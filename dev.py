@@ -101,6 +101,7 @@ def main() -> None:
     sub = command("bench", bench, "Run a benchmark of the folder benchmarks.")
     sub.add_argument("name", choices=sorted(p.stem for p in BENCHMARKS.glob("[a-z]*.py")))
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
+    sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
 
     options = parser.parse_args()
     for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
@@ -161,7 +162,8 @@ def train(options: argparse.Namespace) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    return tools.run("-m", f"benchmarks.{options.name}", *(["--check"] if options.check else []))
+    flags = [f"--{flag}" for flag in ("check", "save") if getattr(options, flag)]
+    return tools.run("-m", f"benchmarks.{options.name}", *flags)
 
 
 # --- the environment ------------------------------------------------------------------------------

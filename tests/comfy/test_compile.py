@@ -2,6 +2,9 @@
 
 import pytest
 import torch
+from golden_path_pack.gph_core.extrapolation import Reuse, TokenTaylor
+from golden_path_pack.gph_core.policies import Site
+from golden_path_pack.gph_core.two_anchor import TwoAnchor
 
 from . import tiny
 
@@ -45,13 +48,20 @@ def fresh_compiler():
 
 
 @pytest.mark.parametrize("cache_last", [True, False])
-def test_a_compiled_model_gives_the_eager_result_in_two_graphs(model, fresh_compiler, cache_last):
-    expected = tiny.sample(tiny.attach(model, "0,1,4/8"))
+@pytest.mark.parametrize(
+    ("policy", "schedule"),
+    [(Reuse(), "0,1,4/8"), (TwoAnchor(), "0,1,4/8"), (TokenTaylor(), "0-2,5/8")],
+    ids=["residual reuse", "two-anchor", "token prediction"],
+)
+def test_a_compiled_model_gives_the_eager_result_in_two_graphs(
+    model, fresh_compiler, cache_last, policy, schedule
+):
+    expected = tiny.sample(tiny.attach(model, schedule, policy))
     backend = CountingBackend()
     if cache_last:
-        patched = tiny.attach(compiled(model, backend, WHOLE), "0,1,4/8")
+        patched = tiny.attach(compiled(model, backend, WHOLE), schedule, policy)
     else:
-        patched = compiled(tiny.attach(model, "0,1,4/8"), backend, WHOLE)
+        patched = compiled(tiny.attach(model, schedule, policy), backend, WHOLE)
     found = [tiny.sample(patched) for _ in range(2)]
     assert backend.graphs == 2  # a full and a cached one, also in the second run
     assert not fresh_compiler["graph_break"]
@@ -81,3 +91,11 @@ def test_a_compiled_model_serves_plain_and_cached_runs(
     assert torch.equal(tiny.sample(plain), reference)
     assert torch.equal(tiny.sample(cached), expected)
     assert backend.graphs == 3
+
+
+def test_a_compiled_model_serves_guided_velocities(model, fresh_compiler):
+    expected = tiny.sample(tiny.attach(model, "0,1,4/8", Reuse(Site.GUIDED)))
+    backend = CountingBackend()
+    patched = tiny.attach(compiled(model, backend, WHOLE), "0,1,4/8", Reuse(Site.GUIDED))
+    assert torch.equal(tiny.sample(patched), expected)
+    assert backend.graphs == 1  # the model itself; cached steps do not call it
