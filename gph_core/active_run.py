@@ -205,7 +205,12 @@ class ActiveRun:
                 latent = None
             for i, (branch, feature) in enumerate(zip(branches, features, strict=True)):
                 probe = probes[i] if probes else None
-                kept = [a for a in self._anchors.get(branch, []) if a.step < step]
+                kept = [
+                    a
+                    for a in self._anchors.get(branch, [])
+                    # Some models drop reference tokens on the way: what has them is of no use then.
+                    if a.step < step and _shapes(a.feature) == _shapes(feature)
+                ]
                 self._anchors[branch] = kept[: self.policy.num_anchors - 1]
                 anchor = self._placed(Anchor(step, decision.sigma, feature, latent, probe))
                 self._anchors[branch].insert(0, anchor)
@@ -287,6 +292,10 @@ class ActiveRun:
         self._latest_step = step
         for branch, anchors in self._anchors.items():
             self._anchors[branch] = [a for a in anchors if self._is_needed(a.step, step)]
+
+
+def _shapes(feature: Streams) -> list[torch.Size]:
+    return [tensor.shape for tensor in feature]
 
 
 def _bytes(anchor: Anchor) -> int:

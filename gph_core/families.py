@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import nn
 
@@ -22,9 +22,17 @@ class Family:
     hidden: str | int = "img"  # the first block's argument with the image tokens
     output: int | None = None  # where they are in its result; None: the result is all of them
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
-    can_probe: bool = True  # the first block alone hands on exactly its own output
-    tail: bool = False  # first block and final layer share only the last tokens of both
+    tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
 
+
+_WAN = Family(
+    name="Wan",
+    transformer="comfy.ldm.wan.model.WanModel",
+    block_lists=("blocks",),
+    final_layers=("head",),
+    hidden=0,
+    first_block_key=("double_block", 0),
+)
 
 FAMILIES = (
     Family(
@@ -32,6 +40,149 @@ FAMILIES = (
         transformer="comfy.ldm.flux.model.Flux",
         block_lists=("double_blocks", "single_blocks"),
         output=0,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="Qwen-Image",
+        transformer="comfy.ldm.qwen_image.model.QwenImageTransformer2DModel",
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out",),
+        hidden="hidden_states",
+        output=1,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="HunyuanVideo",
+        transformer="comfy.ldm.hunyuan_video.model.HunyuanVideo",
+        block_lists=("double_blocks", "single_blocks"),
+        output=0,
+        first_block_key=("double_block", 0),
+        tail=True,  # a reference latent comes first and is cut off before the final layer
+    ),
+    _WAN,
+    replace(_WAN, name="Wan VACE", transformer="comfy.ldm.wan.model.VaceWanModel"),
+    replace(_WAN, name="Wan Camera", transformer="comfy.ldm.wan.model.CameraWanModel"),
+    replace(_WAN, name="Wan HuMo", transformer="comfy.ldm.wan.model.HumoWanModel"),
+    replace(_WAN, name="Wan S2V", transformer="comfy.ldm.wan.model.WanModel_S2V"),
+    replace(_WAN, name="Wan Animate", transformer="comfy.ldm.wan.model_animate.AnimateWanModel"),
+    replace(_WAN, name="Wan SCAIL", transformer="comfy.ldm.wan.model.SCAILWanModel"),
+    Family(
+        name="Lumina 2 / Z-Image",
+        transformer="comfy.ldm.lumina.model.NextDiT",
+        block_lists=("layers",),
+        hidden=0,
+    ),
+    Family(
+        name="Chroma",
+        transformer="comfy.ldm.chroma.model.Chroma",
+        block_lists=("double_blocks", "single_blocks"),
+        output=0,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="SD3",
+        transformer="comfy.ldm.modules.diffusionmodules.mmdit.OpenAISignatureMMDITWrapper",
+        block_lists=("joint_blocks",),
+        hidden=1,
+        output=1,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="LTX-Video",
+        transformer="comfy.ldm.lightricks.model.LTXVModel",
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out",),
+        hidden=0,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="LTX-2",
+        transformer="comfy.ldm.lightricks.av_model.LTXAVModel",
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out", "audio_norm_out"),
+        hidden=0,
+        first_block_key=("double_block", 0),
+        tail=True,  # reference audio comes first and is cut off before the final layer
+    ),
+    Family(
+        name="Cosmos-Predict2",
+        transformer="comfy.ldm.cosmos.predict2.MiniTrainDIT",
+        block_lists=("blocks",),
+        hidden=0,
+    ),
+    Family(
+        name="Anima",
+        transformer="comfy.ldm.anima.model.Anima",
+        block_lists=("blocks",),
+        hidden=0,
+    ),
+    Family(
+        name="HiDream-I1",
+        transformer="comfy.ldm.hidream.model.HiDreamImageTransformer2DModel",
+        block_lists=("double_stream_blocks", "single_stream_blocks"),
+        hidden="image_tokens",
+        output=0,
+    ),
+    Family(
+        name="Kandinsky 5",
+        transformer="comfy.ldm.kandinsky5.model.Kandinsky5",
+        block_lists=("visual_transformer_blocks",),
+        final_layers=("out_layer",),
+        hidden=0,
+        # No key: ComfyUI asks for a replacement, but the block it hands over cannot be called.
+    ),
+    Family(
+        name="Krea 2",
+        transformer="comfy.ldm.krea2.model.SingleStreamDiT",
+        block_lists=("blocks",),
+        final_layers=("last",),
+        hidden=0,
+    ),
+    Family(
+        name="OmniGen2",
+        transformer="comfy.ldm.omnigen.omnigen2.OmniGen2Transformer2DModel",
+        block_lists=("layers",),
+        final_layers=("norm_out",),
+        hidden=0,
+    ),
+    Family(
+        name="Boogu",
+        transformer="comfy.ldm.boogu.model.BooguTransformer2DModel",
+        block_lists=("double_stream_layers", "single_stream_layers"),
+        final_layers=("norm_out",),
+        hidden=0,
+        output=0,
+        tail=True,  # the final layer gets the text too, in front of the image
+    ),
+    Family(
+        name="Ernie-Image",
+        transformer="comfy.ldm.ernie.model.ErnieImageModel",
+        block_lists=("layers",),
+        final_layers=("final_norm",),
+        hidden=0,
+    ),
+    Family(
+        name="CogVideoX",
+        transformer="comfy.ldm.cogvideo.model.CogVideoXTransformer3DModel",
+        block_lists=("blocks",),
+        final_layers=("norm_final",),
+        hidden="hidden_states",
+        output=0,
+    ),
+    Family(
+        name="MageFlow",
+        transformer="comfy.ldm.mage_flow.model.MageFlowTransformer2DModel",
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out",),
+        hidden="hidden_states",
+        output=1,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="MiniMax H3",
+        transformer="comfy.ldm.minimax.model.MiniMaxH3Model",
+        block_lists=("blocks",),
+        hidden=0,
         first_block_key=("double_block", 0),
     ),
 )

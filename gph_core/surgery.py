@@ -72,58 +72,70 @@ class RecordInput(nn.Module):
         return result
 
 
-class RecordOutput(nn.Module):
-    """A final layer, noting the tokens after the last block."""
+class FinalLayer(nn.Module):
+    """The final layer of one stream, changed for the length of a call."""
 
-    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int) -> None:
+    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int, tail: bool) -> None:
         super().__init__()
         self.final_layer = final_layer
         self.scratch = scratch
         self.stream = stream
+        self.tail = tail
+
+
+class RecordOutput(FinalLayer):
+    """It notes the tokens after the last block."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         self.scratch.last_output[self.stream] = tokens
         return self.final_layer(tokens, *args, **kwargs)
 
 
-class AddResidual(nn.Module):
-    """A final layer, on the tokens plus the predicted residual."""
-
-    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int) -> None:
-        super().__init__()
-        self.final_layer = final_layer
-        self.scratch = scratch
-        self.stream = stream
+class AddResidual(FinalLayer):
+    """It works on the tokens plus the predicted residual."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
-        residual = self.scratch.feature[self.stream]
-        _, last = _aligned(residual, tokens)
-        return self.final_layer(_with_last(tokens, last + residual), *args, **kwargs)
+        residual, image = _aligned(self.scratch.feature[self.stream], tokens, self.tail)
+        changed = _with(tokens, image + residual, self.tail)
+        return self.final_layer(changed, *args, **kwargs)
 
 
-class ReplaceTokens(AddResidual):
-    """A final layer, on predicted tokens."""
-
-    def forward(self, tokens: Tensor, *args, **kwargs):
-        return self.final_layer(self.scratch.feature[self.stream], *args, **kwargs)
-
-
-class AddProbed(AddResidual):
-    """A final layer behind the first block alone, on a two-anchor prediction."""
+class ReplaceTokens(FinalLayer):
+    """It works on predicted tokens."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
-        first = self.scratch.first_input
+        predicted, _ = _aligned(self.scratch.feature[self.stream], tokens, self.tail)
+        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
+
+
+class AddProbed(FinalLayer):
+    """Behind the first block alone, it works on a two-anchor prediction.
+
+    The probe is what the first block hands on itself: some models add more to it on the way.
+    """
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        scratch, stream = self.scratch, self.stream
+        first, output = scratch.first_input, scratch.first_output
         assert first is not None
-        before, after = _aligned(first[self.stream], tokens)
-        newest, older = self.scratch.anchors
+        assert output is not None
+        before, _ = _aligned(first[stream], tokens, self.tail)
+        after, _ = _aligned(output[stream], tokens, self.tail)
+        probe = after - before
+
+        def like_probe(remembered: Streams) -> Tensor:
+            return _aligned(remembered[stream], probe, self.tail)[0]
+
+        newest, older = scratch.anchors
         assert newest.probe is not None
         assert older.probe is not None
         residual = two_anchor.extrapolate(
-            after - before,
-            (newest.probe[self.stream], older.probe[self.stream]),
-            (newest.feature[self.stream], older.feature[self.stream]),
+            probe,
+            (like_probe(newest.probe), like_probe(older.probe)),
+            (like_probe(newest.feature), like_probe(older.feature)),
         )
-        return self.final_layer(_with_last(tokens, before + residual), *args, **kwargs)
+        predicted = before.to(residual.dtype) + residual
+        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
 
 
 class Surgery:
@@ -199,14 +211,14 @@ class Surgery:
         for stream, after in enumerate(last):
             if not self._fits(first[stream], after):
                 return None
+            # In the shape that the final layer gets.
+            before, after = _aligned(first[stream], after, self.family.tail)
             if tokens:
                 features.append([part.clone() for part in after.chunk(parts)])
             else:
-                features.append(_differences(first[stream], after, parts))
+                features.append(_differences(before, after, parts))
             if probed is not None:
-                # In the shape of the residual, which the final layer's input has.
-                before, _ = _aligned(first[stream], after)
-                middle, _ = _aligned(probed[stream], after)
+                middle, _ = _aligned(probed[stream], after, self.family.tail)
                 probes.append(_differences(before, middle, parts))
         by_part = zip(*features, strict=True)
         if not probes:
@@ -228,9 +240,11 @@ class Surgery:
         first, *others = blocks
         return [RecordInput(first, self._scratch, self.family), *others]
 
-    def _finals(self, kind: type[RecordOutput] | type[AddResidual]) -> dict[str, nn.Module]:
+    def _finals(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
         return {
-            name: kind(self._transformer.get_submodule(name), self._scratch, stream)
+            name: kind(
+                self._transformer.get_submodule(name), self._scratch, stream, self.family.tail
+            )
             for stream, name in enumerate(self.family.final_layers)
         }
 
@@ -254,25 +268,30 @@ def _cloned(tokens: Tensor | Streams) -> Streams:
     return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))
 
 
-def _aligned(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
-    """The tokens that both have, in one shape: all of them, or the last ones of both."""
-    if first.numel() == last.numel():
-        return first.reshape(last.shape), last
-    common = min(first.shape[1], last.shape[1])
-    return first[:, -common:], last[:, -common:]
+def _aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
+    """The tokens that both have, in one shape."""
+    if one.numel() == other.numel():
+        return one.reshape(other.shape), other
+    common = min(one.shape[1], other.shape[1])
+    if tail:
+        return one[:, -common:], other[:, -common:]
+    return one[:, :common], other[:, :common]
 
 
-def _differences(first: Tensor, last: Tensor, parts: int) -> list[Tensor]:
+def _with(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
+    """The tokens with those of the image replaced."""
+    if image.shape == tokens.shape:
+        return image
+    if tail:
+        return torch.cat((tokens[:, : -image.shape[1]], image), dim=1)
+    return torch.cat((image, tokens[:, image.shape[1] :]), dim=1)
+
+
+def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:
     """The residual of each part of a batch.
 
     Subtracted part by part: a view would keep the whole batch alive, a copy costs twice.
     """
-    before, after = _aligned(first, last)
-    return [b - a for a, b in zip(before.chunk(parts), after.chunk(parts), strict=True)]
-
-
-def _with_last(tokens: Tensor, last: Tensor) -> Tensor:
-    """The tokens, their last ones replaced."""
-    if last.shape == tokens.shape:
-        return last
-    return torch.cat((tokens[:, : -last.shape[1]], last), dim=1)
+    parted = zip(before.chunk(parts), after.chunk(parts), strict=True)
+    # In the dtype of the final layer: some models keep the tokens between blocks in float32.
+    return [(b - a).to(b.dtype) for a, b in parted]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from . import control
 
@@ -34,8 +34,15 @@ class Branches:
                 active = control.active(cond.get("control"), sigma)
                 self._conditions[index, cond.get("uuid")] = (active, cond.get("hooks"))
 
-    def keys(self, base_model, x, options: dict) -> list[Hashable]:
-        """One key per slice of the batch; none if the call does not say what its batch holds."""
+    def keys(self, base_model, x, options: dict, inputs: Iterable[str] = ()) -> list[Hashable]:
+        """One key per slice of the batch; none if the call does not say what its batch holds.
+
+        Args:
+            base_model: the model that is called; guiders of two models call both in one run.
+            x: the latents of the call.
+            options: its transformer options.
+            inputs: names of further inputs: some guidance methods call again without one.
+        """
         uuids = options.get("uuids") or []
         indices = options.get("cond_or_uncond") or []
         if len(uuids) != len(indices) or not uuids or x.shape[0] % len(uuids):
@@ -47,6 +54,7 @@ class Branches:
             tuple(window) if window is not None else None,
             tuple(x.shape[1:]),
             x.shape[0] // len(uuids),
+            tuple(sorted(inputs)),
         )
         branches = [
             (*common, index, uuid, self._condition(index, uuid))

@@ -76,7 +76,7 @@ class _BranchCalls:
     ):  # fmt: skip
         options = transformer_options or {}
         base_model = executor.class_obj
-        branches = self._branches.keys(base_model, x, options)
+        branches = self._branches.keys(base_model, x, options, kwargs)
         decision = self._run.begin_call(float(t[0]), branches)
         if decision.is_cached:
             control = None

@@ -121,11 +121,6 @@ def _obstacle(policy: Policy, family: Family | None, name: str, sampler: str) ->
             f"{name} is not a supported transformer (docs/models.md lists them); all steps are "
             "computed in full. The policies on outputs and velocities work with any model"
         )
-    if policy.uses_probe and family is not None and not family.can_probe:
-        return (
-            f"{policy} needs the first block alone, which {name} cannot run alone; all steps are "
-            "computed in full. Choose another policy"
-        )
     if samplers.leaves_the_grid(sampler):
         return f"the sampler {sampler} chooses its own steps; all of them are computed in full"
     if policy.site is Site.GUIDED and samplers.reads_the_branches(sampler):

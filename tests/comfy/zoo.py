@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import comfy.model_patcher
 import comfy.nested_tensor
 import comfy.sample
+import comfy.samplers
 import comfy.supported_models_base
 import torch
 
@@ -35,10 +36,12 @@ def randomize(module: torch.nn.Module, seed: int = 0) -> None:
     """Seeded random weights, large enough in scale that every block matters."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for tensor in (*module.parameters(), *module.buffers()):
+        for name, tensor in (*module.named_parameters(), *module.named_buffers()):
             if tensor.is_floating_point():
                 fan_in = tensor[0].numel() if tensor.ndim >= 2 else 100
-                tensor.copy_(torch.randn(tensor.shape, generator=generator) / fan_in**0.5)
+                values = torch.randn(tensor.shape, generator=generator) / fan_in**0.5
+                is_norm = tensor.ndim == 1 and name.endswith(("weight", "scale"))
+                tensor.copy_(values + 1 if is_norm else values)
 
 
 def build(case: Case, dtype: torch.dtype = torch.float32):
@@ -58,19 +61,41 @@ def empty_latent(case: Case, batch: int = 1):
     return torch.zeros(batch, *case.latent)
 
 
+def sigmas(model, steps: int) -> torch.Tensor:
+    """``[steps + 1]`` noise levels of the scheduler *simple*."""
+    sampling = model.get_model_object("model_sampling")
+    return comfy.samplers.calculate_sigmas(sampling, "simple", steps)
+
+
 def sample(
     case: Case, model, steps: int = 8, sampler: str = "euler", cfg: float | None = None,
-    batch: int = 1, tokens: tuple[int, int] = (5, 5), **kwargs,
+    batch: int = 1, tokens: tuple[int, int] = (5, 5), item: int | None = None, **kwargs,
 ):  # fmt: skip
-    """Latents sampled as KSampler does; ``tokens`` of the positive and the negative prompt."""
+    """Latents sampled as KSampler does, one tensor a stream.
+
+    Args:
+        tokens: of the positive and the negative prompt.
+        item: sample only this item of the batch.
+        kwargs: for ``comfy.sample.sample``.
+    """
     latent = empty_latent(case, batch)
     noise = comfy.sample.prepare_noise(latent, seed=1)
+    if item is not None:
+        latent, noise = _item(latent, item), _item(noise, item)
     with torch.inference_mode():
         result = comfy.sample.sample(
             model, noise, steps, case.cfg if cfg is None else cfg, sampler, "simple",
             case.conditioning(1, tokens[0]), case.conditioning(2, tokens[1]), latent,
             disable_pbar=True, seed=1, **kwargs,
         )  # fmt: skip
-    if result.is_nested:
-        return tuple(part.clone() for part in result.unbind())
-    return (result.clone(),)
+    return streams(result)
+
+
+def streams(latent) -> tuple[torch.Tensor, ...]:
+    """Clones of the tensors that are sampled at once; mostly one."""
+    return tuple(part.clone() for part in (latent.unbind() if latent.is_nested else (latent,)))
+
+
+def _item(latent, item: int):
+    parts = [part[item : item + 1] for part in streams(latent)]
+    return comfy.nested_tensor.NestedTensor(parts) if latent.is_nested else parts[0]
