@@ -55,7 +55,7 @@ class CausalLinear(Policy):
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
 
     def check(self, schedule: Schedule) -> None:
-        if schedule.num_steps != len(self.matrix):
+        if schedule.num_cached and schedule.num_steps != len(self.matrix):
             raise ValueError(
                 f"the causal linear weights were fitted for {len(self.matrix)} steps but the "
                 f"sampler runs {schedule.num_steps}; fit them for this step count"

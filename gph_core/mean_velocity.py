@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .policies import Anchor, Now, Policy, Site, Streams
 
@@ -39,6 +39,9 @@ class MeanVelocity(Policy):
                 raise ValueError(f"a span is 1 to {MAX_SPAN} steps, got {span}")
         longest = max(self.span, *(span for _, span in self.spans), 1)
         object.__setattr__(self, "num_anchors", longest)
+
+    def from_step(self, first: int) -> MeanVelocity:
+        return replace(self, spans=tuple((step - first, span) for step, span in self.spans))
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         span = min(dict(self.spans).get(now.step, self.span), len(anchors))

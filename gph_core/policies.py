@@ -84,6 +84,10 @@ class Policy:
         """The feature at a cached step; fewer anchors than ``num_anchors`` lower the order."""
         raise NotImplementedError
 
+    def from_step(self, first: int) -> Policy:
+        """The policy for a run that begins at a later step of its schedule."""
+        return self
+
     def check(self, schedule: Schedule) -> None:
         """Raise ``ValueError`` if the schedule gives too few anchors."""
         first_cached = next(iter(schedule.cached_steps), None)

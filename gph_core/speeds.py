@@ -22,6 +22,7 @@ class Choice(NamedTuple):
 
     schedule: Schedule
     origin: str
+    first: int = 0  # where it begins in a longer schedule
 
 
 def resolve(speed: str, num_steps: int, family: str | None) -> Choice:
@@ -42,23 +43,36 @@ def resolve(speed: str, num_steps: int, family: str | None) -> Choice:
 
 
 def fit(
-    schedule: Schedule, sigmas: Sequence[float], sigma_max: float, first_full: int = 1
+    schedule: Schedule,
+    sigmas: Sequence[float],
+    sigma_max: float,
+    first_full: int = 1,
+    continues: bool = False,
 ) -> Choice:
     """A user's schedule for a run with these noise levels.
 
-    A run of fewer steps is a part of the schedule: the first steps if it begins in pure noise and
-    leaves some, the last steps if it begins with less and leaves none. Two experts, or two samplers
-    in a row, so share one schedule; each begins without anchors, so its first ``first_full`` steps
-    are full.
+    A run of fewer steps than the schedule is a part of it: its first steps if it leaves noise, its
+    last ones if it goes on with latents that have some. Two experts, or two samplers in a row, so
+    share one schedule.
+
+    Args:
+        schedule: of all steps.
+        sigmas: of the steps of this run.
+        sigma_max: of pure noise.
+        first_full: full steps at the begin of a part, as it begins without anchors.
+        continues: no noise is added before the first step.
     """
-    count, total = len(sigmas) - 1, schedule.num_steps
-    begins_in_noise = sigmas[0] >= sigma_max * (1 - 1e-3)  # some samplers lower the first level
-    ends_clean = sigmas[-1] == 0
-    if count >= total or begins_in_noise == ends_clean:
+    count, total, share = len(sigmas) - 1, schedule.num_steps, sigmas[0] / sigma_max
+    leaves_noise = sigmas[-1] > 0
+    if leaves_noise:
+        is_part = not continues and share > 0.95  # some schedulers begin a little lower
+    else:
+        is_part = continues or share < 1 - 1e-3
+    if count >= total or not is_part:
         return Choice(schedule, "your schedule")
-    first = 0 if begins_in_noise else total - count
+    first = 0 if leaves_noise else total - count
     origin = f"steps {first} to {first + count - 1} of your schedule {schedule}"
-    return Choice(schedule.part(first, count, first_full), origin)
+    return Choice(schedule.part(first, count, first_full), origin, first)
 
 
 @cache

@@ -71,6 +71,7 @@ class GoldenPathCache(io.ComfyNode):
                     "cache_device",
                     options=list(CACHE_DEVICES),
                     default="automatic",
+                    optional=True,
                     tooltip=(
                         "Where residuals wait between steps. automatic: with the model up to the "
                         "budget below, the rest in main memory. model device: always with the "
@@ -83,6 +84,7 @@ class GoldenPathCache(io.ComfyNode):
                     default=2048,
                     min=0,
                     max=1_000_000,
+                    optional=True,
                     tooltip=(
                         "For automatic: how many MiB of the model's device residuals may take. "
                         "Larger is faster where it fits. FLUX at 1024x1024 needs 24 MiB for each "

@@ -7,6 +7,7 @@ that wrapper creates an ``ActiveRun`` and adds, to the options of this run only,
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Protocol
@@ -35,10 +36,13 @@ class CachePlan:
     policy: Policy
     device_budget: float = math.inf  # bytes of anchors that may stay on the model's device
 
-    def resolve(self, sigmas: list[float], sigma_max: float, family: str | None) -> speeds.Choice:
-        if self.custom is not None:
-            return speeds.fit(self.custom, sigmas, sigma_max, self.policy.min_anchors)
-        return speeds.resolve(self.speed, len(sigmas) - 1, family)
+    def resolve(
+        self, sigmas: list[float], sigma_max: float, continues: bool, family: str | None
+    ) -> speeds.Choice:
+        if self.custom is None:
+            return speeds.resolve(self.speed, len(sigmas) - 1, family)
+        first_full = self.policy.min_anchors
+        return speeds.fit(self.custom, sigmas, sigma_max, first_full, continues)
 
 
 class Reporter(Protocol):
@@ -63,8 +67,10 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
         if len(sigmas) < 2:  # no step to take
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
         guider = executor.class_obj
-        base_model = guider.model_patcher.model
-        run = _start(plan, reporter, base_model, samplers.name(sampler), sigmas.tolist())
+        continues = not noise.any()
+        run = _start(
+            plan, reporter, guider.model_patcher, samplers.name(sampler), sigmas.tolist(), continues
+        )
         original = guider.model_options
         guider.model_options = comfy.model_patcher.create_model_options_clone(original)
         options = guider.model_options.setdefault("transformer_options", {})
@@ -84,22 +90,24 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
 
 
 def _start(
-    plan: CachePlan, reporter: Reporter, base_model, sampler: str, sigmas: list[float]
+    plan: CachePlan, reporter: Reporter, patcher, sampler: str, sigmas: list[float], continues: bool
 ) -> ActiveRun:
     """The run of a plan, or one in full where the plan cannot be applied."""
     num_steps = len(sigmas) - 1
-    transformer = calls.uncompiled(base_model.diffusion_model)
+    transformer = calls.uncompiled(patcher.model.diffusion_model)
     family = families.detect(transformer)
     name = family.name if family else type(transformer).__name__
-    reason = _obstacle(plan.policy, family, name, sampler)
+    reason = _obstacle(plan.policy, family, name, sampler, sigmas)
     if reason is not None:
         reporter.refused(reason)
         run = ActiveRun(Schedule.all_full(num_steps), plan.policy, sigmas, family=name)
         run.note(reason)
         return run
-    sigma_max = float(base_model.model_sampling.sigma_max)
-    choice = plan.resolve(sigmas, sigma_max, family and family.name)
-    run = ActiveRun(choice.schedule, plan.policy, sigmas, plan.device_budget, family=name)
+    # The sampling that other nodes set is not in the model yet.
+    sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
+    choice = plan.resolve(sigmas, sigma_max, continues, family and family.name)
+    policy = plan.policy.from_step(choice.first)
+    run = ActiveRun(choice.schedule, policy, sigmas, plan.device_budget, name)
     if samplers.is_stochastic(sampler):
         run.note(
             f"the sampler {sampler} adds noise at every step, which cached steps cannot foresee; "
@@ -114,8 +122,16 @@ def _start(
     return run
 
 
-def _obstacle(policy: Policy, family: Family | None, name: str, sampler: str) -> str | None:
+def _obstacle(
+    policy: Policy, family: Family | None, name: str, sampler: str, sigmas: list[float]
+) -> str | None:
     """Why this run has to be computed in full, or None."""
+    for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):
+        if following >= sigma:
+            return (
+                f"the noise levels do not fall at step {step} ({sigma:g} to {following:g}); all "
+                "steps are computed in full"
+            )
     if policy.site is Site.STACK and family is None:
         return (
             f"{name} is not a supported transformer (docs/models.md lists them); all steps are "

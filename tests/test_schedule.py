@@ -161,3 +161,28 @@ def test_a_schedule_outside_the_space_has_no_neighbors():
 def test_an_empty_space_is_refused(num_cached, required):
     with pytest.raises(ValueError, match=r"cannot be cached|outside"):
         ScheduleSpace(5, num_cached, required_full=required)
+
+
+@pytest.mark.parametrize(
+    ("first", "num_steps", "first_full", "part"),
+    [
+        (0, 10, 1, "0,2,7/10"),
+        (0, 5, 1, "0,2/5"),
+        (5, 5, 1, "0,2/5"),  # step 5 is cached in the whole
+        (7, 3, 1, "0/3"),
+        (5, 5, 2, "0-2/5"),
+        (3, 4, 2, "0-1/4"),
+        (9, 1, 2, "0/1"),
+        (0, 2, 3, "0-1/2"),
+    ],
+)
+def test_a_part_counts_from_its_own_first_step_and_begins_full(first, num_steps, first_full, part):
+    whole = Schedule.parse("0,2,7/10")
+    assert whole.part(first, num_steps, first_full) == Schedule.parse(part)
+
+
+@pytest.mark.parametrize(("first", "num_steps"), [(8, 3), (-1, 5), (0, 11), (4, 0)])
+def test_a_part_lies_inside_the_schedule(first, num_steps):
+    message = f"steps {first} to {first + num_steps - 1} are not part of 10 steps"
+    with pytest.raises(ValueError, match=message):
+        Schedule.parse("0,2,7/10").part(first, num_steps)

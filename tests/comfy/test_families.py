@@ -1,6 +1,7 @@
 """One contract for every model family, on tiny random instances of ComfyUI's real classes."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 import torch
@@ -172,3 +173,10 @@ def test_reference_tokens_may_leave_on_the_way(name, policy):
     full, cached = runs
     assert distance(cached[2], full[2]) < 1e-2
     assert distance(cached[4], full[4]) < 1e-2
+
+
+@pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.name)
+def test_the_page_on_models_names_every_family(family):
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
+    row = f"| {family.name} | `{family.transformer.removeprefix('comfy.ldm.')}` |"
+    assert row in page
