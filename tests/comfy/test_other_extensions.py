@@ -1,10 +1,9 @@
-"""Beside other extensions: replaced blocks, guidance methods, wrappers, ControlNets."""
+"""Beside other extensions: replaced blocks, wrappers, ControlNets."""
 
 import types
 
 import comfy.controlnet
 import comfy.sample
-import comfy.samplers
 import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
@@ -75,32 +74,6 @@ def calls_at(model, calls, control=None):
             )  # fmt: skip
             outputs.append(out)
     return outputs
-
-
-def test_skip_layer_guidance_is_a_branch_of_its_own(model):
-    def skip(args, extra):
-        return args
-
-    def guidance(args):
-        # As ComfyUI's skip-layer guidance: the positive prompt once more, with a block left out.
-        options = args["model_options"].copy()
-        transformer = options["transformer_options"].copy()
-        transformer["patches_replace"] = {"dit": {("double_block", 1): skip}}
-        options["transformer_options"] = transformer
-        (weak,) = comfy.samplers.calc_cond_batch(
-            args["model"], [args["cond"]], args["input"], args["sigma"], options
-        )
-        return args["denoised"] + args["cond_denoised"] - weak
-
-    guided = model.clone()
-    guided.set_model_sampler_post_cfg_function(guidance)
-    listener = tiny.Listener()
-    tiny.sample(tiny.attach(guided, "0,1,4/8", listener=listener))
-    (record,) = listener.records
-    assert (record.full_steps, record.notes) == ((0, 1, 4), ())
-    assert len(record.full_seconds) == 2 * 3
-    # One branch less would halve this: three residuals of 16 tokens of 64 channels.
-    assert record.cache_bytes == 3 * 16 * 64 * 4
 
 
 @pytest.mark.parametrize("change", ["uuid", "index", "patch", "replacement", "window", "shape"])
