@@ -263,9 +263,12 @@ class ActiveRun:
     def _anchors_of(
         self, branches: Sequence[Hashable], step: int
     ) -> tuple[list[Anchor], ...] | None:
-        """The anchors of each branch before a step; None if one has none."""
+        """The anchors of each branch before a step; None if one missed the newest full step."""
+        newest_full = max(n for n in self._full if n < step)
         found = tuple([a for a in self._anchors.get(b, []) if a.step < step] for b in branches)
-        return found if found and all(found) else None
+        if all(anchors and anchors[0].step >= newest_full for anchors in found):
+            return found or None
+        return None
 
     def _placed(self, anchor: Anchor) -> Anchor:
         """The anchor in the memory that the budget leaves for it."""

@@ -51,6 +51,16 @@ def test_a_branch_without_an_anchor_is_computed_in_full_and_cached_afterwards():
     assert run.finish().notes == ("steps were computed in full because a branch had no anchor yet",)
 
 
+def test_a_branch_that_missed_the_newest_full_step_is_computed_in_full():
+    # Else one prompt would be predicted from steps 0 and 2, the other from step 0 alone.
+    run = ActiveRun(Schedule.parse("0,2/5"), Taylor(1), SIGMAS)
+    play(run, 1.0, 1.0, branches=("a", "b"))
+    play(run, 0.8, branches=("a", "b"))
+    play(run, 0.6, 1.0, branches=("a",))
+    assert play(run, 0.4, 1.0, branches=("a", "b")) == "full"
+    assert play(run, 0.2, branches=("a", "b")) == [1.0, 1.0]
+
+
 def test_calls_without_branch_keys_are_computed_in_full():
     run = ActiveRun(Schedule.parse("0/5"), Reuse(), SIGMAS)
     play(run, 1.0, 1.0)
