@@ -30,23 +30,27 @@ SIGMA_TOLERANCE = 1e-4
 class Call:
     """One model call: its step (None between grid points), kind and start time in seconds."""
 
+    evaluation: int  # of the sampler; it may take several calls
     step: int | None
     cached: bool
     started: float
 
 
-def is_anchor_needed(policy: Policy, schedule: Schedule, anchor_step: int, now: int) -> bool:
-    """Whether a cached step at or after ``now`` will still use an anchor.
-
-    Only the next cached step matters: it is the one with the fewest anchors in between.
-    """
-    full = set(schedule.full_steps)
-    next_cached = next((n for n in range(now, schedule.num_steps) if n not in full), None)
-    if next_cached is None:
-        return False
-    between = range(anchor_step + 1, next_cached)
-    newer = len(between) if policy.keeps_predictions else sum(n in full for n in between)
-    return newer < policy.num_anchors
+def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
+    """For an anchor at each step, the last cached step that uses it; -1 if none does."""
+    num_steps, full = schedule.num_steps, set(schedule.full_steps)
+    leaves_anchor = [policy.keeps_predictions or n in full for n in range(num_steps)]
+    uses = []
+    for step in range(num_steps):
+        newer, last = 0, -1
+        for later in range(step + 1, num_steps):
+            if later not in full:
+                last = later
+            newer += leaves_anchor[later]
+            if newer == policy.num_anchors:  # from here on it is not among the newest
+                break
+        uses.append(last)
+    return uses
 
 
 class Decision(NamedTuple):
@@ -96,13 +100,20 @@ class ActiveRun:
         self.notes: list[str] = []
         self._sigmas = tuple(sigmas)
         self._full = frozenset(schedule.full_steps)
+        self._last_uses = last_uses(policy, schedule)
         self._device_budget = device_budget
+        self._found_steps: dict[float, int | None] = {}
         self._anchors: dict[Hashable, list[Anchor]] = {}
         self._calls: list[Call] = []
+        self._evaluation: int | None = None  # each call is one, unless the sampler's are told
         self._latest_step = 0
         self._stopped = False
         self._peak_bytes = 0
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
+
+    def begin_evaluation(self) -> None:
+        """The sampler evaluates the model anew: the calls from here on belong together."""
+        self._evaluation = 0 if self._evaluation is None else self._evaluation + 1
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable]) -> Decision:
         """Decide on one call.
@@ -126,13 +137,14 @@ class ActiveRun:
                     anchors = self._anchors_of(branches, step)
                     if anchors is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
-            self._calls.append(Call(step, anchors is not None, time.perf_counter()))
+            evaluation = len(self._calls) if self._evaluation is None else self._evaluation
+            self._calls.append(Call(evaluation, step, anchors is not None, time.perf_counter()))
             keeps = (
                 step is not None
                 and (anchors is None or self.policy.keeps_predictions)
                 and bool(branches)
                 and not self._stopped
-                and self._is_needed(step, step + 1)
+                and self._last_uses[step] > step
             )
             return Decision(step, sigma, anchors, keeps)
 
@@ -163,15 +175,15 @@ class ActiveRun:
         A branch with one anchor counts it twice, which is reuse.
         """
         assert decision.anchors is not None
-        pairs = [(anchors[0], anchors[min(1, len(anchors) - 1)]) for anchors in decision.anchors]
+        here = [[anchor.to(device) for anchor in anchors[:2]] for anchors in decision.anchors]
         newest, before = (
             Anchor(
                 side[0].step,
                 side[0].sigma,
                 _joined([a.feature for a in side]),
                 probe=_joined([a.probe for a in side if a.probe is not None]),
-            ).to(device)
-            for side in zip(*pairs, strict=True)
+            )
+            for side in ([a[0] for a in here], [a[-1] for a in here])
         )
         return newest, before
 
@@ -238,9 +250,11 @@ class ActiveRun:
         ended = time.perf_counter()
         self._anchors.clear()
         ends = [*(call.started for call in self._calls[1:]), ended]
-        seconds: dict[bool, list[float]] = {False: [], True: []}  # by whether the call was cached
+        # By whether it was cached, and by evaluation: on a GPU only the last call of one waits.
+        seconds: dict[bool, dict[int, float]] = {False: {}, True: {}}
         for call, end in zip(self._calls, ends, strict=False):  # no call: one end, no begin
-            seconds[call.cached].append(end - call.started)
+            times = seconds[call.cached]
+            times[call.evaluation] = times.get(call.evaluation, 0.0) + end - call.started
         full_steps = {c.step for c in self._calls if c.step is not None and not c.cached}
         cached_steps = {c.step for c in self._calls if c.step is not None} - full_steps
         return RunRecord(
@@ -251,19 +265,19 @@ class ActiveRun:
             sigmas=self._sigmas,
             full_steps=tuple(sorted(full_steps)),
             cached_steps=tuple(sorted(cached_steps)),
-            full_seconds=tuple(seconds[False]),
-            cached_seconds=tuple(seconds[True]),
+            full_seconds=tuple(seconds[False].values()),
+            cached_seconds=tuple(seconds[True].values()),
             cache_bytes=self._peak_bytes,
             notes=tuple(self.notes),
         )
 
-    def _is_needed(self, anchor_step: int, now: int) -> bool:
-        return is_anchor_needed(self.policy, self.schedule, anchor_step, now)
-
     def _anchors_of(
         self, branches: Sequence[Hashable], step: int
     ) -> tuple[list[Anchor], ...] | None:
-        """The anchors of each branch before a step; None if one missed the newest full step."""
+        """The anchors of each branch before a step; None if one missed the newest full step.
+
+        Older ones may differ: which branches share a call depends on memory and must not matter.
+        """
         newest_full = max(n for n in self._full if n < step)
         found = tuple([a for a in self._anchors.get(b, []) if a.step < step] for b in branches)
         if all(anchors and anchors[0].step >= newest_full for anchors in found):
@@ -280,11 +294,14 @@ class ActiveRun:
 
     def _step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""
-        levels = self._sigmas[:-1]  # falling
-        right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
-        candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
-        step = min(candidates, key=lambda n: abs(levels[n] - sigma))
-        return step if abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma) else None
+        if sigma not in self._found_steps:
+            levels = self._sigmas[:-1]  # falling
+            right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
+            candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
+            step = min(candidates, key=lambda n: abs(levels[n] - sigma))
+            is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
+            self._found_steps[sigma] = step if is_close else None
+        return self._found_steps[sigma]
 
     def _forget_up_to(self, step: int) -> None:
         """Drop anchors that no cached step from here on can use."""
@@ -294,7 +311,7 @@ class ActiveRun:
             self._anchors.clear()
         self._latest_step = step
         for branch, anchors in self._anchors.items():
-            self._anchors[branch] = [a for a in anchors if self._is_needed(a.step, step)]
+            self._anchors[branch] = [a for a in anchors if self._last_uses[a.step] >= step]
 
 
 def _shapes(feature: Streams) -> list[torch.Size]:

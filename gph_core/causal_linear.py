@@ -26,7 +26,7 @@ class CausalLinear(Policy):
 
     Args:
         matrix: ``[N, N]`` strictly lower triangular weights, one per pair of steps.
-        conditions: what the weights were fitted for, such as the model and its noise levels.
+        conditions: what the weights were fitted for; ``family`` must be the model's.
 
     Source: L2P, arXiv 2604.26365.
     """
@@ -53,6 +53,14 @@ class CausalLinear(Policy):
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
+
+    def check_family(self, family: str) -> None:
+        fitted = self.conditions.get("family", family)
+        if fitted != family:
+            raise ValueError(
+                f"the causal linear weights were fitted for {fitted}, this model is {family}; "
+                "choose weights that were fitted for it"
+            )
 
     def check(self, schedule: Schedule) -> None:
         if schedule.num_cached and schedule.num_steps != len(self.matrix):
@@ -81,6 +89,8 @@ def load(path: Path) -> CausalLinear:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"{path.name} holds no causal linear weights of this pack")
-            return CausalLinear(file.get_tensor("weights"), json.loads(metadata["conditions"]))
+            return CausalLinear(
+                file.get_tensor("weights"), json.loads(metadata.get("conditions", "{}"))
+            )
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error

@@ -19,7 +19,7 @@ class Family:
     transformer: str  # exact class, as module.name: a subclass may compute elsewhere
     block_lists: tuple[str, ...]  # attributes, in the order in which they run
     final_layers: tuple[str, ...] = ("final_layer",)  # one per stream
-    hidden: str | int = "img"  # the first block's argument with the image tokens
+    image: str | int = "img"  # the first block's argument with the image tokens
     output: int | None = None  # where they are in its result; None: the result is all of them
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
@@ -30,7 +30,7 @@ _WAN = Family(
     transformer="comfy.ldm.wan.model.WanModel",
     block_lists=("blocks",),
     final_layers=("head",),
-    hidden=0,
+    image=0,
     first_block_key=("double_block", 0),
 )
 
@@ -47,7 +47,7 @@ FAMILIES = (
         transformer="comfy.ldm.qwen_image.model.QwenImageTransformer2DModel",
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
-        hidden="hidden_states",
+        image="hidden_states",
         output=1,
         first_block_key=("double_block", 0),
     ),
@@ -70,7 +70,7 @@ FAMILIES = (
         name="Lumina 2 / Z-Image",
         transformer="comfy.ldm.lumina.model.NextDiT",
         block_lists=("layers",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="Chroma",
@@ -83,7 +83,7 @@ FAMILIES = (
         name="SD3",
         transformer="comfy.ldm.modules.diffusionmodules.mmdit.OpenAISignatureMMDITWrapper",
         block_lists=("joint_blocks",),
-        hidden=1,
+        image=1,
         output=1,
         first_block_key=("double_block", 0),
     ),
@@ -92,7 +92,7 @@ FAMILIES = (
         transformer="comfy.ldm.lightricks.model.LTXVModel",
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
-        hidden=0,
+        image=0,
         first_block_key=("double_block", 0),
     ),
     Family(
@@ -100,7 +100,7 @@ FAMILIES = (
         transformer="comfy.ldm.lightricks.av_model.LTXAVModel",
         block_lists=("transformer_blocks",),
         final_layers=("norm_out", "audio_norm_out"),
-        hidden=0,
+        image=0,
         first_block_key=("double_block", 0),
         tail=True,  # reference audio comes first and is cut off before the final layer
     ),
@@ -108,19 +108,19 @@ FAMILIES = (
         name="Cosmos-Predict2",
         transformer="comfy.ldm.cosmos.predict2.MiniTrainDIT",
         block_lists=("blocks",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="Anima",
         transformer="comfy.ldm.anima.model.Anima",
         block_lists=("blocks",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="HiDream-I1",
         transformer="comfy.ldm.hidream.model.HiDreamImageTransformer2DModel",
         block_lists=("double_stream_blocks", "single_stream_blocks"),
-        hidden="image_tokens",
+        image="image_tokens",
         output=0,
     ),
     Family(
@@ -128,7 +128,7 @@ FAMILIES = (
         transformer="comfy.ldm.kandinsky5.model.Kandinsky5",
         block_lists=("visual_transformer_blocks",),
         final_layers=("out_layer",),
-        hidden=0,
+        image=0,
         # No key: ComfyUI asks for a replacement, but the block it hands over cannot be called.
     ),
     Family(
@@ -136,21 +136,21 @@ FAMILIES = (
         transformer="comfy.ldm.krea2.model.SingleStreamDiT",
         block_lists=("blocks",),
         final_layers=("last",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="OmniGen2",
         transformer="comfy.ldm.omnigen.omnigen2.OmniGen2Transformer2DModel",
         block_lists=("layers",),
         final_layers=("norm_out",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="Boogu",
         transformer="comfy.ldm.boogu.model.BooguTransformer2DModel",
         block_lists=("double_stream_layers", "single_stream_layers"),
         final_layers=("norm_out",),
-        hidden=0,
+        image=0,
         output=0,
         tail=True,  # the final layer gets the text too, in front of the image
     ),
@@ -159,14 +159,14 @@ FAMILIES = (
         transformer="comfy.ldm.ernie.model.ErnieImageModel",
         block_lists=("layers",),
         final_layers=("final_norm",),
-        hidden=0,
+        image=0,
     ),
     Family(
         name="CogVideoX",
         transformer="comfy.ldm.cogvideo.model.CogVideoXTransformer3DModel",
         block_lists=("blocks",),
         final_layers=("norm_final",),
-        hidden="hidden_states",
+        image="hidden_states",
         output=0,
     ),
     Family(
@@ -174,7 +174,7 @@ FAMILIES = (
         transformer="comfy.ldm.mage_flow.model.MageFlowTransformer2DModel",
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
-        hidden="hidden_states",
+        image="hidden_states",
         output=1,
         first_block_key=("double_block", 0),
     ),
@@ -182,7 +182,7 @@ FAMILIES = (
         name="MiniMax H3",
         transformer="comfy.ldm.minimax.model.MiniMaxH3Model",
         block_lists=("blocks",),
-        hidden=0,
+        image=0,
         first_block_key=("double_block", 0),
     ),
 )

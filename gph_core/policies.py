@@ -45,7 +45,9 @@ class Anchor:
         return (*self.feature, *(self.probe or ()), *latent)
 
     def to(self, device: torch.device) -> Anchor:
-        """The anchor on a device."""
+        """The anchor on a device; itself if it is there."""
+        if self.feature[0].device == device:
+            return self
 
         def move(tensors: Streams) -> Streams:
             return tuple(t.to(device) for t in tensors)
@@ -88,6 +90,9 @@ class Policy:
         """The policy for a run that begins at a later step of its schedule."""
         return self
 
+    def check_family(self, family: str) -> None:
+        """Raise ``ValueError`` if the policy was made for another model."""
+
     def check(self, schedule: Schedule) -> None:
         """Raise ``ValueError`` if the schedule gives too few anchors."""
         first_cached = next(iter(schedule.cached_steps), None)
@@ -97,6 +102,17 @@ class Policy:
                 f"{first_cached} is cached. Make steps 0 to {self.min_anchors - 1} full, or "
                 "choose another policy"
             )
+
+
+def cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor in a dtype; what half precision cannot hold becomes its largest number.
+
+    Models that compute in half precision do the same with their tokens.
+    """
+    if dtype is torch.float16:
+        limit = torch.finfo(dtype).max
+        tensor = tensor.clamp(-limit, limit)
+    return tensor.to(dtype)
 
 
 def combine(features: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
@@ -109,7 +125,7 @@ def combine(features: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     total = features[0].to(torch.float32) * weights[0]
     for feature, weight in zip(features[1:], weights[1:], strict=True):
         total.add_(feature, alpha=weight)
-    return total.to(features[0].dtype)
+    return cast(total, features[0].dtype)
 
 
 def combine_anchors(anchors: Sequence[Anchor], weights: Sequence[float]) -> Streams:

@@ -13,8 +13,8 @@ FORMAT = 1
 class RunRecord:
     """The decisions and costs of one run.
 
-    Seconds are per model call, from its start to the start of the next one, so the sampler's own
-    work is in them.
+    Seconds are per evaluation by the sampler, from its start to the start of the next one, so the
+    sampler's own work is in them.
     """
 
     schedule: str  # as planned

@@ -64,9 +64,8 @@ def fit(
     """
     count, total, share = len(sigmas) - 1, schedule.num_steps, sigmas[0] / sigma_max
     leaves_noise = sigmas[-1] > 0
-    begins = not continues and share > 0.95  # some schedulers begin a little below pure noise
-    goes_on = continues or share < 1 - 1e-3
-    is_part = begins if leaves_noise else goes_on
+    goes_on = continues or share < 0.95  # some schedulers begin a little below pure noise
+    is_part = leaves_noise != goes_on
     if count >= total or not is_part:
         return Choice(schedule, "your schedule")
     first = 0 if leaves_noise else total - count

@@ -13,6 +13,7 @@ ones.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 
 from . import two_anchor
 from .families import Family
-from .policies import Anchor, Streams
+from .policies import Anchor, Streams, cast
 
 
 class Recorded(NamedTuple):
@@ -57,14 +58,14 @@ class RecordInput(nn.Module):
         super().__init__()
         self.block = block
         self.scratch = scratch
-        self.hidden = family.hidden
+        self.image = family.image
         self.output = family.output
 
     def forward(self, *args, **kwargs):
-        hidden = kwargs[self.hidden] if isinstance(self.hidden, str) else args[self.hidden]
+        image = kwargs[self.image] if isinstance(self.image, str) else args[self.image]
         if self.scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
-            self.scratch.first_input = _cloned(hidden)
+            self.scratch.first_input = _cloned(image)
         result = self.block(*args, **kwargs)
         if self.scratch.wants_probe:
             tokens = result if self.output is None else result[self.output]
@@ -96,8 +97,8 @@ class AddResidual(FinalLayer):
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         residual, image = _aligned(self.scratch.feature[self.stream], tokens, self.tail)
-        changed = _with(tokens, image + residual, self.tail)
-        return self.final_layer(changed, *args, **kwargs)
+        changed = cast(image + residual, tokens.dtype)
+        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
 
 
 class ReplaceTokens(FinalLayer):
@@ -134,7 +135,7 @@ class AddProbed(FinalLayer):
             (like_probe(newest.probe), like_probe(older.probe)),
             (like_probe(newest.feature), like_probe(older.feature)),
         )
-        predicted = before.to(residual.dtype) + residual
+        predicted = cast(before + residual, tokens.dtype)
         return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
 
 
@@ -146,40 +147,33 @@ class Surgery:
         self.family = family
         self._scratch = Scratch(len(family.final_layers))
         self._scratch.wants_probe = wants_probe
+        self._made: dict[type, tuple[list, dict[str, nn.Module]]] = {}
 
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Within the block a call computes in full; then take or discard what it recorded."""
-        first_list = self.family.block_lists[0]
-        with self._swapped(
-            {first_list: nn.ModuleList(self._observed_blocks()), **self._finals(RecordOutput)}
-        ):
+        with self._swapped(RecordOutput):
             yield
 
     @contextmanager
     def adding(self, residual: Streams) -> Iterator[None]:
         """Within the block a call runs no transformer block and adds ``residual`` instead."""
         self._scratch.feature = residual
-        empty = {name: nn.ModuleList() for name in self.family.block_lists}
-        with self._swapped({**empty, **self._finals(AddResidual)}):
+        with self._swapped(AddResidual):
             yield
 
     @contextmanager
     def replacing(self, tokens: Streams) -> Iterator[None]:
         """Within the block a call runs no block; the final layers work on ``tokens``."""
         self._scratch.feature = tokens
-        empty = {name: nn.ModuleList() for name in self.family.block_lists}
-        with self._swapped({**empty, **self._finals(ReplaceTokens)}):
+        with self._swapped(ReplaceTokens):
             yield
 
     @contextmanager
     def probing(self, newest: Anchor, before: Anchor) -> Iterator[None]:
         """Within the block a call runs the first block alone, see ``two_anchor``."""
         self._scratch.anchors = (newest, before)
-        first_list, *others = self.family.block_lists
-        empty = {name: nn.ModuleList() for name in others}
-        probe = nn.ModuleList(self._observed_blocks()[:1])
-        with self._swapped({first_list: probe, **empty, **self._finals(AddProbed)}):
+        with self._swapped(AddProbed):
             yield
         self.discard()
 
@@ -234,24 +228,11 @@ class Surgery:
             self.family.tail and first[:, :1].shape == last[:, :1].shape
         )
 
-    def _observed_blocks(self) -> list[nn.Module]:
-        blocks = self._transformer.get_submodule(self.family.block_lists[0])
-        assert isinstance(blocks, nn.ModuleList)
-        first, *others = blocks
-        return [RecordInput(first, self._scratch, self.family), *others]
-
-    def _finals(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
-        return {
-            name: kind(
-                self._transformer.get_submodule(name), self._scratch, stream, self.family.tail
-            )
-            for stream, name in enumerate(self.family.final_layers)
-        }
-
     @contextmanager
-    def _swapped(self, modules: dict[str, nn.Module]) -> Iterator[None]:
+    def _swapped(self, kind: type[FinalLayer]) -> Iterator[None]:
         """Replace sub-modules, whatever happens for one call only."""
         own = self._transformer._modules
+        modules = self._replacements(kind)
         originals = {name: own[name] for name in modules}
         own.update(modules)
         try:
@@ -262,6 +243,32 @@ class Surgery:
         finally:
             own.update(originals)
             self._scratch.feature = self._scratch.anchors = ()
+
+    def _replacements(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
+        """The modules of one kind of call; made once, as long as the model's own stay the same."""
+        own, family = self._transformer._modules, self.family
+        present = [own[name] for name in (*family.block_lists, *family.final_layers)]
+        made_for, modules = self._made.get(kind, ((), {}))
+        if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
+            modules = self._blocks(kind) | {
+                name: kind(self._transformer.get_submodule(name), self._scratch, i, family.tail)
+                for i, name in enumerate(family.final_layers)
+            }
+            self._made[kind] = (present, modules)
+        return modules
+
+    def _blocks(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
+        """The block lists of one kind of call."""
+        first_list, *others = self.family.block_lists
+        blocks = self._transformer.get_submodule(first_list)
+        assert isinstance(blocks, nn.ModuleList)
+        first, *further = blocks
+        observed = RecordInput(first, self._scratch, self.family)
+        if kind is RecordOutput:
+            return {first_list: nn.ModuleList([observed, *further])}
+        lists: dict[str, nn.Module] = {name: nn.ModuleList() for name in others}
+        probe = [observed] if kind is AddProbed else []
+        return {first_list: nn.ModuleList(probe), **lists}
 
 
 def _cloned(tokens: Tensor | Streams) -> Streams:
@@ -294,4 +301,4 @@ def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:
     """
     parted = zip(before.chunk(parts), after.chunk(parts), strict=True)
     # In the dtype of the final layer: some models keep the tokens between blocks in float32.
-    return [(b - a).to(b.dtype) for a, b in parted]
+    return [cast(b - a, b.dtype) for a, b in parted]

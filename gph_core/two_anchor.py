@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Streams
+from .policies import Anchor, Now, Policy, Streams, cast
 
 # Range of the published codes: 1 is reuse of the newest anchor, more goes beyond it.
 MIN_GAMMA, MAX_GAMMA = 1.0, 1.5
@@ -41,12 +41,12 @@ def extrapolate(probe: Tensor, probes: tuple[Tensor, Tensor], residuals: tuple[T
     γ is one number for each sample of the batch, so that no sample depends on its neighbours.
     """
     (newest, before), (r1, r2) = probes, residuals
-    span = (newest - before).float().abs().mean(_inner(probe), keepdim=True)
-    moved = (probe - before).float().abs().mean(_inner(probe), keepdim=True)
+    span = (newest.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
+    moved = (probe.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
     gamma = moved / span.clamp_min(torch.finfo(torch.float32).eps)
     # Overflow in low precision makes it inf or nan; 1 is plain reuse.
     gamma = gamma.nan_to_num(nan=MIN_GAMMA, posinf=MIN_GAMMA).clamp(MIN_GAMMA, MAX_GAMMA)
-    return (r2.float() + gamma * (r1 - r2).float()).to(r1.dtype)
+    return cast(r2.float() + gamma * (r1.float() - r2.float()), r1.dtype)
 
 
 def _inner(tokens: Tensor) -> list[int]:

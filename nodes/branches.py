@@ -21,14 +21,16 @@ class Branches:
     def __init__(self, on_tiles: Callable[[str], None]) -> None:
         self._on_tiles = on_tiles
         self._seen: Counter[Hashable] = Counter()
+        self._batch: int | None = None  # latents that the sampler evaluates at once
         self._conditions: dict[Hashable, tuple] = {}
 
     def begin_evaluation(self) -> None:
         """The sampler evaluates the model anew: every branch comes once from here on."""
         self._seen.clear()
 
-    def note_conditions(self, conds: list, sigma: float) -> None:
+    def note_conditions(self, conds: list, sigma: float, batch: int) -> None:
         """Remember what the conditionings of this evaluation depend on besides their uuid."""
+        self._batch = batch
         for index, group in enumerate(conds):
             for cond in group or ():
                 active = control.active(cond.get("control"), sigma)
@@ -47,13 +49,17 @@ class Branches:
         indices = options.get("cond_or_uncond") or []
         if len(uuids) != len(indices) or not uuids or x.shape[0] % len(uuids):
             return []
+        batch = x.shape[0] // len(uuids)
+        if self._batch not in (None, batch):  # all tiles in one call
+            self._on_tiles(TILES)
+            return []
         window = getattr(options.get("context_window"), "index_list", None)
         common = (
             id(base_model),
             _patch_signature(options),
             tuple(window) if window is not None else None,
             tuple(x.shape[1:]),
-            x.shape[0] // len(uuids),
+            batch,
             tuple(sorted(inputs)),
         )
         branches = [
@@ -68,20 +74,33 @@ class Branches:
     def _condition(self, index: int, uuid: Hashable) -> Hashable:
         active, hooks = self._conditions.get((index, uuid), ((), None))
         # Hooks with keyframes change the weights; ComfyUI has prepared this step's by now.
-        strengths = tuple(
-            (id(hook), getattr(hook, "strength", None)) for hook in getattr(hooks, "hooks", ())
-        )
-        return active, strengths
+        if hooks is None:
+            return active
+        return active, tuple((id(hook), getattr(hook, "strength", None)) for hook in hooks.hooks)
+
+
+def guided(conds: dict, sigma: float) -> Hashable:
+    """What the result of guidance consists of at a noise level: which prompts and controls act."""
+    return tuple(
+        (name, cond.get("uuid"), control.active(cond.get("control"), sigma))
+        for name, group in sorted(conds.items())
+        for cond in group or ()
+        if cond.get("timestep_end", sigma) <= sigma <= cond.get("timestep_start", sigma)
+    )
 
 
 def _patch_signature(options: dict) -> Hashable:
     """Which patches of other nodes are active in this call."""
-    patches = tuple(
-        (name, tuple(id(patch) for patch in group))
-        for name, group in sorted(options.get("patches", {}).items())
+    patches, replacements = options.get("patches"), options.get("patches_replace")
+    if not patches and not replacements:
+        return None
+    return (
+        tuple(
+            (name, tuple(id(patch) for patch in group))
+            for name, group in sorted((patches or {}).items())
+        ),
+        tuple(
+            (name, tuple(sorted((str(key), id(patch)) for key, patch in group.items())))
+            for name, group in sorted((replacements or {}).items())
+        ),
     )
-    replacements = tuple(
-        (name, tuple(sorted((str(key), id(patch)) for key, patch in group.items())))
-        for name, group in sorted(options.get("patches_replace", {}).items())
-    )
-    return patches, replacements

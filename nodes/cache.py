@@ -48,9 +48,9 @@ class GoldenPathCache(io.ComfyNode):
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
                         "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. FLUX at 50 "
-                        "steps uses published golden paths, everything else uniform spacing; "
-                        "below 30 steps prefer Quality. Custom uses the schedule below. The log "
-                        "says what was chosen."
+                        "steps uses published golden paths, everything else uniform spacing, "
+                        "whose gaps are long below 30 steps: prefer Quality there. Custom uses "
+                        "the schedule below. The log says what was chosen."
                     ),
                 ),
                 io.MultiType.Input(
@@ -59,7 +59,8 @@ class GoldenPathCache(io.ComfyNode):
                     tooltip=(
                         "Only for Custom: the full steps, then / and the number of steps, as in "
                         f"{DEFAULT_SCHEDULE}. More full steps: slower, closer to the full run. "
-                        "The number after / must be the sampler's step count."
+                        "The number after / is the sampler's step count, or that of all samplers "
+                        "in a row: each takes its part."
                     ),
                 ),
                 PolicyType.Input(

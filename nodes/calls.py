@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import comfy.model_management
 from comfy.patcher_extension import WrappersMP
 
 from ..gph_core import families
 from ..gph_core.active_run import ActiveRun, Decision
 from ..gph_core.policies import Site
 from ..gph_core.surgery import Surgery
-from .branches import Branches
+from .branches import Branches, guided
 from .control import Deferrals, Pending
 
 
@@ -36,18 +37,31 @@ class GuidedCalls:
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
 
-    def predict_noise(self, executor, x, timestep, *args, **kwargs):
-        branches = [tuple(x.shape)]
-        decision = self._run.begin_call(float(timestep[0]), branches)
+    def predict_noise(self, executor, x, timestep, model_options, *args, **kwargs):
+        guider, sigma = executor.class_obj, float(timestep[0])
+        if _post_cfg(model_options) > _post_cfg(guider.model_options):
+            self._run.stop_caching(
+                "caching stopped because the sampler reads more than the result of guidance; "
+                "choose a residual policy"
+            )
+        branches = [(tuple(x.shape), guided(guider.conds, sigma))]
+        decision = self._run.begin_call(sigma, branches)
         if decision.is_cached:
-            (velocity,) = feature = self._run.predict(decision, x)
-            denoised = x - decision.sigma * velocity
+            (velocity,) = self._run.predict(decision, x)
+            denoised = x - sigma * velocity
         else:
-            denoised = executor(x, timestep, *args, **kwargs)
-            feature = ((x - denoised) / decision.sigma,)
-        # Cloned: a sampler may go on in place.
-        self._run.end_call(decision, branches, [feature], latent=x.clone())
+            denoised = executor(x, timestep, model_options, *args, **kwargs)
+        if decision.keeps:
+            if not decision.is_cached:
+                velocity = (x - denoised) / sigma
+            # Cloned: a sampler may go on in place.
+            self._run.end_call(decision, branches, [(velocity,)], latent=x.clone())
         return denoised
+
+
+def _post_cfg(model_options: dict) -> int:
+    """How many functions want to see the branches after guidance."""
+    return len(model_options.get("sampler_post_cfg_function", ()))
 
 
 class _BranchCalls:
@@ -57,16 +71,20 @@ class _BranchCalls:
         self._run = run
         self._branches = Branches(on_tiles=run.stop_caching)
         self._deferrals = Deferrals()
+        self._level = None, 0.0  # of this evaluation, as ComfyUI's tensor and as a number
 
     def predict_noise(self, executor, *args, **kwargs):
+        self._run.begin_evaluation()
         self._branches.begin_evaluation()
         return executor(*args, **kwargs)
 
     def calc_cond_batch(self, executor, model, conds, x_in, timestep, model_options):
         sigma = float(timestep[0])
-        self._branches.note_conditions(conds, sigma)
-        # With several devices ComfyUI asks a control for its copy on each: leave that alone.
-        if self._run.is_planned_cached(sigma) and "multigpu_clones" not in model_options:
+        self._level = timestep, sigma
+        self._branches.note_conditions(conds, sigma, x_in.shape[0])
+        # Others may look at a control's result: ComfyUI's copies for several devices, a wrapper.
+        others = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
+        if not others and self._run.is_planned_cached(sigma):
             conds = self._deferrals.defer(conds, sigma)
         return executor(model, conds, x_in, timestep, model_options)
 
@@ -77,7 +95,11 @@ class _BranchCalls:
         options = transformer_options or {}
         base_model = executor.class_obj
         branches = self._branches.keys(base_model, x, options, kwargs)
-        decision = self._run.begin_call(float(t[0]), branches)
+        timestep, sigma = self._level
+        # Else known: reading it again would wait for the GPU.
+        if timestep is None or options.get("sigmas") is not timestep:
+            sigma = float(t[0])
+        decision = self._run.begin_call(sigma, branches)
         if decision.is_cached:
             control = None
         elif isinstance(control, Pending):
@@ -127,14 +149,20 @@ class StackCalls(_BranchCalls):
             return output
         with surgery.recording():
             output = call(observing)
-        if decision.keeps:
-            recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
-            features = recorded and [part.feature for part in recorded]
-            probes = [part.probe for part in recorded or ()]
-            self._run.end_call(decision, branches, features, probes)
-        else:
-            surgery.discard()
+        try:
+            self._remember(surgery, decision, branches)
+        except comfy.model_management.OOM_EXCEPTION:
+            self._run.stop_caching("caching stopped because a residual did not fit into memory")
+        surgery.discard()
         return output
+
+    def _remember(self, surgery: Surgery, decision: Decision, branches) -> None:
+        if not decision.keeps:
+            return
+        recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
+        features = recorded and [part.feature for part in recorded]
+        probes = [part.probe for part in recorded or ()]
+        self._run.end_call(decision, branches, features, probes)
 
     def _predicting(self, surgery: Surgery, decision: Decision, x):
         if self._run.policy.uses_probe:

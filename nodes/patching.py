@@ -68,9 +68,7 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
         guider = executor.class_obj
         continues = not noise.any()
-        run = _start(
-            plan, reporter, guider.model_patcher, samplers.name(sampler), sigmas.tolist(), continues
-        )
+        run = _start(plan, reporter, guider.model_patcher, sampler, sigmas.tolist(), continues)
         original = guider.model_options
         guider.model_options = comfy.model_patcher.create_model_options_clone(original)
         options = guider.model_options.setdefault("transformer_options", {})
@@ -90,7 +88,7 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
 
 
 def _start(
-    plan: CachePlan, reporter: Reporter, patcher, sampler: str, sigmas: list[float], continues: bool
+    plan: CachePlan, reporter: Reporter, patcher, sampler, sigmas: list[float], continues: bool
 ) -> ActiveRun:
     """The run of a plan, or one in full where the plan cannot be applied."""
     num_steps = len(sigmas) - 1
@@ -107,11 +105,12 @@ def _start(
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
     choice = plan.resolve(sigmas, sigma_max, continues, family and family.name)
     policy = plan.policy.from_step(choice.first)
+    policy.check_family(name)
     run = ActiveRun(choice.schedule, policy, sigmas, plan.device_budget, name)
     if samplers.is_stochastic(sampler):
         run.note(
-            f"the sampler {sampler} adds noise at every step, which cached steps cannot foresee; "
-            "expect less quality than with a sampler that does not"
+            f"the sampler {samplers.name(sampler)} adds noise at every step, which cached "
+            "steps cannot foresee; expect less quality than with a sampler that does not"
         )
     ideal = num_steps / choice.schedule.num_full
     reporter.planned(
@@ -123,9 +122,11 @@ def _start(
 
 
 def _obstacle(
-    policy: Policy, family: Family | None, name: str, sampler: str, sigmas: list[float]
+    policy: Policy, family: Family | None, name: str, sampler, sigmas: list[float]
 ) -> str | None:
     """Why this run has to be computed in full, or None."""
+    sampler_name = samplers.name(sampler)
+    said = f"the sampler {sampler_name}"
     for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):
         if following >= sigma:
             return (
@@ -137,17 +138,16 @@ def _obstacle(
             f"{name} is not a supported transformer (docs/models.md lists them); all steps are "
             "computed in full. The policies on outputs and velocities work with any model"
         )
-    if samplers.leaves_the_grid(sampler):
-        return f"the sampler {sampler} chooses its own steps; all of them are computed in full"
-    if policy.site is Site.GUIDED and samplers.reads_the_branches(sampler):
+    if samplers.needs_every_call(sampler_name):
+        return f"{said} needs all of its model calls; they are computed in full"
+    if policy.site is Site.GUIDED and samplers.reads_the_branches(sampler_name):
         return (
-            f"the sampler {sampler} needs both prompts at every step, which {policy} leaves out; "
-            "all steps are computed in full. Choose a residual policy, or the sampler without "
-            "cfg_pp"
+            f"{said} needs both prompts at every step, which {policy} leaves out; all steps are "
+            "computed in full. Choose a residual policy, or the sampler without cfg_pp"
         )
     if isinstance(policy, MeanVelocity) and samplers.is_stochastic(sampler):
         return (
-            f"{policy} follows the states of the run, to which the sampler {sampler} adds noise; "
-            "all steps are computed in full. Choose another policy or sampler"
+            f"{policy} follows the states of the run, to which {said} adds noise; all steps are "
+            "computed in full. Choose another policy or sampler"
         )
     return None

@@ -92,12 +92,12 @@ class PolicySelector(io.ComfyNode):
                     options=list(POLICIES),
                     default="residual reuse",
                     tooltip=(
-                        "residual reuse: repeat what the blocks added at the newest full step; the "
-                        "least memory. Taylor, Hermite: continue the trend of the last full steps. "
-                        "two-anchor: as far along the trend as the first block says. velocity ...: "
-                        "predict the result after guidance; a cached step costs nothing, and any "
-                        "model works. output ...: the same for each prompt apart. causal linear: "
-                        "needs fitted weights."
+                        "residual reuse: repeat what the blocks added at the newest full step. "
+                        "Taylor, Hermite: continue the trend of the last full steps. two-anchor: "
+                        "as far along the trend as the first block says. velocity ...: predict the "
+                        "result after guidance; a cached step costs nothing, and any model works. "
+                        "output ...: the same for each prompt apart. causal linear: needs fitted "
+                        "weights."
                     ),
                 ),
                 io.Int.Input(
@@ -105,6 +105,7 @@ class PolicySelector(io.ComfyNode):
                     default=1,
                     min=1,
                     max=2,
+                    optional=True,
                     tooltip=(
                         "For Taylor and Hermite. 1 follows the slope, 2 the curvature too: larger "
                         "reacts more strongly, amplifies errors over long gaps and keeps one more "
@@ -117,6 +118,7 @@ class PolicySelector(io.ComfyNode):
                     min=0.05,
                     max=1.0,
                     step=0.05,
+                    optional=True,
                     tooltip=(
                         "For Hermite. Larger follows the trend more, smaller stays closer to "
                         "residual reuse. The method's authors use 0.5."
@@ -128,6 +130,7 @@ class PolicySelector(io.ComfyNode):
                     default=4,
                     min=1,
                     max=MAX_SPAN,
+                    optional=True,
                     tooltip=(
                         "For mean velocity: how many steps it looks back. Larger follows the trend "
                         "more; 1 repeats the last velocity."
@@ -137,6 +140,7 @@ class PolicySelector(io.ComfyNode):
                 io.String.Input(
                     "weights",
                     default="",
+                    optional=True,
                     tooltip=(
                         "For causal linear: the name of a safetensors file in the folder "
                         "golden_path/causal_linear of ComfyUI's user directory."
@@ -147,6 +151,7 @@ class PolicySelector(io.ComfyNode):
                     "differences",
                     options=[RECURSIVE, DIVIDED],
                     default=RECURSIVE,
+                    optional=True,
                     tooltip=(
                         "For Taylor, Hermite and token prediction of order 2. recursive is what "
                         "the papers' codes do; divided is exact on unequal gaps, but amplifies "
@@ -160,6 +165,7 @@ class PolicySelector(io.ComfyNode):
                     min=0.0,
                     max=100.0,
                     step=0.5,
+                    optional=True,
                     tooltip=(
                         "For Taylor, Hermite and token prediction: lowers the order where the "
                         "weights add up to more than this. Larger allows bolder predictions; 0 "
@@ -172,6 +178,7 @@ class PolicySelector(io.ComfyNode):
                     default=0,
                     min=0,
                     max=200,
+                    optional=True,
                     tooltip=(
                         "For Taylor, Hermite and token prediction: extrapolate at most this many "
                         "steps ahead of the newest full step. Larger follows the trend further; 0 "
@@ -184,7 +191,7 @@ class PolicySelector(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, policy: str | None, weights: str | None) -> bool | str:
+    def validate_inputs(cls, policy: str | None, weights: str | None = "") -> bool | str:
         # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
         if policy is not None and policy not in POLICIES:
             return f"{policy!r} is not a policy; choose one of {', '.join(POLICIES)}"
@@ -196,7 +203,7 @@ class PolicySelector(io.ComfyNode):
         return True
 
     @classmethod
-    def fingerprint_inputs(cls, policy: str | None, weights: str | None, **kwargs) -> Any:
+    def fingerprint_inputs(cls, policy: str | None, weights: str | None = "", **kwargs) -> Any:
         # A file that was fitted anew under the same name is another policy.
         if policy == "causal linear (L2P)" and weights:
             return weights_file(weights).stat().st_mtime_ns
@@ -204,8 +211,8 @@ class PolicySelector(io.ComfyNode):
 
     @classmethod
     def execute(
-        cls, policy: str, order: int, scale: float, span: int, weights: str, differences: str,
-        max_amplification: float, max_distance: int,
+        cls, policy: str, order: int = 1, scale: float = 0.5, span: int = 4, weights: str = "",
+        differences: str = RECURSIVE, max_amplification: float = 0.0, max_distance: int = 0,
     ) -> io.NodeOutput:  # fmt: skip
         settings = Settings(
             order, scale, span, weights, differences, max_amplification, max_distance

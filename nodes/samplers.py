@@ -12,16 +12,20 @@ def name(sampler) -> str:
     return getattr(function, "__name__", "").removeprefix("sample_").removesuffix("_function")
 
 
-def is_stochastic(sampler_name: str) -> bool:
-    """Whether it adds noise between steps."""
-    return any(part in sampler_name for part in _STOCHASTIC)
+def is_stochastic(sampler) -> bool:
+    """Whether it adds noise between steps, as its options have it."""
+    options = getattr(sampler, "extra_options", {})
+    if options.get("s_churn", 0) > 0:
+        return True
+    silenced = options.get("eta", 1) == 0 or options.get("s_noise", 1) == 0
+    return not silenced and any(part in name(sampler) for part in _STOCHASTIC)
 
 
-def leaves_the_grid(sampler_name: str) -> bool:
-    """Whether it chooses its own noise levels, so that there are no steps to cache."""
-    return sampler_name in ("dpm_fast", "dpm_adaptive")
+def needs_every_call(sampler_name: str) -> bool:
+    """Whether it chooses its own noise levels, or counts on what each model call leaves behind."""
+    return sampler_name in ("dpm_fast", "dpm_adaptive", "ar_video")
 
 
 def reads_the_branches(sampler_name: str) -> bool:
     """Whether it uses the unconditional prediction besides the guided one."""
-    return "cfg_pp" in sampler_name
+    return "cfg_pp" in sampler_name or sampler_name == "euler_pp"

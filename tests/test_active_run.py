@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from gph_core.active_run import ActiveRun, is_anchor_needed
+from gph_core.active_run import ActiveRun, last_uses
 from gph_core.extrapolation import Hermite, Reuse, Taylor
+from gph_core.mean_velocity import MeanVelocity
 from gph_core.schedule import Schedule, uniform
 
 SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
@@ -59,6 +60,17 @@ def test_a_branch_that_missed_the_newest_full_step_is_computed_in_full():
     play(run, 0.6, 1.0, branches=("a",))
     assert play(run, 0.4, 1.0, branches=("a", "b")) == "full"
     assert play(run, 0.2, branches=("a", "b")) == [1.0, 1.0]
+
+
+def test_calls_of_one_evaluation_are_one_time():
+    # On a GPU only the last of them waits for the work of all.
+    run = ActiveRun(Schedule.parse("0,1/5"), Reuse(), SIGMAS)
+    for sigma in SIGMAS[:-1]:
+        run.begin_evaluation()
+        for branch in ("a", "b", "c"):
+            play(run, sigma, 1.0, branches=(branch,))
+    record = run.finish()
+    assert (len(record.full_seconds), len(record.cached_seconds)) == (2, 3)
 
 
 def test_calls_without_branch_keys_are_computed_in_full():
@@ -154,20 +166,21 @@ def test_anchors_are_dropped_after_the_last_cached_step():
     assert held == [0, 8, 8, 8, 0]
 
 
-def test_needed_anchors_agree_with_a_direct_simulation():
-    # Independent statement: an anchor is needed at `now` if it is among the newest
-    # num_anchors full steps before some cached step from `now` on.
+@pytest.mark.parametrize(
+    ("policy", "num_anchors"), [(Reuse(), 1), (Taylor(1), 2), (Taylor(2), 3), (MeanVelocity(3), 3)]
+)
+def test_last_uses_agree_with_a_direct_statement(policy, num_anchors):
+    # An anchor is used at a cached step if it is among the newest num_anchors before it: of the
+    # full steps, or of all steps where cached ones leave anchors too.
     for schedule in (uniform(20, 9), Schedule.parse("0-5,9,10,15/20"), Schedule.parse("0/20")):
-        cached = schedule.cached_steps
-        for policy, num_anchors in ((Reuse(), 1), (Taylor(1), 2), (Taylor(2), 3)):
-            for anchor in schedule.full_steps:
-                for now in range(anchor + 1, 21):
-                    used = any(
-                        anchor in [s for s in schedule.full_steps if s < c][-num_anchors:]
-                        for c in cached
-                        if c >= now
-                    )
-                    assert is_anchor_needed(policy, schedule, anchor, now) == used
+        for anchor in range(20):
+            used = [-1]
+            for cached in schedule.cached_steps:
+                leaving = range(20) if policy.keeps_predictions else schedule.full_steps
+                before = sorted({anchor, *(s for s in leaving if s < cached)})
+                if anchor < cached and anchor in before[-num_anchors:]:
+                    used.append(cached)
+            assert last_uses(policy, schedule)[anchor] == max(used)
 
 
 def test_a_schedule_of_another_length_is_refused():

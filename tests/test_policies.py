@@ -171,6 +171,14 @@ def test_combining_keeps_dtype_and_rounds_once(dtype):
     torch.testing.assert_close(found, exact.to(dtype), rtol=torch.finfo(dtype).eps, atol=0)
 
 
+def test_half_precision_is_clamped_as_models_do():
+    features = [torch.tensor([6e4], dtype=torch.float16), torch.tensor([-6e4], dtype=torch.float16)]
+    assert combine(features, [5 / 3, -2 / 3]).item() == 65504
+    one, other = (torch.full((1, 2, 3), v, dtype=torch.float16) for v in (6e4, -6e4))
+    found = two_anchor.extrapolate(one, (one / 2, other), (one, other))
+    assert found.unique().tolist() == [65504]
+
+
 def test_combining_leaves_the_anchors_alone():
     features = [torch.ones(3), torch.zeros(3)]
     combine(features, [2.0, -1.0])

@@ -14,6 +14,7 @@ from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor, Toke
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies import Anchor, Site
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.surgery import Surgery
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
 from golden_path_pack.nodes import patching
 from golden_path_pack.nodes.cache import GoldenPathCache
@@ -286,3 +287,35 @@ def test_all_tensors_of_an_anchor_move():
     moved = anchor.to(torch.device("meta"))
     assert [t.device.type for t in moved.tensors] == ["meta"] * 5
     assert (moved.step, moved.sigma) == (0, 1.0)
+
+
+def test_a_residual_that_does_not_fit_stops_caching_but_not_the_run(model, reference, monkeypatch):
+    def fail(*args, **kwargs):
+        raise comfy.model_management.OOM_EXCEPTION("no memory")
+
+    monkeypatch.setattr(Surgery, "take", fail)
+    listener = tiny.Listener()
+    assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
+    (record,) = listener.records
+    assert (record.cached_steps, record.cache_bytes) == ((), 0)
+    assert "a residual did not fit into memory" in record.notes[0]
+
+
+@pytest.mark.parametrize("budget", [0, 3 * 16 * 64 * 4], ids=["none", "some"])
+def test_anchors_of_two_prompts_may_wait_in_different_places(budget, monkeypatch):
+    # What exceeds the budget is moved; a call needs the anchors of both prompts in one place.
+    moved = []
+    move = Anchor.to
+    monkeypatch.setattr(
+        Anchor, "to", lambda self, device: moved.append(device) or move(self, device)
+    )
+    run = ActiveRun(Schedule.parse("0,1/4"), TwoAnchor(), (1.0, 0.7, 0.4, 0.2, 0.0), budget)
+    tokens = torch.ones(1, 16, 64)
+    for sigma in (1.0, 0.7):
+        decision = run.begin_call(sigma, ("p", "n"))
+        run.end_call(decision, ("p", "n"), [(tokens,)] * 2, [(tokens,)] * 2)
+    decision = run.begin_call(0.4, ("p", "n"))
+    moved.clear()
+    newest, before = run.probe_anchors(decision, tokens.device)
+    assert moved == [tokens.device] * 4  # before they are joined
+    assert newest.feature[0].shape == before.probe[0].shape == (2, 16, 64)

@@ -13,15 +13,6 @@ from golden_path_pack.gph_core.two_anchor import TwoAnchor
 from golden_path_pack.nodes.cache import GoldenPathCache
 from golden_path_pack.nodes.policy import POLICIES, PolicySelector
 
-DEFAULTS = {
-    "order": 1,
-    "scale": 0.5,
-    "span": 4,
-    "weights": "",
-    "differences": "recursive",
-    "max_amplification": 0.0,
-    "max_distance": 0,
-}
 LINEAR = "causal linear (L2P)"
 
 
@@ -38,7 +29,7 @@ def weights(monkeypatch, tmp_path):
 
 
 def select(policy, **changes):
-    return PolicySelector.execute(policy, **(DEFAULTS | changes)).result[0]
+    return PolicySelector.execute(policy, **changes).result[0]
 
 
 @pytest.mark.parametrize(

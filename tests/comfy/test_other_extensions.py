@@ -45,6 +45,7 @@ def test_a_block_replaced_by_another_extension_is_part_of_the_residual(
     for name, schedule in (("full", "0-2/3"), ("cached", "0,1/3")):
         run = ActiveRun(Schedule.parse(schedule), policy, (*LEVELS, 0.0))
         outputs[name] = calls_at(patched, node_calls.StackCalls(run))
+        assert run.finish().cached_steps == ((2,) if name == "cached" else ())
     *full, last = outputs["cached"]
     assert all(torch.equal(a, b) for a, b in zip(full, outputs["full"], strict=False))
     # The noise levels differ by 1e-6; a change lost on the cached call would be of the order 1.
@@ -205,6 +206,7 @@ def test_the_additions_of_a_control_count_once(model):
     control = {"input": [torch.ones(1, 16, 64)] * 2, "output": [torch.ones(1, 16, 64)] * 3}
     run = ActiveRun(Schedule.parse("0/3"), Reuse(), (*LEVELS, 0.0))
     first, second, _ = calls_at(model, node_calls.StackCalls(run), control)
+    assert run.finish().cached_steps == (1, 2)
     # The noise levels differ by 1e-6; one addition more or less would be of the order 1.
     torch.testing.assert_close(second, first, rtol=0, atol=2e-3)
 

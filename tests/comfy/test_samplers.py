@@ -140,7 +140,7 @@ def test_samplers_that_leave_the_grid_are_not_cached_and_say_so_once(
     assert set(blocks) == {BLOCKS}
     warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert warnings == [
-        f"Golden Path Cache: the sampler {name} chooses its own steps; all of them are computed in "
+        f"Golden Path Cache: the sampler {name} needs all of its model calls; they are computed in "
         "full"
     ]
 
@@ -165,7 +165,7 @@ def test_noise_levels_off_the_grid_are_computed_in_full_and_noted_once(model, po
         found = sample(tiny.attach(counter, "0,1,3/6", policy, listener))
     assert torch.equal(found, sample(model))
     assert blocks == [BLOCKS] * 6
-    assert listener.records[0].notes == (BETWEEN_STEPS,)
+    assert listener.records[0].notes == (stochastic("euler"), BETWEEN_STEPS)
 
 
 ON_THE_GRID = [n for n in comfy.samplers.SAMPLER_NAMES if n not in ("dpm_fast", "dpm_adaptive")]

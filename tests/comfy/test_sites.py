@@ -3,10 +3,12 @@
 import itertools
 
 import comfy.ldm.flux.model
+import comfy.model_patcher
 import comfy.sample
 import comfy.samplers
 import pytest
 import torch
+from comfy_extras.nodes_advanced_samplers import SamplerEulerCFGpp
 from golden_path_pack.gph_core.causal_linear import CausalLinear
 from golden_path_pack.gph_core.extrapolation import Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
@@ -234,7 +236,7 @@ def test_an_unknown_class_can_use_outputs_and_velocities(policy):
         (Reuse(Site.GUIDED), "euler_cfg_pp", "euler_cfg_pp needs both prompts at every step"),
         (MeanVelocity(), "euler_ancestral", "to which the sampler euler_ancestral adds noise"),
         (MeanVelocity(), "dpmpp_2m_sde", "to which the sampler dpmpp_2m_sde adds noise"),
-        (Reuse(), "dpm_fast", "the sampler dpm_fast chooses its own steps"),
+        (Reuse(), "dpm_fast", "the sampler dpm_fast needs all of its model calls"),
     ],
     ids=str,
 )
@@ -244,6 +246,78 @@ def test_what_a_sampler_rules_out_is_computed_in_full(model, policy, sampler, re
     assert torch.equal(found, tiny.sample(model, sampler=sampler))
     (refusal,) = listener.refusals
     assert reason in refusal
-    assert "all" in refusal
     assert "computed in full" in refusal
     assert listener.records[0].cached_steps == ()
+
+
+@pytest.mark.parametrize("version", ["regular", "alternative"])
+def test_a_sampler_of_another_node_that_reads_the_branches_is_computed_in_full(model, version):
+    (sampler,) = SamplerEulerCFGpp.execute(version).result
+
+    def sample(patched):
+        latent = torch.zeros(1, 16, 8, 8)
+        with torch.inference_mode():
+            return comfy.sample.sample_custom(
+                patched, comfy.sample.prepare_noise(latent, seed=1), 3.0, sampler, grid(model, 8),
+                tiny.conditioning(1), tiny.conditioning(2), latent, disable_pbar=True, seed=1,
+            ).clone()  # fmt: skip
+
+    expected = sample(model)
+    listener = tiny.Listener()
+    found = sample(tiny.attach(model, "0,1,4/8", Reuse(Site.GUIDED), listener))
+    assert torch.equal(found, expected)
+    assert listener.records[0].cached_steps == ()
+
+
+def test_a_sampler_of_unknown_name_that_reads_the_branches_stops_caching(model):
+    def reads_the_unconditional(model_k, x, sigmas, extra_args=None, callback=None, disable=None):
+        seen = []
+        options = comfy.model_patcher.set_model_options_post_cfg_function(
+            extra_args["model_options"].copy(),
+            lambda args: seen.append(args["uncond_denoised"]) or args["denoised"],
+            disable_cfg1_optimization=True,
+        )
+        for sigma, following in itertools.pairwise(sigmas):
+            levels = sigma * x.new_ones(len(x))
+            denoised = model_k(x, levels, denoise_mask=None, model_options=options, seed=1)
+            x = denoised + following * (x - seen[-1]) / sigma
+        assert len(seen) == len(sigmas) - 1
+        return x
+
+    sampler = comfy.samplers.KSAMPLER(reads_the_unconditional)
+    latent, listener = torch.zeros(1, 16, 8, 8), tiny.Listener()
+    with torch.inference_mode():
+        comfy.sample.sample_custom(
+            tiny.attach(model, "0,1,4/8", Reuse(Site.GUIDED), listener),
+            comfy.sample.prepare_noise(latent, seed=1), 3.0, sampler, grid(model, 8),
+            tiny.conditioning(1), tiny.conditioning(2), latent, disable_pbar=True, seed=1,
+        )  # fmt: skip
+    (record,) = listener.records
+    assert record.cached_steps == ()
+    assert "reads more than the result of guidance" in record.notes[0]
+
+
+def test_a_prompt_that_begins_on_the_way_makes_a_guided_step_full(model):
+    # From nearly half of the run on there is another positive prompt.
+    early, late = tiny.conditioning(1), tiny.conditioning(3)
+    prompts = [
+        [early[0][0], early[0][1] | {"start_percent": 0.0, "end_percent": 0.45}],
+        [late[0][0], late[0][1] | {"start_percent": 0.45, "end_percent": 1.0}],
+    ]
+    latent, listener = torch.zeros(1, 16, 8, 8), tiny.Listener()
+    with torch.inference_mode():
+        comfy.sample.sample(
+            tiny.attach(model, "0/8", Reuse(Site.GUIDED), listener),
+            comfy.sample.prepare_noise(latent, seed=1), 8, 3.0, "euler", "simple", prompts,
+            tiny.conditioning(2), latent, disable_pbar=True, seed=1,
+        )  # fmt: skip
+    (record,) = listener.records
+    switch = model.get_model_object("model_sampling").percent_to_sigma(0.45)
+    changed = next(n for n, sigma in enumerate(record.sigmas) if sigma < switch)
+    assert record.full_steps == (0, changed)
+
+
+def test_weights_fitted_for_another_model_are_refused(model):
+    policy = CausalLinear(REPEATS.matrix, {"family": "Qwen-Image"})
+    with pytest.raises(ValueError, match="fitted for Qwen-Image, this model is FLUX"):
+        tiny.sample(tiny.attach(model, "0,1,4/8", policy))
