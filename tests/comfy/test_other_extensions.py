@@ -16,6 +16,8 @@ from golden_path_pack.nodes.branches import Branches
 
 from . import tiny
 
+TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
+
 
 def scales_tokens(args, extra):
     return extra["original_block"](args | {"img": args["img"] * 1.5})
@@ -98,7 +100,19 @@ def test_what_distinguishes_branches(change):
     assert plain != key(**other)
     assert tiles == []
     assert key() == plain
-    assert len(tiles) == 1  # the plain key came twice, as tiles of one image do
+    assert tiles == [TILES]  # the plain key came twice, as tiles of one image do
+
+
+def test_tiles_in_one_batch_stop_caching():
+    # The sampler evaluates one latent; a tiler hands the model four parts of it for each prompt.
+    tiles = []
+    branches = Branches(tiles.append)
+    branches.note_conditions([[{"uuid": "a"}], [{"uuid": "b"}]], 0.7, batch=1)
+    options = {"cond_or_uncond": [1, 0], "uuids": ["b", "a"]}
+    assert len(branches.keys(object(), torch.zeros(2, 16, 8, 8), options)) == 2
+    assert tiles == []
+    assert branches.keys(object(), torch.zeros(8, 16, 4, 4), options) == []
+    assert tiles == [TILES]
 
 
 @pytest.mark.parametrize(
