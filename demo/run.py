@@ -61,12 +61,12 @@ def plan(steps: int) -> list[list[Row]]:
     """Groups of rows: the full run alone, then each speed with its two controls."""
     groups = [[Row("full", Schedule.all_full(steps))]]
     for speed in SPEEDS:
-        schedule, origin = resolve(speed, steps, "FLUX")
-        count = schedule.num_full
+        choice = resolve(speed, steps, "FLUX")
+        count = choice.schedule.num_full
         spaced, fewer = uniform(steps, count), Schedule.all_full(count)
         groups.append(
             [
-                Row(f"{speed}, {origin}", schedule, speed),
+                Row(f"{speed}, {choice.origin}", choice.schedule, speed),
                 Row(f"uniform, {count} full", spaced, "Custom", is_control=True),
                 Row(f"{count} plain steps", fewer, is_control=True),
             ]

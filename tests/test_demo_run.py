@@ -1,0 +1,26 @@
+"""What the demo compares."""
+
+from demo.run import plan
+
+
+def test_each_speed_stands_beside_two_controls_with_as_many_full_steps():
+    (full,), *groups = plan(50)
+    assert (full.name, full.schedule.num_full) == ("full", 50)
+    assert [[row.schedule.num_full for row in group] for group in groups] == [
+        [21, 21, 21],
+        [13, 13, 13],
+        [9, 9, 9],
+    ]
+    for speed, uniform, plain in groups:
+        assert speed.name == f"{speed.speed}, published for FLUX.1-dev"
+        assert uniform.speed == "Custom"
+        assert (plain.speed, plain.schedule.num_cached) == (None, 0)
+        assert uniform.is_control
+        assert plain.is_control
+
+
+def test_other_step_counts_are_compared_by_uniform_spacing():
+    _, *groups = plan(20)
+    assert [group[0].name for group in groups] == [
+        f"{speed}, uniform spacing" for speed in ("Quality", "Balanced", "Fast")
+    ]
