@@ -7,16 +7,16 @@
  * @typedef {boolean[]} Cells
  */
 
-import { text as say } from "./strings.js";
+import { texts } from "./strings.js";
 
 const MAX_STEPS = 10_000; // as gph_core/schedule.py
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 
-/** A text that is no schedule. The message is English, as Python says it; `say` translates. */
+/** A text that is no schedule. The message is Python's; `say` translates it. */
 export class ScheduleError extends Error {
   constructor(key, values) {
-    super(say("en", key, values));
-    this.say = (locale) => say(locale, key, values);
+    super(texts("en")(`schedule.${key}`, values));
+    this.say = (t) => t(`schedule.${key}`, values);
   }
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import * as schedule from "../../web/schedule.js";
-import { table, text } from "../../web/strings.js";
+import { tables, texts } from "../../web/strings.js";
 
 const { change, parse, format } = schedule;
 const CASES = JSON.parse(readFileSync(new URL("schedule_texts.json", import.meta.url), "utf8"));
@@ -129,11 +129,11 @@ test("the noise curve has a point at both ends of every row", () => {
 
 test("both languages have the same texts with the same values", () => {
   const names = (locale) =>
-    Object.entries(table(locale)).map(([key, words]) => [key, words.match(/\{\w+\}/g)?.sort()]);
+    Object.entries(tables[locale]).map(([key, words]) => [key, words.match(/\{\w+\}/g)?.sort()]);
   assert.deepEqual(names("zh").sort(), names("en").sort());
 });
 
 test("an unknown language falls back to English, a regional one to its language", () => {
-  assert.equal(text("xx", "full"), "full");
-  assert.equal(text("zh-TW", "full"), "完整");
+  assert.equal(texts("xx")("editor.full"), "full");
+  assert.equal(texts("zh-TW")("editor.full"), "完整");
 });
