@@ -43,6 +43,17 @@ def widget_value(page, node_id: int | str, name: str):
     )
 
 
+def view(page, node_id: int | str, name: str):
+    """The element of a view on a node of the open graph; it must be on the page."""
+    element = page.evaluate_handle(
+        """([id, name]) => app.canvas.graph.getNodeById(id)
+             .widgets.find(w => w.name === name).element""",
+        [node_id, name],
+    ).as_element()
+    element.wait_for_element_state("visible")
+    return element
+
+
 def run(page) -> str:
     """Queue the open workflow once; return ``execution_success`` or the error's message."""
     return page.evaluate("""() => new Promise(done => {

@@ -177,7 +177,8 @@ def test_the_workflow_is_offered_as_a_template(url):
 def test_the_page_gets_script_and_help(url):
     with dev.LOCAL.open(f"{url}/extensions") as response:
         scripts = [path for path in json.load(response) if dev.PACK_NAME in path]
-    assert scripts == [f"/extensions/{dev.PACK_NAME}/golden_path.js"]
+    files = (dev.ROOT / "web").glob("*.js")
+    assert sorted(scripts) == sorted(f"/extensions/{dev.PACK_NAME}/{f.name}" for f in files)
     for name in ("GPH_Cache", "GPH_PolicySelector"):
         with dev.LOCAL.open(f"{url}/extensions/{dev.PACK_NAME}/docs/{name}.md") as page:
             assert page.read().startswith(b"# ")

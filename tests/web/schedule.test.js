@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import * as schedule from "../../web/schedule.js";
-import { tables, texts } from "../../web/strings.js";
 
 const { change, parse, format } = schedule;
 const CASES = JSON.parse(readFileSync(new URL("schedule_texts.json", import.meta.url), "utf8"));
@@ -125,15 +124,4 @@ test("the noise curve has a point at both ends of every row", () => {
     [[0, 0], [1, 0.25], [2, 0.5]],
     [[0, 0.5], [1, 1]],
   ]);
-});
-
-test("both languages have the same texts with the same values", () => {
-  const names = (locale) =>
-    Object.entries(tables[locale]).map(([key, words]) => [key, words.match(/\{\w+\}/g)?.sort()]);
-  assert.deepEqual(names("zh").sort(), names("en").sort());
-});
-
-test("an unknown language falls back to English, a regional one to its language", () => {
-  assert.equal(texts("xx")("editor.full"), "full");
-  assert.equal(texts("zh-TW")("editor.full"), "完整");
 });
