@@ -12,7 +12,7 @@ from ..gph_core.schedule import Schedule
 from ..gph_core.speeds import SPEEDS
 from . import patching
 from .report import Reporter
-from .types import CATEGORY, PolicyType, ScheduleType
+from .types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 
 CUSTOM = "Custom"
 # Bytes that may stay on the model's device, from the budget in MiB.
@@ -21,7 +21,6 @@ CACHE_DEVICES = {
     "model device": lambda budget_mib: math.inf,
     "CPU": lambda budget_mib: 0,
 }
-DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
 
 class GoldenPathCache(io.ComfyNode):

@@ -76,6 +76,7 @@ def test_the_nodes_are_there(object_info):
     names = {
         "GPH_Cache": "Golden Path Cache",
         "GPH_PolicySelector": "Policy Selector",
+        "GPH_ScheduleEditor": "Schedule Editor",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -83,14 +84,15 @@ def test_the_nodes_are_there(object_info):
     assert found == names
 
 
-def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info):
-    kind, options = object_info["GPH_Cache"]["input"]["required"]["schedule"]
+@pytest.mark.parametrize("node", ["GPH_Cache", "GPH_ScheduleEditor"])
+def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
+    kind, options = object_info[node]["input"]["required"]["schedule"]
     assert kind == "STRING,GPH_SCHEDULE"
     assert options["widgetType"] == "STRING"
 
 
 def test_every_input_has_a_tooltip(object_info):
-    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_DemoPrompt"):
+    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_ScheduleEditor", "GPH_DemoPrompt"):
         inputs = object_info[name]["input"]
         for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
             # A MODEL needs no explanation.
