@@ -4,6 +4,7 @@ import {
   cells,
   columns,
   counts,
+  length,
   mebibytes,
   median,
   seconds,
@@ -43,7 +44,7 @@ export function createPanel(language) {
   function head(run, say) {
     const line = make("div", "gph-report-head");
     const { figures } = run;
-    const isWhole = run.state === "done" && counts(run).reached >= run.steps;
+    const isWhole = run.state === "done" && counts(run).reached === length(run);
     const title = make("strong", "gph-report-title", titleOf(run, say));
     title.setAttribute("role", "status");
     line.append(title);
@@ -82,10 +83,10 @@ export function createPanel(language) {
 }
 
 function titleOf(run, say) {
-  const { reached } = counts(run);
+  const progress = { done: counts(run).reached, steps: length(run) };
   if (run.state === "planned") return say("report.planned");
-  if (run.state !== "done") return say("report.running", { done: reached, steps: run.steps });
-  if (reached < run.steps) return say("report.stopped", { done: reached, steps: run.steps });
+  if (run.state !== "done") return say("report.running", progress);
+  if (progress.done < progress.steps) return say("report.stopped", progress);
   if (!run.figures.cachedSeconds.length) return say("report.notFaster");
   return say("report.faster", { factor: run.figures.speedup.toFixed(2) });
 }

@@ -8,8 +8,7 @@
  * in full) or undefined: not reached.
  * @typedef {object} Run
  * @property {"planned"|"running"|"done"|"refused"} state
- * @property {number[]} planned the steps that the schedule computes in full
- * @property {number} steps of the schedule
+ * @property {boolean[]} planned for each step of the schedule whether it is full
  * @property {string} schedule its text
  * @property {string} origin why that schedule
  * @property {(string|undefined)[]} kinds
@@ -21,8 +20,10 @@
  * @typedef {{prompt: unknown, runs: Run[], saved: boolean}} Report
  */
 
+import { parse } from "./schedule.js";
+
 const KINDS = ["full", "cached", "refused"];
-const MOST_STEPS = 1000;
+const MOST_STEPS = 10_000; // as gph_core/schedule.py
 const MOST_RUNS = 1000;
 
 /** The report after an event of `golden_path.run`; a new prompt begins a new report. */
@@ -42,7 +43,7 @@ export function savedReport(records) {
 }
 
 function newRun() {
-  return { state: "planned", planned: [], steps: 0, schedule: "", origin: "", kinds: [] };
+  return { state: "planned", planned: [], schedule: "", origin: "", kinds: [] };
 }
 
 function runAfterEvent(run, event) {
@@ -56,22 +57,20 @@ function runAfterEvent(run, event) {
   }
   if (event.state === "planned") {
     const schedule = text(event.schedule);
-    return { ...newRun(), ...readSchedule(schedule), schedule, origin: text(event.origin) };
+    return { ...newRun(), planned: planOf(schedule), schedule, origin: text(event.origin) };
   }
   return { ...run, state: event.state === "refused" ? "refused" : run.state };
 }
 
 function runOfRecord(record) {
   const schedule = text(record.schedule);
-  const { planned, steps } = readSchedule(schedule);
   const kinds = [];
   for (const kind of KINDS) {
     for (const step of steplist(record[`${kind}_steps`])) kinds[step] = kind; // refused comes last
   }
   return {
     state: "done",
-    planned,
-    steps: Math.max(steps, kinds.length),
+    planned: planOf(schedule),
     schedule,
     origin: text(record.origin),
     kinds,
@@ -90,28 +89,27 @@ function runOfRecord(record) {
   };
 }
 
-/** The full steps and the step count of a text such as "0-3,5/12"; none and 0 for another text. */
-export function readSchedule(schedule) {
-  const match = /^([\d,-]+)\/(\d+)$/.exec(schedule);
-  const steps = match ? Number(match[2]) : 0;
-  const planned = [];
-  if (!match || steps > MOST_STEPS) return { planned, steps: 0 };
-  for (const part of match[1].split(",")) {
-    const [first, last = first] = part.split("-").map(Number);
-    for (let step = first; step <= last && step < steps; step++) planned.push(step);
+function planOf(schedule) {
+  try {
+    return parse(schedule);
+  } catch {
+    return []; // the text is shown all the same
   }
-  return { planned, steps };
 }
 
 /** One cell a step: what happened there, or "waiting"; `plan` is what the schedule says. */
 export function cells(run) {
-  const count = Math.max(run.steps, run.kinds.length);
-  return Array.from({ length: count }, (_, step) => ({
+  return Array.from({ length: length(run) }, (_, step) => ({
     step,
     kind: run.kinds[step] ?? "waiting",
-    plan: run.planned.includes(step) ? "full" : "cached",
+    plan: run.planned[step] ? "full" : "cached",
     sigma: run.figures?.sigmas[step],
   }));
+}
+
+/** How many steps the run has, as far as is known. */
+export function length(run) {
+  return Math.max(run.planned.length, run.kinds.length);
 }
 
 /** How many cells are in a row, so that all rows are about equally long. */
