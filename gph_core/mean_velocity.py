@@ -39,6 +39,8 @@ class MeanVelocity(Policy):
                 raise ValueError(f"a span is 1 to {MAX_SPAN} steps, got {span}")
         longest = max(self.span, *(span for _, span in self.spans), 1)
         object.__setattr__(self, "num_anchors", longest)
+        if self.spans:  # a published schedule may cache step 1, which then repeats step 0
+            object.__setattr__(self, "min_anchors", 1)
 
     def from_step(self, first: int) -> MeanVelocity:
         return replace(self, spans=tuple((step - first, span) for step, span in self.spans))

@@ -36,13 +36,10 @@ class CachePlan:
     policy: Policy
     device_budget: float = math.inf  # bytes of anchors that may stay on the model's device
 
-    def resolve(
-        self, sigmas: list[float], sigma_max: float, continues: bool, family: str | None
-    ) -> speeds.Choice:
+    def resolve(self, run: Run, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
-            return speeds.resolve(self.speed, len(sigmas) - 1, family)
-        first_full = self.policy.min_anchors
-        return speeds.fit(self.custom, sigmas, sigma_max, first_full, continues)
+            return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
+        return custom.fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
 
 
 class Reporter(Protocol):
