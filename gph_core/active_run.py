@@ -93,7 +93,7 @@ class ActiveRun:
                 f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
                 "set the same step count, or choose a speed that fits any step count"
             )
-        policy.check(schedule)
+        policy.check(schedule, family)
         self.schedule = schedule
         self.policy = policy
         self.family = family

@@ -90,11 +90,11 @@ class Policy:
         """The policy for a run that begins at a later step of its schedule."""
         return self
 
-    def check_family(self, family: str) -> None:
-        """Raise ``ValueError`` if the policy was made for another model."""
+    def check(self, schedule: Schedule, family: str = "") -> None:
+        """Raise ``ValueError`` if the schedule gives too few anchors.
 
-    def check(self, schedule: Schedule) -> None:
-        """Raise ``ValueError`` if the schedule gives too few anchors."""
+        A policy that was made for one model refuses another ``family``; empty if not known yet.
+        """
         first_cached = next(iter(schedule.cached_steps), None)
         if first_cached is not None and first_cached < self.min_anchors:
             raise ValueError(

@@ -102,7 +102,6 @@ def _start(
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
     choice = plan.resolve(sigmas, sigma_max, continues, family and family.name)
     policy = plan.policy.from_step(choice.first)
-    policy.check_family(name)
     run = ActiveRun(choice.schedule, policy, sigmas, plan.device_budget, name)
     if samplers.is_stochastic(sampler):
         run.note(

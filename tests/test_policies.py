@@ -297,6 +297,15 @@ def test_a_schedule_with_too_few_anchors_is_refused(policy, schedule, message):
         policy.check(Schedule.parse(schedule))
 
 
+def test_weights_fitted_for_another_model_are_refused_where_a_step_is_cached():
+    policy = CausalLinear(REPEATS.matrix, {"family": "Qwen-Image"})
+    with pytest.raises(ValueError, match="fitted for Qwen-Image, this model is FLUX"):
+        policy.check(uniform(20, 9), "FLUX")
+    policy.check(uniform(20, 9), "Qwen-Image")
+    policy.check(uniform(20, 9))  # the model is not known yet
+    policy.check(Schedule.all_full(20), "FLUX")
+
+
 @pytest.mark.parametrize("policy", [*WEIGHTED, TwoAnchor(), MeanVelocity()], ids=str)
 def test_enough_anchors_or_no_cached_step_are_accepted(policy):
     policy.check(uniform(20, 9))
