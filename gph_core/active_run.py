@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Streams
+from .policies import Anchor, Now, Policy, Prediction, Streams
 from .record import RunRecord
 from .schedule import Schedule
 
@@ -154,7 +154,7 @@ class ActiveRun:
         return step is not None and step not in self._full and not self._stopped
 
     def predict(self, decision: Decision, like: Tensor) -> Streams:
-        """The feature of a cached call, all branches in one batch.
+        """The feature of a cached call under a ``Prediction``, all branches in one batch.
 
         Args:
             decision: a cached one.
@@ -162,6 +162,7 @@ class ActiveRun:
         """
         assert decision.anchors is not None
         assert decision.step is not None
+        assert isinstance(self.policy, Prediction)
         now = Now(decision.step, decision.sigma, self._sigmas[decision.step + 1], like)
         parts = [
             self.policy.predict([a.to(like.device) for a in anchors], now)
@@ -170,7 +171,7 @@ class ActiveRun:
         return _joined(parts)
 
     def probe_anchors(self, decision: Decision, device: torch.device) -> tuple[Anchor, Anchor]:
-        """The two newest anchors of a cached call, all branches in one batch.
+        """The two newest anchors for a ``ProbedPrediction``, all branches in one batch.
 
         A branch with one anchor counts it twice, which is reuse.
         """
@@ -201,7 +202,7 @@ class ActiveRun:
             decision: that of ``begin_call``.
             branches: as in ``begin_call``.
             features: one for each branch, or None when they could not be recorded.
-            probes: likewise, for policies that use a probe.
+            probes: likewise, for policies that probe.
             latent: the state, for policies that use states.
         """
         step = decision.step

@@ -11,14 +11,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Site, Streams, combine_anchors
+from .policies import Anchor, Now, Prediction, Site, Streams, combine_anchors
 from .schedule import Schedule
 
 FORMAT = "golden-path-causal-linear-1"
 
 
 @dataclass(frozen=True, eq=False)
-class CausalLinear(Policy):
+class CausalLinear(Prediction):
     """``Σ_j W[t, j] y_j`` over the outputs of all steps j < t, real or predicted.
 
     Weights of steps that are not stored are left out without renormalising; if none is left, the

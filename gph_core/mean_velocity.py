@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .policies import Anchor, Now, Policy, Site, Streams
+from .policies import Anchor, Now, Prediction, Site, Streams
 
 MAX_SPAN = 6
 
 
 @dataclass(frozen=True)
-class MeanVelocity(Policy):
+class MeanVelocity(Prediction):
     """``v + (σ_next - σ) J`` with ``J = (ū - v_r) / (σ - σ_r)``, ``ū = (z - z_r) / (σ - σ_r)``.
 
     v is the velocity used at the step before, full or cached; r lies ``span`` steps back. Span 1 is

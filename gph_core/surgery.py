@@ -21,9 +21,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from . import two_anchor
 from .families import Family
-from .policies import Anchor, Streams, cast
+from .policies import Anchor, ProbedPrediction, Streams, cast
 
 
 class Recorded(NamedTuple):
@@ -36,8 +35,8 @@ class Recorded(NamedTuple):
 class Scratch:
     """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
 
-    def __init__(self, streams: int) -> None:
-        self.wants_probe = False
+    def __init__(self, streams: int, probe_policy: ProbedPrediction | None) -> None:
+        self.probe_policy = probe_policy
         self.first_input: Streams | None = None
         self.first_output: Streams | None = None
         self.last_output: list[Tensor | None] = [None] * streams
@@ -67,7 +66,7 @@ class RecordInput(nn.Module):
             # Cloned: blocks and control nets add to this tensor in place.
             self.scratch.first_input = _cloned(image)
         result = self.block(*args, **kwargs)
-        if self.scratch.wants_probe:
+        if self.scratch.probe_policy is not None:
             tokens = result if self.output is None else result[self.output]
             self.scratch.first_output = _cloned(tokens)
         return result
@@ -110,16 +109,17 @@ class ReplaceTokens(FinalLayer):
 
 
 class AddProbed(FinalLayer):
-    """Behind the first block alone, it works on a two-anchor prediction.
+    """Behind the first block alone, it works on what a policy makes of its probe.
 
     The probe is what the first block hands on itself: some models add more to it on the way.
     """
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         scratch, stream = self.scratch, self.stream
-        first, output = scratch.first_input, scratch.first_output
+        first, output, policy = scratch.first_input, scratch.first_output, scratch.probe_policy
         assert first is not None
         assert output is not None
+        assert policy is not None
         before, _ = _aligned(first[stream], tokens, self.tail)
         after, _ = _aligned(output[stream], tokens, self.tail)
         probe = after - before
@@ -130,7 +130,7 @@ class AddProbed(FinalLayer):
         newest, older = scratch.anchors
         assert newest.probe is not None
         assert older.probe is not None
-        residual = two_anchor.extrapolate(
+        residual = policy.extrapolate(
             probe,
             (like_probe(newest.probe), like_probe(older.probe)),
             (like_probe(newest.feature), like_probe(older.feature)),
@@ -140,13 +140,18 @@ class AddProbed(FinalLayer):
 
 
 class Surgery:
-    """Prepares one transformer for full and cached calls; it is itself again after each call."""
+    """Prepares one transformer for full and cached calls; it is itself again after each call.
 
-    def __init__(self, transformer: nn.Module, family: Family, wants_probe: bool = False) -> None:
+    Args:
+        probe_policy: that of a run that probes; its full calls record the probe too.
+    """
+
+    def __init__(
+        self, transformer: nn.Module, family: Family, probe_policy: ProbedPrediction | None = None
+    ) -> None:
         self._transformer = transformer
         self.family = family
-        self._scratch = Scratch(len(family.final_layers))
-        self._scratch.wants_probe = wants_probe
+        self._scratch = Scratch(len(family.final_layers), probe_policy)
         self._made: dict[type, tuple[list, dict[str, nn.Module]]] = {}
 
     @contextmanager
@@ -171,7 +176,7 @@ class Surgery:
 
     @contextmanager
     def probing(self, newest: Anchor, before: Anchor) -> Iterator[None]:
-        """Within the block a call runs the first block alone, see ``two_anchor``."""
+        """Within the block a call runs the first block alone, from which the rest is predicted."""
         self._scratch.anchors = (newest, before)
         with self._swapped(AddProbed):
             yield
@@ -183,7 +188,7 @@ class Surgery:
 
     def note_output(self, tokens: Tensor | Streams) -> None:
         """Tell what comes out of what runs in the first block's place."""
-        if self._scratch.wants_probe:
+        if self._scratch.probe_policy is not None:
             self._scratch.first_output = _cloned(tokens)
 
     def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
@@ -199,7 +204,7 @@ class Surgery:
         first, probed = scratch.first_input, scratch.first_output
         last = [output for output in scratch.last_output if output is not None]
         self.discard()
-        if first is None or len(first) != len(last) or (scratch.wants_probe and probed is None):
+        if first is None or len(first) != len(last) or (scratch.probe_policy and probed is None):
             return None
         features, probes = [], []
         for stream, after in enumerate(last):

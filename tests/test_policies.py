@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gph_core import causal_linear, two_anchor
+from gph_core import causal_linear
 from gph_core.causal_linear import CausalLinear
 from gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from gph_core.mean_velocity import MeanVelocity
@@ -175,7 +175,7 @@ def test_half_precision_is_clamped_as_models_do():
     features = [torch.tensor([6e4], dtype=torch.float16), torch.tensor([-6e4], dtype=torch.float16)]
     assert combine(features, [5 / 3, -2 / 3]).item() == 65504
     one, other = (torch.full((1, 2, 3), v, dtype=torch.float16) for v in (6e4, -6e4))
-    found = two_anchor.extrapolate(one, (one / 2, other), (one, other))
+    found = TwoAnchor().extrapolate(one, (one / 2, other), (one, other))
     assert found.unique().tolist() == [65504]
 
 
@@ -224,7 +224,7 @@ def test_two_anchors_extrapolate_by_the_probe(probe, expected):
     def tokens(value):
         return torch.full((1, 2, 3), value)
 
-    found = two_anchor.extrapolate(
+    found = TwoAnchor().extrapolate(
         tokens(probe), (tokens(3.0), tokens(1.0)), (tokens(10.0), tokens(4.0))
     )
     torch.testing.assert_close(found, tokens(expected))
@@ -233,13 +233,13 @@ def test_two_anchors_extrapolate_by_the_probe(probe, expected):
 def test_two_anchors_reduce_each_sample_on_its_own():
     probe = torch.tensor([2.0, 9.0])[:, None, None].expand(2, 4, 3)
     one, two = torch.ones(2, 4, 3), torch.zeros(2, 4, 3)
-    found = two_anchor.extrapolate(probe, (3 * one, one), (one, two))
+    found = TwoAnchor().extrapolate(probe, (3 * one, one), (one, two))
     assert found[:, 0, 0].tolist() == [1.0, 1.5]
 
 
 def test_equal_anchors_are_reuse():
     same = torch.ones(1, 2, 3)
-    assert torch.equal(two_anchor.extrapolate(2 * same, (same, same), (same, same)), same)
+    assert torch.equal(TwoAnchor().extrapolate(2 * same, (same, same), (same, same)), same)
 
 
 def test_causal_linear_uses_all_steps_before():
