@@ -11,7 +11,7 @@ import bisect
 import math
 import threading
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +77,9 @@ class ActiveRun:
         device_budget: bytes of anchors that may stay where they were computed; what exceeds it
             goes to the main memory.
         family: the model's name, for the record.
+        origin: where the schedule comes from, for the record.
+        on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
+            schedule), once it is known; again if a later call of the step changes it.
     """
 
     def __init__(
@@ -86,6 +89,8 @@ class ActiveRun:
         sigmas: Sequence[float],
         device_budget: float = math.inf,
         family: str = "",
+        origin: str = "",
+        on_step: Callable[[int, str], None] | None = None,
     ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
@@ -97,6 +102,7 @@ class ActiveRun:
         self.schedule = schedule
         self.policy = policy
         self.family = family
+        self.origin = origin
         self.notes: list[str] = []
         self._sigmas = tuple(sigmas)
         self._full = frozenset(schedule.full_steps)
@@ -108,6 +114,8 @@ class ActiveRun:
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
         self._latest_step = 0
         self._stopped = False
+        self._on_step = on_step
+        self._told: dict[int, str] = {}
         self._peak_bytes = 0
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
@@ -137,6 +145,7 @@ class ActiveRun:
                     anchors = self._anchors_of(branches, step)
                     if anchors is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
+                self._tell(step, anchors is not None)
             evaluation = len(self._calls) if self._evaluation is None else self._evaluation
             self._calls.append(Call(evaluation, step, anchors is not None, time.perf_counter()))
             keeps = (
@@ -260,6 +269,7 @@ class ActiveRun:
         cached_steps = {c.step for c in self._calls if c.step is not None} - full_steps
         return RunRecord(
             schedule=str(self.schedule),
+            origin=self.origin,
             family=self.family,
             site=self.policy.site.value,
             policy=str(self.policy),
@@ -292,6 +302,13 @@ class ActiveRun:
         if on_device + _bytes(anchor) <= self._device_budget:
             return anchor
         return anchor.to(torch.device("cpu"))
+
+    def _tell(self, step: int, cached: bool) -> None:
+        """Report the kind of a step, if it is new; one full call makes the step full."""
+        kind = "cached" if cached else "full" if step in self._full else "refused"
+        if self._on_step and kind != self._told.get(step, "") and self._told.get(step) != "refused":
+            self._told[step] = kind
+            self._on_step(step, kind)
 
     def _step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""

@@ -13,17 +13,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .extrapolation import Reuse
-from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
+from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
 from .mean_velocity import MeanVelocity
 from .policies import Policy
-from .retarget import retarget
-from .schedule import Schedule
+from .retarget import FIRST_FULL, MAX_STEPS, retarget
+from .schedule import Schedule, uniform
 
 # Largest difference of noise levels that count as the same, of the highest: schedulers that only
 # round their table differently stay below it.
 GRID_TOLERANCE = 0.005
 
-# Up to here all schedules can be tried: 2 ** 8 with the first and last step full.
+# A path is moved to other noise levels for a speed of about its own cache ratio.
+NEAR_RATIO = 0.05
+
+# Up to here every schedule can be tried: 2 ** 8 with the first and the last step full.
 FEW_STEPS = 10
 
 
@@ -36,7 +39,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Conditions:
     """What is known of a run before it starts."""
 
     family: str | None
@@ -66,7 +69,9 @@ def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
     return all(abs(a - b) <= tolerance for a, b in zip(levels, others, strict=True))
 
 
-def choose(run: Run, num_full: int, cache_ratio: float, paths: Sequence[GoldenPath]) -> Choice:
+def choose(
+    run: Conditions, num_full: int, cache_ratio: float, paths: Sequence[GoldenPath]
+) -> Choice:
     """The schedule of a run, by the order of this module.
 
     Args:
@@ -82,15 +87,15 @@ def choose(run: Run, num_full: int, cache_ratio: float, paths: Sequence[GoldenPa
             return _taken(run, path, path.schedule, _provenance(path))
     near = [path for path in known if abs(path.schedule.cache_ratio - cache_ratio) < NEAR_RATIO]
     for path in near:
-        if path.sigmas:
+        if path.sigmas and run.num_steps <= MAX_STEPS:
             anchors = run.policy.min_anchors
             schedule = retarget(path.schedule, path.sigmas, run.sigmas, min_anchors=anchors)
-            return _taken(run, path, schedule, f"retargeted, not measured: {_provenance(path)}")
+            return _taken(run, path, schedule, f"{RETARGETED}: {_provenance(path)}")
     spacing = uniform(run.num_steps, num_full, max(FIRST_FULL, run.policy.min_anchors))
     return Choice(spacing, "uniform spacing", run.policy)
 
 
-def _taken(run: Run, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:
+def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:
     if not _is_policy_of(path, run.policy):
         origin += f", found with {path.policy}"
     same_steps = schedule == path.schedule

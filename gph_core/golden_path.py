@@ -12,6 +12,7 @@ required::
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -125,7 +126,7 @@ class GoldenPath:
     def from_json(cls, data: Any) -> GoldenPath:
         """Read what ``to_json`` wrote; ``ValueError`` that names the field at fault."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ValueError(f"this is not a golden path: an object with \"format\": {FORMAT}")
+            raise ValueError(f'this is not a golden path: an object with "format": {FORMAT}')
         known = {item.name for item in fields(cls)} | {"format"}
         if unknown := sorted(data.keys() - known):
             raise ValueError(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
@@ -162,24 +163,24 @@ def _levels(values: Any) -> tuple[float, ...]:
         not isinstance(values, list)
         or len(values) > MAX_SIGMAS
         or not all(_is_number(value) for value in values)
-        or any(b >= a for a, b in zip(values, values[1:], strict=False))
+        or any(b >= a for a, b in itertools.pairwise(values))
     ):
         raise ValueError("the field 'sigmas' must be a list of falling noise levels")
     return tuple(float(value) for value in values)
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    )
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _some(levels: tuple[float, ...]) -> str:
     """First, middle and last noise levels."""
     if len(levels) <= 5:
         return ", ".join(f"{level:.3g}" for level in levels)
-    middle = levels[len(levels) // 2]
-    return f"{levels[0]:.3g}, {levels[1]:.3g}, ... {middle:.3g}, ... {levels[-2]:.3g}, {levels[-1]:g}"
+    first, second, middle, before, last = (
+        f"{levels[n]:.3g}" for n in (0, 1, len(levels) // 2, -2, -1)
+    )
+    return f"{first}, {second}, ... {middle}, ... {before}, {last}"
 
 
 def _plain(value: Any) -> str:

@@ -39,9 +39,9 @@ def policy_from_json(data: dict[str, Any]) -> Policy:
         raise ValueError(f"{name!r} is no kind of policy; known are {', '.join(KINDS)}")
     if "site" in options:
         options["site"] = Site(options["site"])
-    if "spans" in options:
-        options["spans"] = tuple((int(step), int(span)) for step, span in options["spans"])
     try:
+        if "spans" in options:
+            options["spans"] = tuple((int(step), int(span)) for step, span in options["spans"])
         return KINDS[name](**options)
     except TypeError as error:  # an option that does not exist, or of another type
         raise ValueError(f"the policy {name} cannot be made from {options}: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .choice import Choice, Run, choose
+from .choice import Choice, Conditions, choose
 from .golden_path import GoldenPath
 from .retarget import num_full
 
@@ -13,7 +13,7 @@ SPEEDS = {"Quality": 21, "Balanced": 13, "Fast": 9}
 OF_STEPS = 50
 
 
-def resolve(speed: str, run: Run, paths: Sequence[GoldenPath]) -> Choice:
+def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     """The schedule of a speed for a run, chosen from the paths as ``choice`` says.
 
     At least four steps stay full, so very short runs gain little or nothing.

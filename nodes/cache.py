@@ -95,7 +95,7 @@ class GoldenPathCache(io.ComfyNode):
                 ),
             ],
             outputs=[io.Model.Output(tooltip="The model, with the cache.")],
-            hidden=[io.Hidden.unique_id, io.Hidden.extra_pnginfo],
+            hidden=[io.Hidden.unique_id],
         )
 
     @classmethod
@@ -123,6 +123,4 @@ class GoldenPathCache(io.ComfyNode):
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)
-        workflow = (cls.hidden.extra_pnginfo or {}).get("workflow") or {}
-        reporter = Reporter(node_id=cls.hidden.unique_id, workflow_id=workflow.get("id"))
-        return io.NodeOutput(patching.attach(model, plan, reporter))
+        return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))

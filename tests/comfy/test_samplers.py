@@ -134,7 +134,7 @@ def test_samplers_that_leave_the_grid_are_not_cached_and_say_so_once(
     model, caplog, name, steps, policy
 ):
     with by_hand.counted(model) as (counter, blocks):
-        patched = tiny.attach(counter, f"0/{steps}", policy, Reporter(None, None))
+        patched = tiny.attach(counter, f"0/{steps}", policy, Reporter(None))
         found = tiny.sample(patched, steps, name, cfg=1.0)
     assert torch.equal(found, tiny.sample(model, steps, name, cfg=1.0))
     assert set(blocks) == {BLOCKS}
