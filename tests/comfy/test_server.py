@@ -186,6 +186,10 @@ def test_the_same_prompt_gives_the_same_image_without_the_node(url, prompt):
     (sampler,) = nodes_of_type(prompt, "KSampler")
     prompt[cache]["inputs"].update(speed="Custom", schedule="0-11/12")
     full, _, _ = run(url, prompt)
+    prompt[cache]["inputs"].update(speed="Off", schedule="")
+    off, _, record = run(url, prompt)
+    assert record is None
+    assert (full == off).all()
     prompt[sampler]["inputs"]["model"] = prompt[cache]["inputs"]["model"]
     del prompt[cache]
     without, _, record = run(url, prompt)
