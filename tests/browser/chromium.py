@@ -7,7 +7,6 @@ import platform
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
