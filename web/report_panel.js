@@ -85,7 +85,8 @@ export function createPanel(language) {
 function titleOf(run, say) {
   const progress = { done: counts(run).reached, steps: length(run) };
   if (run.state === "planned") return say("report.planned");
-  if (run.state !== "done") return say("report.running", progress);
+  if (run.state === "running") return say("report.running", progress);
+  if (run.state === "refused") return say("report.notFaster");
   if (progress.done < progress.steps) return say("report.stopped", progress);
   if (!run.figures.cachedSeconds.length) return say("report.notFaster");
   return say("report.faster", { factor: run.figures.speedup.toFixed(2) });
@@ -153,9 +154,12 @@ function plan(run) {
   return line;
 }
 
+/** Why steps were computed in full, and other advice. */
 function notes(run) {
   const list = make("ul", "gph-report-notes");
-  list.append(...(run.figures?.notes ?? []).map((note) => make("li", "", note)));
+  list.classList.toggle("gph-report-alarm", run.state === "refused" || counts(run).refused > 0);
+  const said = run.figures?.notes ?? [run.reason].filter(Boolean);
+  list.append(...said.map((note) => make("li", "", note)));
   return list;
 }
 

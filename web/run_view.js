@@ -11,6 +11,7 @@
  * @property {boolean[]} planned for each step of the schedule whether it is full
  * @property {string} schedule its text
  * @property {string} origin why that schedule
+ * @property {string} reason why all of it is computed in full, if it is
  * @property {(string|undefined)[]} kinds
  * @property {object} [figures] when it is done
  */
@@ -43,7 +44,7 @@ export function savedReport(records) {
 }
 
 function newRun() {
-  return { state: "planned", planned: [], schedule: "", origin: "", kinds: [] };
+  return { state: "planned", planned: [], schedule: "", origin: "", reason: "", kinds: [] };
 }
 
 function runAfterEvent(run, event) {
@@ -53,13 +54,14 @@ function runAfterEvent(run, event) {
   if (event.state === "running" && isCount(event.step, MOST_STEPS) && KINDS.includes(event.kind)) {
     const kinds = [...run.kinds];
     kinds[event.step] = event.kind;
-    return { ...run, state: "running", kinds };
+    return { ...run, state: run.state === "refused" ? "refused" : "running", kinds };
   }
   if (event.state === "planned") {
     const schedule = text(event.schedule);
     return { ...newRun(), planned: planOf(schedule), schedule, origin: text(event.origin) };
   }
-  return { ...run, state: event.state === "refused" ? "refused" : run.state };
+  if (event.state === "refused") return { ...newRun(), state: "refused", reason: text(event.line) };
+  return run;
 }
 
 function runOfRecord(record) {
@@ -73,6 +75,7 @@ function runOfRecord(record) {
     planned: planOf(schedule),
     schedule,
     origin: text(record.origin),
+    reason: "",
     kinds,
     figures: {
       fullSeconds: numbers(record.full_seconds),

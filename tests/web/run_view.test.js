@@ -96,6 +96,13 @@ test("what is not a record is left out", () => {
   assert.equal(run.figures.speedup, 0);
 });
 
+test("a run that is refused as a whole says why, while it runs and after it", () => {
+  const refused = { prompt_id: "p", run: 0, state: "refused", line: "this model is not supported" };
+  const [running] = [refused, step(0, "full")].reduce(afterEvent, null).runs;
+  assert.deepEqual([running.state, running.reason], ["refused", "this model is not supported"]);
+  assert.deepEqual(kinds(running), ["full"]);
+});
+
 test("a record whose schedule is no schedule shows what happened", () => {
   for (const schedule of ["", "0-2", "0/99999999", "<b>/5"]) {
     const [run] = savedReport([{ ...record, schedule }]).runs;
