@@ -112,6 +112,11 @@ class GoldenPathCache(io.ComfyNode):
         return True
 
     @classmethod
+    def fingerprint_inputs(cls, **inputs) -> str | None:
+        # ComfyUI would give equal nodes one MODEL, and that one reports to a single node.
+        return cls.hidden.unique_id
+
+    @classmethod
     def execute(
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
         cache_device: str = "automatic", cache_budget_mib: int = 2048,

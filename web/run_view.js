@@ -110,9 +110,18 @@ export function cells(run) {
   }));
 }
 
-/** How many steps the run has, as far as is known. */
+/**
+ * How many steps the run has, as far as is known. A sampler that a run is computed in full for may
+ * take steps of its own.
+ */
 export function length(run) {
-  return Math.max(run.planned.length, run.kinds.length);
+  const isOwn = run.state === "done" && isAllFull(run);
+  return isOwn ? run.kinds.length : Math.max(run.planned.length, run.kinds.length);
+}
+
+/** Whether there was nothing to cache. */
+export function isAllFull(run) {
+  return run.planned.every(Boolean);
 }
 
 /** How many cells are in a row, so that all rows are about equally long. */

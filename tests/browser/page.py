@@ -56,10 +56,12 @@ def view(page, node_id: int | str, name: str):
 
 
 def run(page) -> str:
-    """Queue the open workflow once; return ``execution_success`` or the error's message."""
+    """Queue the open workflow once; return how it ended: an event's name or an error's message."""
     return page.evaluate("""() => new Promise(done => {
       const once = { once: true };
-      app.api.addEventListener("execution_success", () => done("execution_success"), once);
+      for (const end of ["execution_success", "execution_interrupted"]) {
+        app.api.addEventListener(end, () => done(end), once);
+      }
       app.api.addEventListener("execution_error", e => done(e.detail.exception_message), once);
       app.queuePrompt(0, 1).then(queued => { if (!queued) done("refused"); });
     })""")
