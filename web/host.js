@@ -31,9 +31,14 @@ let focused = null;
 const MARGIN = 8;
 
 /** Register an extension; views then survive undo, and events that no view awaits are known. */
-export function register({ afterConfigureGraph, ...extension }) {
+export function register({ setup, afterConfigureGraph, ...extension }) {
   app.registerExtension({
     ...extension,
+    setup() {
+      // A subgraph is opened or left: one that was just made shows the elements of its former nodes.
+      app.canvas.canvas.addEventListener("litegraph:set-graph", () => twoFrames(remount));
+      return setup?.apply(this, arguments);
+    },
     afterConfigureGraph() {
       afterConfigureGraph?.apply(this, arguments);
       twoFrames(remount);
@@ -161,20 +166,30 @@ export function isLinked(node, inputName) {
 export function findNode(executionId, graph = app.rootGraph) {
   const [first, ...rest] = String(executionId).split(":");
   const node = graph?.getNodeById(first);
-  return rest.length && node ? findNode(rest.join(":"), node.subgraph) : node;
+  return rest.length && node ? findNode(rest.join(":"), node.subgraph ?? null) : node;
 }
 
 /**
  * Listen to an event that the pack's Python sends. Call it in `setup`. Payloads carry `node_id`
- * and `workflow_id`; those of other workflow tabs are left out.
+ * and `workflow_id`; for those of a workflow that is not the open one there is no node.
  * @param {string} type such as "golden_path.run"
  * @param {(node: object | undefined, detail: any) => void} handle
  */
 export function onEvent(type, handle) {
   api.addEventListener(type, ({ detail }) => {
-    if (detail.workflow_id && detail.workflow_id !== app.rootGraph.id) return;
-    handle(findNode(detail.node_id), detail);
+    const isOpen = !detail.workflow_id || detail.workflow_id === workflowId();
+    handle(isOpen ? findNode(detail.node_id) : undefined, detail);
   });
+}
+
+/** The id of the open workflow; it survives saving, loading and undo. */
+export function workflowId() {
+  return app.rootGraph.id;
+}
+
+/** What the file of the open workflow carries beside its nodes. */
+export function workflowExtra() {
+  return app.rootGraph.extra ?? {};
 }
 
 /**
