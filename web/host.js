@@ -35,9 +35,14 @@ let styled = null;
 let isStyled = false;
 
 /** Register an extension; views then survive undo, and events that no view awaits are known. */
-export function register({ afterConfigureGraph, ...extension }) {
+export function register({ setup, afterConfigureGraph, ...extension }) {
   app.registerExtension({
     ...extension,
+    setup() {
+      // A subgraph is opened or left: one that was just made shows the elements of its former nodes.
+      app.canvas.canvas.addEventListener("litegraph:set-graph", () => twoFrames(remount));
+      return setup?.apply(this, arguments);
+    },
     afterConfigureGraph() {
       afterConfigureGraph?.apply(this, arguments);
       twoFrames(remount);

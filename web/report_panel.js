@@ -4,6 +4,7 @@ import {
   cells,
   columns,
   counts,
+  length,
   mebibytes,
   median,
   seconds,
@@ -43,7 +44,7 @@ export function createPanel(language) {
   function head(run, say) {
     const line = make("div", "gph-report-head");
     const { figures } = run;
-    const isWhole = run.state === "done" && counts(run).reached >= run.steps;
+    const isWhole = run.state === "done" && counts(run).reached === length(run);
     const title = make("strong", "gph-report-title", titleOf(run, say));
     title.setAttribute("role", "status");
     line.append(title);
@@ -82,10 +83,11 @@ export function createPanel(language) {
 }
 
 function titleOf(run, say) {
-  const { reached } = counts(run);
+  const progress = { done: counts(run).reached, steps: length(run) };
   if (run.state === "planned") return say("report.planned");
-  if (run.state !== "done") return say("report.running", { done: reached, steps: run.steps });
-  if (reached < run.steps) return say("report.stopped", { done: reached, steps: run.steps });
+  if (run.state === "running") return say("report.running", progress);
+  if (run.state === "refused") return say("report.notFaster");
+  if (progress.done < progress.steps) return say("report.stopped", progress);
   if (!run.figures.cachedSeconds.length) return say("report.notFaster");
   return say("report.faster", { factor: run.figures.speedup.toFixed(2) });
 }
@@ -152,9 +154,12 @@ function plan(run) {
   return line;
 }
 
+/** Why steps were computed in full, and other advice. */
 function notes(run) {
   const list = make("ul", "gph-report-notes");
-  list.append(...(run.figures?.notes ?? []).map((note) => make("li", "", note)));
+  list.classList.toggle("gph-report-alarm", run.state === "refused" || counts(run).refused > 0);
+  const said = run.figures?.notes ?? [run.reason].filter(Boolean);
+  list.append(...said.map((note) => make("li", "", note)));
   return list;
 }
 

@@ -8,10 +8,10 @@
  * in full) or undefined: not reached.
  * @typedef {object} Run
  * @property {"planned"|"running"|"done"|"refused"} state
- * @property {number[]} planned the steps that the schedule computes in full
- * @property {number} steps of the schedule
+ * @property {boolean[]} planned for each step of the schedule whether it is full
  * @property {string} schedule its text
  * @property {string} origin why that schedule
+ * @property {string} reason why all of it is computed in full, if it is
  * @property {(string|undefined)[]} kinds
  * @property {object} [figures] when it is done
  */
@@ -21,8 +21,10 @@
  * @typedef {{prompt: unknown, runs: Run[], saved: boolean}} Report
  */
 
+import { parse } from "./schedule.js";
+
 const KINDS = ["full", "cached", "refused"];
-const MOST_STEPS = 1000;
+const MOST_STEPS = 10_000; // as gph_core/schedule.py
 const MOST_RUNS = 1000;
 
 /** The report after an event of `golden_path.run`; a new prompt begins a new report. */
@@ -42,7 +44,7 @@ export function savedReport(records) {
 }
 
 function newRun() {
-  return { state: "planned", planned: [], steps: 0, schedule: "", origin: "", kinds: [] };
+  return { state: "planned", planned: [], schedule: "", origin: "", reason: "", kinds: [] };
 }
 
 function runAfterEvent(run, event) {
@@ -52,28 +54,28 @@ function runAfterEvent(run, event) {
   if (event.state === "running" && isCount(event.step, MOST_STEPS) && KINDS.includes(event.kind)) {
     const kinds = [...run.kinds];
     kinds[event.step] = event.kind;
-    return { ...run, state: "running", kinds };
+    return { ...run, state: run.state === "refused" ? "refused" : "running", kinds };
   }
   if (event.state === "planned") {
     const schedule = text(event.schedule);
-    return { ...newRun(), ...readSchedule(schedule), schedule, origin: text(event.origin) };
+    return { ...newRun(), planned: planOf(schedule), schedule, origin: text(event.origin) };
   }
-  return { ...run, state: event.state === "refused" ? "refused" : run.state };
+  if (event.state === "refused") return { ...newRun(), state: "refused", reason: text(event.line) };
+  return run;
 }
 
 function runOfRecord(record) {
   const schedule = text(record.schedule);
-  const { planned, steps } = readSchedule(schedule);
   const kinds = [];
   for (const kind of KINDS) {
     for (const step of steplist(record[`${kind}_steps`])) kinds[step] = kind; // refused comes last
   }
   return {
     state: "done",
-    planned,
-    steps: Math.max(steps, kinds.length),
+    planned: planOf(schedule),
     schedule,
     origin: text(record.origin),
+    reason: "",
     kinds,
     figures: {
       fullSeconds: numbers(record.full_seconds),
@@ -90,28 +92,27 @@ function runOfRecord(record) {
   };
 }
 
-/** The full steps and the step count of a text such as "0-3,5/12"; none and 0 for another text. */
-export function readSchedule(schedule) {
-  const match = /^([\d,-]+)\/(\d+)$/.exec(schedule);
-  const steps = match ? Number(match[2]) : 0;
-  const planned = [];
-  if (!match || steps > MOST_STEPS) return { planned, steps: 0 };
-  for (const part of match[1].split(",")) {
-    const [first, last = first] = part.split("-").map(Number);
-    for (let step = first; step <= last && step < steps; step++) planned.push(step);
+function planOf(schedule) {
+  try {
+    return parse(schedule);
+  } catch {
+    return []; // the text is shown all the same
   }
-  return { planned, steps };
 }
 
 /** One cell a step: what happened there, or "waiting"; `plan` is what the schedule says. */
 export function cells(run) {
-  const count = Math.max(run.steps, run.kinds.length);
-  return Array.from({ length: count }, (_, step) => ({
+  return Array.from({ length: length(run) }, (_, step) => ({
     step,
     kind: run.kinds[step] ?? "waiting",
-    plan: run.planned.includes(step) ? "full" : "cached",
+    plan: run.planned[step] ? "full" : "cached",
     sigma: run.figures?.sigmas[step],
   }));
+}
+
+/** How many steps the run has, as far as is known. */
+export function length(run) {
+  return Math.max(run.planned.length, run.kinds.length);
 }
 
 /** How many cells are in a row, so that all rows are about equally long. */

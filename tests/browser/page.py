@@ -44,14 +44,15 @@ def widget_value(page, node_id: int | str, name: str):
 
 
 def view(page, node_id: int | str, name: str):
-    """The element of a view on a node of the open graph; it must be on the page."""
-    element = page.evaluate_handle(
-        """([id, name]) => app.canvas.graph.getNodeById(id)
-             .widgets.find(w => w.name === name).element""",
-        [node_id, name],
+    """The element of a view on a node of the open graph, once it is on the page."""
+    return page.wait_for_function(
+        """([id, name]) => {
+          const widgets = app.canvas.graph.getNodeById(id)?.widgets;
+          const element = widgets?.find(w => w.name === name).element;
+          return element?.checkVisibility() && element.offsetWidth ? element : null;
+        }""",
+        arg=[node_id, name],
     ).as_element()
-    element.wait_for_element_state("visible")
-    return element
 
 
 def run(page) -> str:

@@ -6,9 +6,9 @@ import {
   cells,
   columns,
   counts,
+  length,
   mebibytes,
   median,
-  readSchedule,
   savedReport,
   seconds,
 } from "../../web/run_view.js";
@@ -69,7 +69,7 @@ test("runs of one prompt stand side by side, another prompt begins anew", () => 
 
 test("a page that missed the first run shows the second one", () => {
   const { runs } = afterEvent(null, plan(1));
-  assert.deepEqual(runs.map((run) => run.steps), [0, 5]);
+  assert.deepEqual(runs.map(length), [0, 5]);
 });
 
 test("an event does not change the report before it", () => {
@@ -96,11 +96,18 @@ test("what is not a record is left out", () => {
   assert.equal(run.figures.speedup, 0);
 });
 
-test("a schedule's text gives its full steps and its length", () => {
-  assert.deepEqual(readSchedule("0-2,5/8"), { planned: [0, 1, 2, 5], steps: 8 });
-  assert.deepEqual(readSchedule("0/1"), { planned: [0], steps: 1 });
-  for (const wrong of ["", "0-2", "0110", "0/99999999", "<b>/5"]) {
-    assert.deepEqual(readSchedule(wrong), { planned: [], steps: 0 });
+test("a run that is refused as a whole says why, while it runs and after it", () => {
+  const refused = { prompt_id: "p", run: 0, state: "refused", line: "this model is not supported" };
+  const [running] = [refused, step(0, "full")].reduce(afterEvent, null).runs;
+  assert.deepEqual([running.state, running.reason], ["refused", "this model is not supported"]);
+  assert.deepEqual(kinds(running), ["full"]);
+});
+
+test("a record whose schedule is no schedule shows what happened", () => {
+  for (const schedule of ["", "0-2", "0/99999999", "<b>/5"]) {
+    const [run] = savedReport([{ ...record, schedule }]).runs;
+    assert.equal(length(run), 5);
+    assert.equal(run.schedule, schedule);
   }
 });
 
