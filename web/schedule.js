@@ -142,10 +142,12 @@ export function readout(cells) {
 /**
  * What is worth a warning, as pairs of a string's name and its values.
  * @param {Cells} cells
- * @param {{samplerSteps?: number, policyError?: string}} [known] of the connected nodes
+ * @param {{samplerSteps?: number, policyError?: string, speed?: string}} [known] of the connected
+ *   nodes
  */
-export function warnings(cells, { samplerSteps, policyError } = {}) {
+export function warnings(cells, { samplerSteps, policyError, speed = "Custom" } = {}) {
   const found = [];
+  if (speed !== "Custom") found.push(["unused", { speed }]);
   if (samplerSteps !== undefined && samplerSteps !== cells.length) {
     found.push(["otherSteps", { steps: samplerSteps, count: cells.length }]);
   }
@@ -155,19 +157,13 @@ export function warnings(cells, { samplerSteps, policyError } = {}) {
 }
 
 /**
- * The noise curve over rows of cells: a list of points `[x, y]` for each row, where a cell is 1
- * wide, x counts from the row's first cell and y runs from 0 (the highest noise level) to 1 (none).
+ * The outline of the curve above the cells, as points `[x, y]`: a step is 1 wide, y runs from 0
+ * (the highest noise level) to 1 (none).
  * @param {number[]} sigmas N + 1 levels
- * @param {number} columns
  */
-export function curve(sigmas, columns) {
+export function curve(sigmas) {
   const most = Math.max(...sigmas);
-  const rows = [];
-  for (let first = 0; first < sigmas.length - 1; first += columns) {
-    const row = sigmas.slice(first, first + columns + 1);
-    rows.push(row.map((sigma, i) => [i, most > 0 ? 1 - sigma / most : 1]));
-  }
-  return rows;
+  return sigmas.map((sigma, step) => [step, most > 0 ? 1 - sigma / most : 1]);
 }
 
 function nearest(cells, step, full, except) {

@@ -109,19 +109,18 @@ test("the read-out counts", () => {
   assert.equal(schedule.readout(cells("oo")).longest, 0);
 });
 
-test("a cached last step, another step count and a policy's refusal are warned of", () => {
+test("a cached last step, another step count, a policy's refusal and disuse are warned of", () => {
   const names = (...found) => schedule.warnings(...found).map(([name]) => name);
   assert.deepEqual(names(cells("o.o"), { samplerSteps: 3 }), []);
   assert.deepEqual(names(cells("oo."), {}), ["lastCached"]);
   assert.deepEqual(names(cells("o.o"), { samplerSteps: 20, policyError: "no" }), [
     "otherSteps", "policy",
   ]);
+  assert.deepEqual(names(cells("o.o"), { speed: "Fast" }), ["unused"]);
+  assert.deepEqual(names(cells("o.o"), { speed: "Custom" }), []);
 });
 
-test("the noise curve has a point at both ends of every row", () => {
-  // 3 steps in rows of 2: levels 4, 2 | 2, 0 after the break at step 2.
-  assert.deepEqual(schedule.curve([4, 3, 2, 0], 2), [
-    [[0, 0], [1, 0.25], [2, 0.5]],
-    [[0, 0.5], [1, 1]],
-  ]);
+test("the noise curve runs from the highest level to none", () => {
+  assert.deepEqual(schedule.curve([4, 3, 2, 0]), [[0, 0], [1, 0.25], [2, 0.5], [3, 1]]);
+  assert.deepEqual(schedule.curve([0, 0]), [[0, 1], [1, 1]]);
 });
