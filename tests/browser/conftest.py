@@ -85,12 +85,12 @@ def page(url, browser, renderer):
     dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)  # of a busy machine
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.extend(_ours(message)))
-    page.goto(url)
-    page.wait_for_function(READY, timeout=60_000)
+    page.goto(url, timeout=90_000)
+    page.wait_for_function(READY, timeout=90_000)
     yield page
     context.close()
     assert problems == []
