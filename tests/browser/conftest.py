@@ -1,0 +1,104 @@
+"""The pack's pages in a real ComfyUI and a real browser.
+
+Every test of this folder runs on two front ends (the one that ComfyUI pins, the newest) and in
+both renderers. Without COMFYUI_PATH or a browser the folder is left out, on a build machine a
+missing browser is an error.
+"""
+
+import json
+import os
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import dev
+
+from . import chromium
+from .page import READY
+
+CHROMIUM = chromium.find() if os.environ.get("COMFYUI_PATH") else None
+collect_ignore_glob = [] if CHROMIUM else ["test_*.py"]
+if os.environ.get("COMFYUI_PATH") and not CHROMIUM and chromium.is_ci():
+    raise pytest.UsageError(f"no browser: {chromium.REMEDY}")
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+SETTINGS = {
+    "Comfy.TutorialCompleted": True,
+    "Comfy.Minimap.Visible": False,
+    "Comfy.Workflow.Persist": False,
+    "Comfy.RightSidePanel.IsOpen": False,
+    "Comfy.Locale": "en",
+    "Comfy.ColorPalette": "dark",
+}
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not CHROMIUM:
+        terminalreporter.write_line(f"The tests of the page were left out: {chromium.REMEDY}")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="package", params=["pinned", "newest"])
+def url(request, tmp_path_factory):
+    """A ComfyUI with this pack."""
+    python = Path(sys.executable)
+    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), python)
+    arguments = ["--cpu", "--disable-api-nodes"]
+    if request.param == "newest":
+        arguments += ["--front-end-root", str(dev.bring_front_end(python))]
+    log = tmp_path_factory.mktemp("server") / "server.log"
+    with dev.server(tools, arguments, threads=1, log=log) as running:
+        yield running.url
+
+
+@pytest.fixture(scope="package")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module", params=["classic", "vue"])
+def renderer(request):
+    """The classic canvas, or Nodes 2.0."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def page(url, browser, renderer):
+    """A loaded page; the module fails on errors of the page or of the pack's scripts."""
+    settings = SETTINGS | {"Comfy.VueNodes.Enabled": renderer == "vue"}
+    body = json.dumps(settings).encode()
+    headers = {"Content-Type": "application/json"}
+    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.extend(_ours(message)))
+    page.goto(url)
+    page.wait_for_function(READY, timeout=60_000)
+    yield page
+    context.close()
+    assert problems == []
+
+
+def _ours(message):
+    source = f"{message.text} {message.location.get('url', '')}"
+    ours = dev.PACK_NAME in source or "golden" in source.lower()
+    failed_hook = "Error calling extension" in source
+    if message.type in ("error", "warning") and (ours or failed_hook):
+        yield f"{message.type}: {message.text}"

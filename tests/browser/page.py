@@ -1,0 +1,53 @@
+"""How tests drive the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import dev
+
+WORKFLOWS = Path(dev.ROOT) / "example_workflows"
+
+# Earlier the default workflow may still be loading.
+READY = """
+window.app?.extensionManager && !app.extensionManager.spinner
+  && app.extensionManager.workflow?.activeWorkflow
+"""
+
+
+def example(name: str) -> dict:
+    """A bundled workflow."""
+    return json.loads((WORKFLOWS / f"{name}.json").read_text("utf-8"))
+
+
+def load(page, workflow: dict, scale: float = 1) -> None:
+    """Open a workflow, below the page's top bar, and wait until it is drawn."""
+    # Without a view in the file the page fits it later, while the test already clicks.
+    view = {"ds": {"scale": scale, "offset": [150, 110]}}
+    workflow = workflow | {"extra": workflow.get("extra", {}) | view}
+    page.evaluate("workflow => app.loadGraphData(workflow)", workflow)
+    two_frames(page)
+
+
+def two_frames(page) -> None:
+    """Overlays of the classic renderer get their place in the next frame."""
+    page.evaluate("() => new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")
+
+
+def widget_value(page, node_id: int | str, name: str):
+    """A widget's value, of a node of the outermost graph."""
+    return page.evaluate(
+        "([id, name]) => app.rootGraph.getNodeById(id).widgets.find(w => w.name === name).value",
+        [node_id, name],
+    )
+
+
+def run(page) -> str:
+    """Queue the open workflow once; return ``execution_success`` or the error's message."""
+    return page.evaluate("""() => new Promise(done => {
+      const once = { once: true };
+      app.api.addEventListener("execution_success", () => done("execution_success"), once);
+      app.api.addEventListener("execution_error", e => done(e.detail.exception_message), once);
+      app.queuePrompt(0, 1).then(queued => { if (!queued) done("refused"); });
+    })""")

@@ -1,0 +1,29 @@
+"""The pack arrives on the page."""
+
+from .page import example, load
+
+OURS = ["GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_PolicySelector"]
+
+
+def test_the_nodes_are_registered(page):
+    registered = page.evaluate("Object.keys(LiteGraph.registered_node_types)")
+    assert [name for name in OURS if name not in registered] == []
+
+
+def test_the_bundled_workflow_opens_whole(page):
+    load(page, example("Try_Golden_Path_Cache"))
+    types = page.evaluate("app.rootGraph.nodes.filter(n => !n.has_errors).map(n => n.type)")
+    assert sorted(types) == [
+        "EmptyLatentImage", "GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_DemoPrompt",
+        "KSampler", "SaveImage", "VAEDecode",
+    ]  # fmt: skip
+    assert page.locator("[role=dialog]").count() == 0
+
+
+def test_the_template_opens_from_a_link(page, url):
+    page.goto(f"{url}/?template=Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
+    page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")
+
+
+def test_the_renderer_is_the_one_asked_for(page, renderer):
+    assert page.evaluate("LiteGraph.vueNodesMode") == (renderer == "vue")

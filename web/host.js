@@ -1,0 +1,304 @@
+/**
+ * The one module that touches ComfyUI's front end (`app`, `api`, nodes, `.lg-node`). The rest of
+ * `web/` gets callbacks. Importing it does nothing.
+ */
+
+import { app } from "../../scripts/app.js";
+import { api } from "../../scripts/api.js";
+
+/**
+ * A view: DOM below a node's widgets that is saved neither in the workflow nor in the prompt.
+ * @typedef {object} View
+ * @property {() => void} refit adapt the node to the content's height, now
+ * @property {AbortSignal} signal aborted when the node is removed (by undo too)
+ * @property {() => boolean} inNodes2 whether Nodes 2.0 draws it
+ */
+
+/**
+ * @typedef {object} ViewOptions
+ * @property {number} [height] of the content before it is first drawn, in CSS pixels
+ * @property {() => unknown} [focusState] what `focus` needs to go on where the user was
+ * @property {(state: any) => void} [focus] called after an undo that took the focus away
+ */
+
+/** By the element of the widget: newer front ends wrap widgets in classes of their own. */
+/** @type {WeakMap<HTMLElement, {name: string, options: ViewOptions}>} */
+const views = new WeakMap();
+
+/** Where the focus is, `{frame, id}` with the node's id, kept while an undo replaces the element. */
+let focused = null;
+
+const MARGIN = 8;
+
+/** Register an extension; views then survive undo, and events that no view awaits are known. */
+export function register({ afterConfigureGraph, ...extension }) {
+  app.registerExtension({
+    ...extension,
+    afterConfigureGraph() {
+      afterConfigureGraph?.apply(this, arguments);
+      twoFrames(remount);
+    },
+  });
+}
+
+/**
+ * Append a view to a node. Call it in `nodeCreated`, after all other widgets.
+ * @param {object} node
+ * @param {string} name of the widget, unique on the node
+ * @param {HTMLElement} content its natural height is the least that it gets
+ * @param {ViewOptions} [options]
+ * @returns {View}
+ */
+export function addView(node, name, content, options = {}) {
+  loadStyle();
+  const frame = document.createElement("div");
+  frame.className = "gph-view";
+  frame.dataset.gphWidget = name;
+  frame.append(content);
+  views.set(frame, { name, options });
+
+  let height = options.height ?? 48;
+  const widget = node.addDOMWidget(name, "GPH_VIEW", frame, {
+    serialize: false, // not in the prompt
+    margin: MARGIN,
+    getValue: () => "",
+    setValue: () => {}, // a file may hold anything at its place
+    getMinHeight: () => height + 2 * MARGIN,
+    hideOnZoom: true,
+  });
+  widget.serialize = false; // not in the workflow
+  // The right side panel writes a width of its own, to which the classic renderer would shrink us.
+  Object.defineProperty(widget, "width", { get: () => undefined, set() {}, configurable: true });
+
+  const refit = () => {
+    const now = content.offsetHeight; // unscaled; 0 while it is not shown
+    if (!now || now === height) return;
+    const wasSnug = node.size[1] <= node.computeSize()[1] + 1;
+    height = now;
+    frame.style.setProperty("--gph-height", `${height}px`);
+    const least = node.computeSize()[1];
+    if (wasSnug || node.size[1] < least) node.setSize([node.size[0], least]);
+    node.setDirtyCanvas?.(true, true);
+  };
+  // Widgets added in nodeCreated come after the constructor's sizing.
+  const [width, least] = node.computeSize();
+  node.setSize([Math.max(node.size[0], width), Math.max(node.size[1], least)]);
+  const observer = new ResizeObserver(refit);
+  observer.observe(content);
+
+  const removed = new AbortController();
+  chain(node, "onRemoved", () => {
+    removed.abort();
+    observer.disconnect();
+  });
+  forwardToCanvas(frame);
+  followFocus(node, frame);
+  return { refit, signal: removed.signal, inNodes2: () => inNodes2(frame) };
+}
+
+/** Run a change as one undo step. */
+export function oneStep(change) {
+  const end = beginStep();
+  try {
+    return change();
+  } finally {
+    end();
+  }
+}
+
+/** Begin a gesture that is one undo step; the returned function ends it, once. */
+export function beginStep() {
+  app.canvas.emitBeforeChange();
+  let open = true;
+  return () => {
+    if (open) app.canvas.emitAfterChange();
+    open = false;
+  };
+}
+
+/** Call `after` whenever the method was called, with its arguments; what it returned stands. */
+export function chain(object, key, after) {
+  const original = object[key];
+  object[key] = function () {
+    const result = original?.apply(this, arguments);
+    after.apply(this, arguments);
+    return result;
+  };
+}
+
+/** A node's widget by name. */
+export function findWidget(node, name) {
+  return node.widgets?.find((widget) => widget.name === name);
+}
+
+/** Set a widget's value as if the user had. */
+export function setValue(widget, value) {
+  widget.value = value;
+  widget.callback?.(value);
+}
+
+/** Call back when the user, a loaded workflow, an undo or a paste may have changed the widget. */
+export function onValue(node, widget, changed) {
+  chain(widget, "callback", () => changed());
+  chain(node, "onConfigure", () => changed());
+}
+
+/** Call back with whether the input gets its value from a wire: now and after each change. */
+export function onLinked(node, inputName, changed) {
+  const tell = () => queueMicrotask(() => changed(isLinked(node, inputName)));
+  chain(node, "onConnectionsChange", tell);
+  chain(node, "onConfigure", tell);
+  tell();
+}
+
+/** Whether an input of the node has a wire. */
+export function isLinked(node, inputName) {
+  const slot = node.inputs?.findIndex((input) => input.name === inputName) ?? -1;
+  return slot >= 0 && node.isInputConnected(slot);
+}
+
+/** A node by its execution id; inside subgraphs that is a colon path such as "3:2". */
+export function findNode(executionId, graph = app.rootGraph) {
+  const [first, ...rest] = String(executionId).split(":");
+  const node = graph?.getNodeById(first);
+  return rest.length && node ? findNode(rest.join(":"), node.subgraph) : node;
+}
+
+/**
+ * Listen to an event that the pack's Python sends. Call it in `setup`. Payloads carry `node_id`
+ * and `workflow_id`; those of other workflow tabs are left out.
+ * @param {string} type such as "golden_path.run"
+ * @param {(node: object | undefined, detail: any) => void} handle
+ */
+export function onEvent(type, handle) {
+  api.addEventListener(type, ({ detail }) => {
+    if (detail.workflow_id && detail.workflow_id !== app.rootGraph.id) return;
+    handle(findNode(detail.node_id), detail);
+  });
+}
+
+/**
+ * Ask a route of the pack. Resolves to its JSON; rejects with the server's reason and `status`.
+ * @param {string} path after "/golden_path"
+ * @param {{method?: string, body?: unknown}} [request] a body makes it a POST
+ */
+export async function ask(path, { method, body } = {}) {
+  const response = await api.fetchApi(`/golden_path${path}`, {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: { "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const reason = answer.error ?? `${response.status} ${response.statusText}`;
+  throw Object.assign(new Error(reason), { status: response.status });
+}
+
+/** "en", "zh", …: the language of ComfyUI. */
+export function locale() {
+  return app.extensionManager?.setting?.get("Comfy.Locale") ?? "en";
+}
+
+/** A short message; severity is "success", "info", "warn" or "error". */
+export function toast(severity, summary, detail = "") {
+  app.extensionManager.toast.add({ severity, summary, detail, life: 6000 });
+}
+
+/** Ask for a line of text; null if the user gave up. */
+export function prompt(title, message, defaultValue = "") {
+  return app.extensionManager.dialog.prompt({ title, message, defaultValue });
+}
+
+/** Ask yes or no. */
+export function confirm(title, message) {
+  return app.extensionManager.dialog.confirm({ title, message });
+}
+
+/** All nodes of the workflow, those in subgraphs too. */
+export function allNodes(graph = app.rootGraph) {
+  return (graph?.nodes ?? []).flatMap((node) => [
+    node,
+    ...(node.subgraph ? allNodes(node.subgraph) : []),
+  ]);
+}
+
+function inNodes2(element) {
+  return element.closest(".lg-node") !== null;
+}
+
+/** Nodes 2.0 hands wheel and middle button to the canvas itself, the classic overlay does not. */
+function forwardToCanvas(frame) {
+  const classic = (handle) => (event) => {
+    if (!inNodes2(frame)) handle(event);
+  };
+  frame.addEventListener(
+    "wheel",
+    classic((event) => {
+      if (event.target.closest("[data-gph-scrolls]")) return;
+      event.preventDefault();
+      app.canvas.processMouseWheel(event);
+    }),
+    { passive: false },
+  );
+  const middle = {
+    pointerdown: (event) => event.button === 1 && app.canvas.processMouseDown(event),
+    pointermove: (event) => event.buttons & 4 && app.canvas.processMouseMove(event),
+    pointerup: (event) => event.button === 1 && app.canvas.processMouseUp(event),
+  };
+  for (const [type, handle] of Object.entries(middle)) {
+    frame.addEventListener(type, classic(handle));
+  }
+  // ComfyUI's plain keys act on the canvas: Delete removes nodes, letters open panels.
+  frame.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
+}
+
+function followFocus(node, frame) {
+  frame.addEventListener("focusin", () => (focused = { frame, id: String(node.id) }));
+  // Taken out of the page with the focus in it, the frame is being replaced; else the user left.
+  frame.addEventListener("focusout", () =>
+    queueMicrotask(() => {
+      const left = frame.isConnected && !frame.contains(document.activeElement);
+      if (left && focused?.frame === frame) focused = null;
+    }),
+  );
+}
+
+/**
+ * An undo makes every node anew. Nodes 2.0 then goes on showing the old element, whose edits go
+ * nowhere, and in both renderers the focus is lost.
+ */
+function remount() {
+  const lost = focused;
+  for (const node of app.canvas.graph?.nodes ?? []) {
+    for (const { element } of node.widgets ?? []) {
+      const view = element && views.get(element);
+      if (!view) continue;
+      const place = `.lg-node[data-node-id="${node.id}"] [data-gph-widget="${view.name}"]`;
+      const shown = document.querySelector(place);
+      if (shown && shown !== element) shown.replaceWith(element);
+      if (lost && lost.frame !== element && lost.id === String(node.id)) {
+        restoreFocus(views.get(lost.frame), view);
+      }
+    }
+  }
+}
+
+function restoreFocus(before, view) {
+  const isFree = document.activeElement === document.body || !document.activeElement;
+  if (isFree && before.name === view.name) view.options.focus?.(before.options.focusState?.());
+}
+
+function twoFrames(callback) {
+  requestAnimationFrame(() => requestAnimationFrame(callback));
+}
+
+function loadStyle() {
+  const href = new URL("golden_path.css", import.meta.url).href;
+  if (document.querySelector(`link[href="${href}"]`)) return;
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = href;
+  document.head.append(link);
+}
