@@ -18,8 +18,8 @@ from typing import NamedTuple
 FOLDER = Path(__file__).parent.parent / "example_workflows"
 TRY = "Try_Golden_Path_Cache"
 COMPARE = "Compare_Full_and_Cached"
-# The version of comfyui-workflow-templates-json that the files are made from (ComfyUI 0.30.0's).
-TEMPLATES = "0.1.27"
+# The version of comfyui-workflow-templates that the files are made from (ComfyUI 0.30.0 pins it).
+TEMPLATES = "0.11.27"
 LINK = ("id", "origin_id", "origin_slot", "target_id", "target_slot", "type")
 CACHE_SIZE, NOTE_SIZE, GAP = (360, 380), (520, 240), 50
 YELLOW = {"color": "#432", "bgcolor": "#653"}  # what the page's colour menu calls so
@@ -76,7 +76,7 @@ EXAMPLES = (
         instead_of=(105, 121),
     ),
     Example(
-        "Z-Image_Golden_Path", "image_z_image", "Quality", 25, 10,
+        "Z-Image_Golden_Path", "image_z_image", "Quality", 25, 11,
         SHORT + "Z-Image-Turbo takes 8 steps and gains little.",
         before=(69,),
     ),
