@@ -223,7 +223,8 @@ class Silent:
 
     record = None
 
-    def planned(self, line: str) -> None: ...
+    def planned(self, line: str, choice) -> None: ...
+    def stepped(self, step: int, kind: str) -> None: ...
     def refused(self, reason: str) -> None:
         raise RuntimeError(reason)
 

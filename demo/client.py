@@ -30,12 +30,19 @@ class Client:
             response.raise_for_status()
             return np.asarray(Image.open(io.BytesIO(await response.read())).convert("RGB"))
 
-    async def run(self, prompt: dict) -> tuple[np.ndarray, float, dict | None]:
-        """The image of a prompt, the seconds its sampler took, the cache node's run record."""
+    async def run(
+        self, prompt: dict, workflow: dict | None = None
+    ) -> tuple[np.ndarray, float, dict | None]:
+        """The image of a prompt, the seconds its sampler took, the cache node's run record.
+
+        A workflow goes with the prompt as the page sends it, for the metadata of images.
+        """
         (sampler,) = nodes_of_type(prompt, "KSampler")
         started = stopped = record = None
         async with self._session.ws_connect(f"{self._url}/ws?clientId={self._client}") as events:
             body = {"prompt": prompt, "client_id": self._client}
+            if workflow is not None:
+                body["extra_data"] = {"extra_pnginfo": {"workflow": workflow}}
             async with self._session.post(f"{self._url}/prompt", json=body) as response:
                 answer = await response.json()
                 if response.status != 200:
@@ -46,7 +53,7 @@ class Client:
                 event = json.loads(message.data)
                 kind, data = event["type"], event["data"]
                 if kind == "golden_path.run":
-                    record = data["record"]
+                    record = data.get("record", record)  # the last event of a run has it
                 elif kind == "executing":
                     if data["node"] is None:  # the last event; the history is complete now
                         break

@@ -21,11 +21,15 @@ import aiohttp
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
+from gph_core.choice import Conditions
+from gph_core.extrapolation import Reuse
+from gph_core.library import bundled_paths
 from gph_core.schedule import Schedule, uniform
 from gph_core.speeds import SPEEDS, resolve
 
-from . import pictures
+from . import network, pictures
 from .client import Client
+from .sampling import sigmas
 from .workflow import nodes_of_type, to_prompt
 
 WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "Try_Golden_Path_Cache.json"
@@ -59,9 +63,11 @@ class Row:
 
 def plan(steps: int) -> list[list[Row]]:
     """Groups of rows: the full run alone, then each speed with its two controls."""
+    # The server chooses by these conditions, too.
+    conditions = Conditions("FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse())
     groups = [[Row("full", Schedule.all_full(steps))]]
     for speed in SPEEDS:
-        choice = resolve(speed, steps, "FLUX")
+        choice = resolve(speed, conditions, bundled_paths())
         count = choice.schedule.num_full
         spaced, fewer = uniform(steps, count), Schedule.all_full(count)
         groups.append(

@@ -1,4 +1,4 @@
-"""One sampling run while it lasts: which step is this, full or cached, from which anchors.
+"""One sampling run while it lasts: which step is this, full or cached, and what is predicted.
 
 A run is created when sampling starts and dropped when it ends, so nothing can be left over from
 another prompt, size or model. It sees noise levels, branch keys and tensors, no sampler and no
@@ -11,14 +11,15 @@ import bisect
 import math
 import threading
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Streams
+from .anchors import Anchors
+from .policies import Anchor, Now, Policy, Prediction, Streams
 from .record import RunRecord
 from .schedule import Schedule
 
@@ -36,23 +37,6 @@ class Call:
     started: float
 
 
-def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
-    """For an anchor at each step, the last cached step that uses it; -1 if none does."""
-    num_steps, full = schedule.num_steps, set(schedule.full_steps)
-    leaves_anchor = [policy.keeps_predictions or n in full for n in range(num_steps)]
-    uses = []
-    for step in range(num_steps):
-        newer, last = 0, -1
-        for later in range(step + 1, num_steps):
-            if later not in full:
-                last = later
-            newer += leaves_anchor[later]
-            if newer == policy.num_anchors:  # from here on it is not among the newest
-                break
-        uses.append(last)
-    return uses
-
-
 class Decision(NamedTuple):
     """What to do in one call."""
 
@@ -67,16 +51,18 @@ class Decision(NamedTuple):
 
 
 class ActiveRun:
-    """Decides, predicts and keeps anchors during one run.
+    """Decides and predicts during one run; ``anchors`` holds what it remembers.
 
     A *branch* is one conditioning of one evaluation (positive or negative prompt, an area, a
     context window), or the guided result of all of them; its key is any hashable. Anchors never
     cross branches.
 
     Args:
-        device_budget: bytes of anchors that may stay where they were computed; what exceeds it
-            goes to the main memory.
-        family: the model's name, for the record.
+        device_budget: see ``Anchors``.
+        family: the model's name, for the record and the policy's check.
+        origin: where the schedule comes from, for the record.
+        on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
+            schedule), once it is known; again if a later call of the step changes it.
     """
 
     def __init__(
@@ -86,6 +72,8 @@ class ActiveRun:
         sigmas: Sequence[float],
         device_budget: float = math.inf,
         family: str = "",
+        origin: str = "",
+        on_step: Callable[[int, str], None] | None = None,
     ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
@@ -93,22 +81,21 @@ class ActiveRun:
                 f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
                 "set the same step count, or choose a speed that fits any step count"
             )
-        policy.check(schedule)
+        policy.check(schedule, family)
         self.schedule = schedule
         self.policy = policy
         self.family = family
+        self.origin = origin
         self.notes: list[str] = []
+        self.anchors = Anchors(policy, schedule, device_budget)
         self._sigmas = tuple(sigmas)
         self._full = frozenset(schedule.full_steps)
-        self._last_uses = last_uses(policy, schedule)
-        self._device_budget = device_budget
         self._found_steps: dict[float, int | None] = {}
-        self._anchors: dict[Hashable, list[Anchor]] = {}
         self._calls: list[Call] = []
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
-        self._latest_step = 0
         self._stopped = False
-        self._peak_bytes = 0
+        self._on_step = on_step
+        self._told: dict[int, str] = {}
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
@@ -132,11 +119,12 @@ class ActiveRun:
                 if self.schedule.num_cached:
                     self.note("evaluations between two steps were computed in full")
             else:
-                self._forget_up_to(step)
+                self.anchors.forget_up_to(step)
                 if step not in self._full and not self._stopped:
-                    anchors = self._anchors_of(branches, step)
+                    anchors = self.anchors.before(step, branches)
                     if anchors is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
+                self._tell(step, anchors is not None)
             evaluation = len(self._calls) if self._evaluation is None else self._evaluation
             self._calls.append(Call(evaluation, step, anchors is not None, time.perf_counter()))
             keeps = (
@@ -144,7 +132,7 @@ class ActiveRun:
                 and (anchors is None or self.policy.keeps_predictions)
                 and bool(branches)
                 and not self._stopped
-                and self._last_uses[step] > step
+                and self.anchors.are_used_after(step)
             )
             return Decision(step, sigma, anchors, keeps)
 
@@ -154,7 +142,7 @@ class ActiveRun:
         return step is not None and step not in self._full and not self._stopped
 
     def predict(self, decision: Decision, like: Tensor) -> Streams:
-        """The feature of a cached call, all branches in one batch.
+        """The feature of a cached call under a ``Prediction``, all branches in one batch.
 
         Args:
             decision: a cached one.
@@ -162,6 +150,7 @@ class ActiveRun:
         """
         assert decision.anchors is not None
         assert decision.step is not None
+        assert isinstance(self.policy, Prediction)
         now = Now(decision.step, decision.sigma, self._sigmas[decision.step + 1], like)
         parts = [
             self.policy.predict([a.to(like.device) for a in anchors], now)
@@ -170,7 +159,7 @@ class ActiveRun:
         return _joined(parts)
 
     def probe_anchors(self, decision: Decision, device: torch.device) -> tuple[Anchor, Anchor]:
-        """The two newest anchors of a cached call, all branches in one batch.
+        """The two newest anchors for a ``ProbedPrediction``, all branches in one batch.
 
         A branch with one anchor counts it twice, which is reuse.
         """
@@ -201,7 +190,7 @@ class ActiveRun:
             decision: that of ``begin_call``.
             branches: as in ``begin_call``.
             features: one for each branch, or None when they could not be recorded.
-            probes: likewise, for policies that use a probe.
+            probes: likewise, for policies that probe.
             latent: the state, for policies that use states.
         """
         step = decision.step
@@ -215,29 +204,15 @@ class ActiveRun:
                 return
             if not self.policy.uses_latents:
                 latent = None
-            for i, (branch, feature) in enumerate(zip(branches, features, strict=True)):
-                probe = probes[i] if probes else None
-                kept = [
-                    a
-                    for a in self._anchors.get(branch, [])
-                    # Some models drop reference tokens on the way: what has them is of no use then.
-                    if a.step < step and _shapes(a.feature) == _shapes(feature)
-                ]
-                self._anchors[branch] = kept[: self.policy.num_anchors - 1]
-                anchor = self._placed(Anchor(step, decision.sigma, feature, latent, probe))
-                self._anchors[branch].insert(0, anchor)
-            self._peak_bytes = max(self._peak_bytes, self.cache_bytes)
-
-    @property
-    def cache_bytes(self) -> int:
-        """Memory of all anchors held now."""
-        return sum(_bytes(a) for anchors in self._anchors.values() for a in anchors)
+            pairs = zip(features, probes or [None] * len(features), strict=True)
+            anchors = [Anchor(step, decision.sigma, f, latent, probe) for f, probe in pairs]
+            self.anchors.insert(branches, anchors)
 
     def stop_caching(self, reason: str) -> None:
         """Compute everything in full from here on."""
         with self._lock:
             self._stopped = True
-            self._anchors.clear()
+            self.anchors.clear()
             self.note(reason)
 
     def note(self, reason: str) -> None:
@@ -248,7 +223,7 @@ class ActiveRun:
     def finish(self) -> RunRecord:
         """Drop all tensors and return the record of what happened."""
         ended = time.perf_counter()
-        self._anchors.clear()
+        self.anchors.clear()
         ends = [*(call.started for call in self._calls[1:]), ended]
         # By whether it was cached, and by evaluation: on a GPU only the last call of one waits.
         seconds: dict[bool, dict[int, float]] = {False: {}, True: {}}
@@ -259,6 +234,7 @@ class ActiveRun:
         cached_steps = {c.step for c in self._calls if c.step is not None} - full_steps
         return RunRecord(
             schedule=str(self.schedule),
+            origin=self.origin,
             family=self.family,
             site=self.policy.site.value,
             policy=str(self.policy),
@@ -267,30 +243,16 @@ class ActiveRun:
             cached_steps=tuple(sorted(cached_steps)),
             full_seconds=tuple(seconds[False].values()),
             cached_seconds=tuple(seconds[True].values()),
-            cache_bytes=self._peak_bytes,
+            cache_bytes=self.anchors.peak_bytes,
             notes=tuple(self.notes),
         )
 
-    def _anchors_of(
-        self, branches: Sequence[Hashable], step: int
-    ) -> tuple[list[Anchor], ...] | None:
-        """The anchors of each branch before a step; None if one missed the newest full step.
-
-        Older ones may differ: which branches share a call depends on memory and must not matter.
-        """
-        newest_full = max(n for n in self._full if n < step)
-        found = tuple([a for a in self._anchors.get(b, []) if a.step < step] for b in branches)
-        if all(anchors and anchors[0].step >= newest_full for anchors in found):
-            return found or None
-        return None
-
-    def _placed(self, anchor: Anchor) -> Anchor:
-        """The anchor in the memory that the budget leaves for it."""
-        held = (a for anchors in self._anchors.values() for a in anchors)
-        on_device = sum(_bytes(a) for a in held if a.feature[0].device.type != "cpu")
-        if on_device + _bytes(anchor) <= self._device_budget:
-            return anchor
-        return anchor.to(torch.device("cpu"))
+    def _tell(self, step: int, cached: bool) -> None:
+        """Report the kind of a step, if it is new; one full call makes the step full."""
+        kind = "cached" if cached else "full" if step in self._full else "refused"
+        if self._on_step and self._told.get(step) not in (kind, "refused"):
+            self._told[step] = kind
+            self._on_step(step, kind)
 
     def _step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""
@@ -302,24 +264,6 @@ class ActiveRun:
             is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
             self._found_steps[sigma] = step if is_close else None
         return self._found_steps[sigma]
-
-    def _forget_up_to(self, step: int) -> None:
-        """Drop anchors that no cached step from here on can use."""
-        if step == self._latest_step:
-            return
-        if step < self._latest_step - 2:  # heunpp2 steps back by one; further means a new start
-            self._anchors.clear()
-        self._latest_step = step
-        for branch, anchors in self._anchors.items():
-            self._anchors[branch] = [a for a in anchors if self._last_uses[a.step] >= step]
-
-
-def _shapes(feature: Streams) -> list[torch.Size]:
-    return [tensor.shape for tensor in feature]
-
-
-def _bytes(anchor: Anchor) -> int:
-    return sum(tensor.numel() * tensor.element_size() for tensor in anchor.tensors)
 
 
 def _joined(parts: Sequence[Streams]) -> Streams:

@@ -11,14 +11,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Site, Streams, combine_anchors
+from .policies import Anchor, Now, Prediction, Site, Streams, combine_anchors
 from .schedule import Schedule
 
 FORMAT = "golden-path-causal-linear-1"
 
 
 @dataclass(frozen=True, eq=False)
-class CausalLinear(Policy):
+class CausalLinear(Prediction):
     """``Σ_j W[t, j] y_j`` over the outputs of all steps j < t, real or predicted.
 
     Weights of steps that are not stored are left out without renormalising; if none is left, the
@@ -54,21 +54,19 @@ class CausalLinear(Policy):
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
 
-    def check_family(self, family: str) -> None:
+    def check(self, schedule: Schedule, family: str = "") -> None:
         fitted = self.conditions.get("family", family)
-        if fitted != family:
+        if schedule.num_cached and family and fitted != family:
             raise ValueError(
                 f"the causal linear weights were fitted for {fitted}, this model is {family}; "
                 "choose weights that were fitted for it"
             )
-
-    def check(self, schedule: Schedule) -> None:
         if schedule.num_cached and schedule.num_steps != len(self.matrix):
             raise ValueError(
                 f"the causal linear weights were fitted for {len(self.matrix)} steps but the "
                 f"sampler runs {schedule.num_steps}; fit them for this step count"
             )
-        super().check(schedule)
+        super().check(schedule, family)
 
     def __str__(self) -> str:
         return "causal linear"

@@ -9,15 +9,16 @@ g2 = s1 - s2, distance x = step - s0 >= 1.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from .policies import Anchor, Now, Policy, Site, Streams, combine_anchors
+from .policies import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
 
 @dataclass(frozen=True)
-class Reuse(Policy):
+class Reuse(Prediction):
     """The newest anchor as it is: ``F0``.
 
     At the stack: BudCache, arXiv 2606.13496. At the guided site under Euler it is a run with fewer,
@@ -41,7 +42,7 @@ class Reuse(Policy):
 
 
 @dataclass(frozen=True)
-class Extrapolation(Policy):
+class Extrapolation(Prediction):
     """``F0 + c1 D1 + c2 D2`` with differences D and factors c of the concrete policy.
 
     Args:
@@ -72,9 +73,9 @@ class Extrapolation(Policy):
             raise ValueError(f"the distance limit must be at least 1, got {self.max_distance}")
         object.__setattr__(self, "num_anchors", self.order + 1)
 
+    @abstractmethod
     def factors(self, x: int) -> tuple[float, float]:
         """c1 and c2 at distance x."""
-        raise NotImplementedError
 
     def weights(self, anchor_steps: Sequence[int], step: int) -> list[float]:
         """Weights of the anchors (newest first) at a cached step; they sum to 1."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .policies import Anchor, Now, Policy, Site, Streams
+from .policies import Anchor, Now, Prediction, Site, Streams
 
 MAX_SPAN = 6
 
 
 @dataclass(frozen=True)
-class MeanVelocity(Policy):
+class MeanVelocity(Prediction):
     """``v + (σ_next - σ) J`` with ``J = (ū - v_r) / (σ - σ_r)``, ``ū = (z - z_r) / (σ - σ_r)``.
 
     v is the velocity used at the step before, full or cached; r lies ``span`` steps back. Span 1 is
@@ -39,6 +39,8 @@ class MeanVelocity(Policy):
                 raise ValueError(f"a span is 1 to {MAX_SPAN} steps, got {span}")
         longest = max(self.span, *(span for _, span in self.spans), 1)
         object.__setattr__(self, "num_anchors", longest)
+        if self.spans:  # a published schedule may cache step 1, which then repeats step 0
+            object.__setattr__(self, "min_anchors", 1)
 
     def from_step(self, first: int) -> MeanVelocity:
         return replace(self, spans=tuple((step - first, span) for step, span in self.spans))

@@ -7,6 +7,7 @@ newest first. ``extrapolation`` holds the policies that are a rule for weights; 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -72,29 +73,27 @@ class Now:
 
 
 class Policy:
-    """What the run needs to know of a policy; a concrete one overrides what differs."""
+    """What the run needs to know of a policy; a concrete one overrides what differs.
+
+    It is a ``Prediction`` or a ``ProbedPrediction``.
+    """
 
     site: Site = Site.STACK
     num_anchors: int = 1  # anchors that it can use; bounds the memory
     min_anchors: int = 1  # full steps that it needs before the first cached one
-    uses_probe: bool = False  # it runs the first block on cached steps too
     uses_latents: bool = False  # it needs the states of its anchors
     keeps_predictions: bool = False  # cached steps leave anchors too
     replaces_tokens: bool = False  # its feature is the tokens, not their change
-
-    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
-        """The feature at a cached step; fewer anchors than ``num_anchors`` lower the order."""
-        raise NotImplementedError
 
     def from_step(self, first: int) -> Policy:
         """The policy for a run that begins at a later step of its schedule."""
         return self
 
-    def check_family(self, family: str) -> None:
-        """Raise ``ValueError`` if the policy was made for another model."""
+    def check(self, schedule: Schedule, family: str = "") -> None:
+        """Raise ``ValueError`` if the schedule gives too few anchors.
 
-    def check(self, schedule: Schedule) -> None:
-        """Raise ``ValueError`` if the schedule gives too few anchors."""
+        A policy that was made for one model refuses another ``family``; empty if not known yet.
+        """
         first_cached = next(iter(schedule.cached_steps), None)
         if first_cached is not None and first_cached < self.min_anchors:
             raise ValueError(
@@ -102,6 +101,35 @@ class Policy:
                 f"{first_cached} is cached. Make steps 0 to {self.min_anchors - 1} full, or "
                 "choose another policy"
             )
+
+
+class Prediction(Policy, ABC):
+    """A policy that knows the feature before anything of the step is computed."""
+
+    @abstractmethod
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        """The feature at a cached step; fewer anchors than ``num_anchors`` lower the order."""
+
+
+class ProbedPrediction(Policy, ABC):
+    """A policy that runs the first block on cached steps too and looks at its residual."""
+
+    num_anchors = 2
+
+    @abstractmethod
+    def extrapolate(
+        self, probe: Tensor, probes: tuple[Tensor, Tensor], residuals: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        """The residual of the stack at this step, ``[B, T, C]`` as its anchors.
+
+        It runs inside a compiled model, so it sees tensors only: a step or a noise level would be
+        compiled anew each time.
+
+        Args:
+            probe: residual of the first block now.
+            probes: the same at the two newest anchors, newest first.
+            residuals: of the stack at these anchors.
+        """
 
 
 def cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:

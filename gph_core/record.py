@@ -6,7 +6,10 @@ import json
 import statistics
 from dataclasses import asdict, dataclass
 
-FORMAT = 1
+from .schedule import Schedule
+
+FORMAT = 2
+_DERIVED = ("speedup", "ideal_speedup", "refused_steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,7 @@ class RunRecord:
     """
 
     schedule: str  # as planned
+    origin: str  # where the schedule comes from, in words
     family: str
     site: str
     policy: str
@@ -28,6 +32,18 @@ class RunRecord:
     cached_seconds: tuple[float, ...]
     cache_bytes: int  # peak memory of the anchors
     notes: tuple[str, ...]  # why the run differed from its plan
+
+    @property
+    def refused_steps(self) -> tuple[int, ...]:
+        """Steps that were planned to be cached but computed in full."""
+        planned = set(Schedule.parse(self.schedule).full_steps)
+        return tuple(step for step in self.full_steps if step not in planned)
+
+    @property
+    def ideal_speedup(self) -> float:
+        """N / F of the planned schedule: what it would be if cached steps cost nothing."""
+        schedule = Schedule.parse(self.schedule)
+        return schedule.num_steps / schedule.num_full
 
     @property
     def speedup(self) -> float:
@@ -57,7 +73,8 @@ class RunRecord:
 
     def to_dict(self) -> dict:
         """Plain data with a format version, ready for JSON."""
-        return {"format": FORMAT, "speedup": self.speedup, **asdict(self)}
+        derived = {name: getattr(self, name) for name in _DERIVED}
+        return {"format": FORMAT, **derived, **asdict(self)}
 
     def to_json(self) -> str:
         """JSON text of ``to_dict``."""
@@ -69,7 +86,8 @@ class RunRecord:
         fields = json.loads(text)
         if fields.pop("format", None) != FORMAT:
             raise ValueError(f"this is not a run record of format {FORMAT}")
-        fields.pop("speedup")
+        for name in _DERIVED:
+            fields.pop(name)
         for name, value in fields.items():
             if isinstance(value, list):
                 fields[name] = tuple(value)

@@ -5,25 +5,31 @@ the change of the image tokens across all blocks (the residual) is known afterwa
 call runs with empty block lists and final layers that add the predicted residual to what comes
 in. A *probed* call runs the first block alone, whose output corrects the prediction. Everything
 else of the model (embeddings, final norm, projection) runs as it is, with the current timestep.
-
-The replacements are modules that read and write a plain scratch object, not hooks or closures, so
-that ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached
-ones.
+``replacements`` holds the modules that do so.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 
-from . import two_anchor
 from .families import Family
-from .policies import Anchor, Streams, cast
+from .policies import Anchor, ProbedPrediction, Streams, cast
+from .replacements import (
+    AddProbed,
+    AddResidual,
+    FinalLayer,
+    RecordInput,
+    RecordOutput,
+    ReplaceTokens,
+    Scratch,
+    aligned,
+    cloned,
+)
 
 
 class Recorded(NamedTuple):
@@ -33,120 +39,19 @@ class Recorded(NamedTuple):
     probe: Streams | None
 
 
-class Scratch:
-    """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
+class Surgery:
+    """Prepares one transformer for full and cached calls; it is itself again after each call.
 
-    def __init__(self, streams: int) -> None:
-        self.wants_probe = False
-        self.first_input: Streams | None = None
-        self.first_output: Streams | None = None
-        self.last_output: list[Tensor | None] = [None] * streams
-        self.feature: Streams = ()
-        self.anchors: Sequence[Anchor] = ()
-
-    def clear(self) -> None:
-        """Drop all tensors."""
-        self.first_input = self.first_output = None
-        self.last_output = [None] * len(self.last_output)
-        self.feature = self.anchors = ()
-
-
-class RecordInput(nn.Module):
-    """The first block, noting the image tokens that it receives and, for a probe, hands on."""
-
-    def __init__(self, block: nn.Module, scratch: Scratch, family: Family) -> None:
-        super().__init__()
-        self.block = block
-        self.scratch = scratch
-        self.image = family.image
-        self.output = family.output
-
-    def forward(self, *args, **kwargs):
-        image = kwargs[self.image] if isinstance(self.image, str) else args[self.image]
-        if self.scratch.first_input is None:  # else noted already, see ``note_input``
-            # Cloned: blocks and control nets add to this tensor in place.
-            self.scratch.first_input = _cloned(image)
-        result = self.block(*args, **kwargs)
-        if self.scratch.wants_probe:
-            tokens = result if self.output is None else result[self.output]
-            self.scratch.first_output = _cloned(tokens)
-        return result
-
-
-class FinalLayer(nn.Module):
-    """The final layer of one stream, changed for the length of a call."""
-
-    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int, tail: bool) -> None:
-        super().__init__()
-        self.final_layer = final_layer
-        self.scratch = scratch
-        self.stream = stream
-        self.tail = tail
-
-
-class RecordOutput(FinalLayer):
-    """It notes the tokens after the last block."""
-
-    def forward(self, tokens: Tensor, *args, **kwargs):
-        self.scratch.last_output[self.stream] = tokens
-        return self.final_layer(tokens, *args, **kwargs)
-
-
-class AddResidual(FinalLayer):
-    """It works on the tokens plus the predicted residual."""
-
-    def forward(self, tokens: Tensor, *args, **kwargs):
-        residual, image = _aligned(self.scratch.feature[self.stream], tokens, self.tail)
-        changed = cast(image + residual, tokens.dtype)
-        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
-
-
-class ReplaceTokens(FinalLayer):
-    """It works on predicted tokens."""
-
-    def forward(self, tokens: Tensor, *args, **kwargs):
-        predicted, _ = _aligned(self.scratch.feature[self.stream], tokens, self.tail)
-        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
-
-
-class AddProbed(FinalLayer):
-    """Behind the first block alone, it works on a two-anchor prediction.
-
-    The probe is what the first block hands on itself: some models add more to it on the way.
+    Args:
+        probe_policy: that of a run that probes; its full calls record the probe too.
     """
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
-        scratch, stream = self.scratch, self.stream
-        first, output = scratch.first_input, scratch.first_output
-        assert first is not None
-        assert output is not None
-        before, _ = _aligned(first[stream], tokens, self.tail)
-        after, _ = _aligned(output[stream], tokens, self.tail)
-        probe = after - before
-
-        def like_probe(remembered: Streams) -> Tensor:
-            return _aligned(remembered[stream], probe, self.tail)[0]
-
-        newest, older = scratch.anchors
-        assert newest.probe is not None
-        assert older.probe is not None
-        residual = two_anchor.extrapolate(
-            probe,
-            (like_probe(newest.probe), like_probe(older.probe)),
-            (like_probe(newest.feature), like_probe(older.feature)),
-        )
-        predicted = cast(before + residual, tokens.dtype)
-        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
-
-
-class Surgery:
-    """Prepares one transformer for full and cached calls; it is itself again after each call."""
-
-    def __init__(self, transformer: nn.Module, family: Family, wants_probe: bool = False) -> None:
+    def __init__(
+        self, transformer: nn.Module, family: Family, probe_policy: ProbedPrediction | None = None
+    ) -> None:
         self._transformer = transformer
         self.family = family
-        self._scratch = Scratch(len(family.final_layers))
-        self._scratch.wants_probe = wants_probe
+        self._scratch = Scratch(len(family.final_layers), probe_policy)
         self._made: dict[type, tuple[list, dict[str, nn.Module]]] = {}
 
     @contextmanager
@@ -171,7 +76,7 @@ class Surgery:
 
     @contextmanager
     def probing(self, newest: Anchor, before: Anchor) -> Iterator[None]:
-        """Within the block a call runs the first block alone, see ``two_anchor``."""
+        """Within the block a call runs the first block alone, from which the rest is predicted."""
         self._scratch.anchors = (newest, before)
         with self._swapped(AddProbed):
             yield
@@ -179,12 +84,12 @@ class Surgery:
 
     def note_input(self, tokens: Tensor | Streams) -> None:
         """Tell what the first block receives, where something else runs in its place."""
-        self._scratch.first_input = _cloned(tokens)
+        self._scratch.first_input = cloned(tokens)
 
     def note_output(self, tokens: Tensor | Streams) -> None:
         """Tell what comes out of what runs in the first block's place."""
-        if self._scratch.wants_probe:
-            self._scratch.first_output = _cloned(tokens)
+        if self._scratch.probe_policy is not None:
+            self._scratch.first_output = cloned(tokens)
 
     def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
         """What the last recorded call left, once: one item for each part of the batch.
@@ -199,20 +104,20 @@ class Surgery:
         first, probed = scratch.first_input, scratch.first_output
         last = [output for output in scratch.last_output if output is not None]
         self.discard()
-        if first is None or len(first) != len(last) or (scratch.wants_probe and probed is None):
+        if first is None or len(first) != len(last) or (scratch.probe_policy and probed is None):
             return None
         features, probes = [], []
         for stream, after in enumerate(last):
             if not self._fits(first[stream], after):
                 return None
             # In the shape that the final layer gets.
-            before, after = _aligned(first[stream], after, self.family.tail)
+            before, after = aligned(first[stream], after, self.family.tail)
             if tokens:
                 features.append([part.clone() for part in after.chunk(parts)])
             else:
                 features.append(_differences(before, after, parts))
             if probed is not None:
-                middle, _ = _aligned(probed[stream], after, self.family.tail)
+                middle, _ = aligned(probed[stream], after, self.family.tail)
                 probes.append(_differences(before, middle, parts))
         by_part = zip(*features, strict=True)
         if not probes:
@@ -269,29 +174,6 @@ class Surgery:
         lists: dict[str, nn.Module] = {name: nn.ModuleList() for name in others}
         probe = [observed] if kind is AddProbed else []
         return {first_list: nn.ModuleList(probe), **lists}
-
-
-def _cloned(tokens: Tensor | Streams) -> Streams:
-    return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))
-
-
-def _aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
-    """The tokens that both have, in one shape."""
-    if one.numel() == other.numel():
-        return one.reshape(other.shape), other
-    common = min(one.shape[1], other.shape[1])
-    if tail:
-        return one[:, -common:], other[:, -common:]
-    return one[:, :common], other[:, :common]
-
-
-def _with(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
-    """The tokens with those of the image replaced."""
-    if image.shape == tokens.shape:
-        return image
-    if tail:
-        return torch.cat((tokens[:, : -image.shape[1]], image), dim=1)
-    return torch.cat((image, tokens[:, image.shape[1] :]), dim=1)
 
 
 def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from .policies import Anchor, Now, Policy, Streams, cast
+from .policies import ProbedPrediction, cast
 
 # Range of the published codes: 1 is reuse of the newest anchor, more goes beyond it.
 MIN_GAMMA, MAX_GAMMA = 1.0, 1.5
 
 
 @dataclass(frozen=True)
-class TwoAnchor(Policy):
+class TwoAnchor(ProbedPrediction):
     """``R2 + γ (R1 - R2)``, γ = mean|P - P2| / mean|P1 - P2| clamped to [1, 1.5].
 
     R1, P1 are the residuals of the stack and of its first block at the newest full step, R2, P2 at
-    the one before, P that of the first block now.
+    the one before, P that of the first block now. γ is one number for each sample of the batch, so
+    that no sample depends on its neighbours.
 
     Source: DiCache, arXiv 2508.17356, with the clamp of the seed paper on every model.
     """
 
-    num_anchors = 2
     min_anchors = 2
-    uses_probe = True
 
-    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
-        raise TypeError("two-anchor prediction needs the probe of this step; see extrapolate()")
+    def extrapolate(
+        self, probe: Tensor, probes: tuple[Tensor, Tensor], residuals: tuple[Tensor, Tensor]
+    ) -> Tensor:
+        (newest, before), (r1, r2) = probes, residuals
+        span = (newest.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
+        moved = (probe.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
+        gamma = moved / span.clamp_min(torch.finfo(torch.float32).eps)
+        # Overflow in low precision makes it inf or nan; 1 is plain reuse.
+        gamma = gamma.nan_to_num(nan=MIN_GAMMA, posinf=MIN_GAMMA).clamp(MIN_GAMMA, MAX_GAMMA)
+        return cast(r2.float() + gamma * (r1.float() - r2.float()), r1.dtype)
 
     def __str__(self) -> str:
         return "two-anchor"
-
-
-def extrapolate(probe: Tensor, probes: tuple[Tensor, Tensor], residuals: tuple[Tensor, Tensor]):
-    """The residual of this step, ``[B, T, C]`` as its anchors (newest first).
-
-    γ is one number for each sample of the batch, so that no sample depends on its neighbours.
-    """
-    (newest, before), (r1, r2) = probes, residuals
-    span = (newest.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
-    moved = (probe.float() - before.float()).abs().mean(_inner(probe), keepdim=True)
-    gamma = moved / span.clamp_min(torch.finfo(torch.float32).eps)
-    # Overflow in low precision makes it inf or nan; 1 is plain reuse.
-    gamma = gamma.nan_to_num(nan=MIN_GAMMA, posinf=MIN_GAMMA).clamp(MIN_GAMMA, MAX_GAMMA)
-    return cast(r2.float() + gamma * (r1.float() - r2.float()), r1.dtype)
 
 
 def _inner(tokens: Tensor) -> list[int]:

@@ -14,7 +14,8 @@ from . import patching
 from .report import Reporter
 from .types import CATEGORY, PolicyType, ScheduleType
 
-CUSTOM = "Custom"
+CUSTOM, OFF = "Custom", "Off"
+CHOICES = (*SPEEDS, CUSTOM, OFF)
 # Bytes that may stay on the model's device, from the budget in MiB.
 CACHE_DEVICES = {
     "automatic": lambda budget_mib: budget_mib * 2**20,
@@ -43,14 +44,15 @@ class GoldenPathCache(io.ComfyNode):
                 io.Model.Input("model"),
                 io.Combo.Input(
                     "speed",
-                    options=[*SPEEDS, CUSTOM],
+                    options=list(CHOICES),
                     default="Balanced",
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
                         "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. FLUX at 50 "
                         "steps uses published golden paths, everything else uniform spacing, "
                         "whose gaps are long below 30 steps: prefer Quality there. Custom uses "
-                        "the schedule below. The log says what was chosen."
+                        "the schedule below. Off hands the model on as it is. The log says what "
+                        "was chosen."
                     ),
                 ),
                 io.MultiType.Input(
@@ -95,14 +97,14 @@ class GoldenPathCache(io.ComfyNode):
                 ),
             ],
             outputs=[io.Model.Output(tooltip="The model, with the cache.")],
-            hidden=[io.Hidden.unique_id, io.Hidden.extra_pnginfo],
+            hidden=[io.Hidden.unique_id],
         )
 
     @classmethod
     def validate_inputs(cls, speed: str | None, schedule: str | None) -> bool | str:
         # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if speed is not None and speed not in (*SPEEDS, CUSTOM):
-            return f"{speed!r} is not a speed; choose one of {', '.join((*SPEEDS, CUSTOM))}"
+        if speed is not None and speed not in CHOICES:
+            return f"{speed!r} is not a speed; choose one of {', '.join(CHOICES)}"
         try:
             if speed == CUSTOM and schedule is not None:
                 Schedule.parse(schedule)
@@ -115,6 +117,8 @@ class GoldenPathCache(io.ComfyNode):
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
         cache_device: str = "automatic", cache_budget_mib: int = 2048,
     ) -> io.NodeOutput:  # fmt: skip
+        if speed == OFF:
+            return io.NodeOutput(model)
         plan = patching.CachePlan(
             speed=speed,
             custom=Schedule.parse(schedule) if speed == CUSTOM else None,
@@ -123,6 +127,4 @@ class GoldenPathCache(io.ComfyNode):
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)
-        workflow = (cls.hidden.extra_pnginfo or {}).get("workflow") or {}
-        reporter = Reporter(node_id=cls.hidden.unique_id, workflow_id=workflow.get("id"))
-        return io.NodeOutput(patching.attach(model, plan, reporter))
+        return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))

@@ -6,6 +6,7 @@ else; ``PREDICT_NOISE`` sees the result of guidance.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import comfy.model_management
@@ -13,7 +14,7 @@ from comfy.patcher_extension import WrappersMP
 
 from ..gph_core import families
 from ..gph_core.active_run import ActiveRun, Decision
-from ..gph_core.policies import Site
+from ..gph_core.policies import ProbedPrediction, Site
 from ..gph_core.surgery import Surgery
 from .branches import Branches, guided
 from .control import Deferrals, Pending
@@ -64,7 +65,7 @@ def _post_cfg(model_options: dict) -> int:
     return len(model_options.get("sampler_post_cfg_function", ()))
 
 
-class _BranchCalls:
+class _BranchCalls(ABC):
     """What the sites with a feature for each branch share."""
 
     def __init__(self, run: ActiveRun) -> None:
@@ -110,8 +111,9 @@ class _BranchCalls:
 
         return self._answer(call, options, base_model, x, decision, branches)
 
+    @abstractmethod
     def _answer(self, call, options, base_model, x, decision: Decision, branches):
-        raise NotImplementedError
+        """The denoised latents of one call, computed or predicted."""
 
 
 class OutputCalls(_BranchCalls):
@@ -165,7 +167,7 @@ class StackCalls(_BranchCalls):
         self._run.end_call(decision, branches, features, probes)
 
     def _predicting(self, surgery: Surgery, decision: Decision, x):
-        if self._run.policy.uses_probe:
+        if isinstance(self._run.policy, ProbedPrediction):
             return surgery.probing(*self._run.probe_anchors(decision, x.device))
         feature = self._run.predict(decision, x)
         return (surgery.replacing if self._run.policy.replaces_tokens else surgery.adding)(feature)
@@ -174,8 +176,9 @@ class StackCalls(_BranchCalls):
         transformer = uncompiled(diffusion_model)
         if id(transformer) not in self._surgeries:
             family = families.detect(transformer)
-            probe = self._run.policy.uses_probe
-            self._surgeries[id(transformer)] = family and Surgery(transformer, family, probe)
+            policy = self._run.policy
+            probe_policy = policy if isinstance(policy, ProbedPrediction) else None
+            self._surgeries[id(transformer)] = family and Surgery(transformer, family, probe_policy)
         return self._surgeries[id(transformer)]
 
 

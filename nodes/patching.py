@@ -17,12 +17,15 @@ from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 
 from ..gph_core import families, speeds
 from ..gph_core.active_run import ActiveRun
+from ..gph_core.choice import FEW_STEPS, Choice, Conditions
+from ..gph_core.custom import fit
 from ..gph_core.families import Family
+from ..gph_core.library import bundled_paths
 from ..gph_core.mean_velocity import MeanVelocity
 from ..gph_core.policies import Policy, Site
 from ..gph_core.record import RunRecord
 from ..gph_core.schedule import Schedule
-from . import calls, samplers
+from . import calls, samplers, user_paths
 
 KEY = "golden_path"
 
@@ -36,20 +39,18 @@ class CachePlan:
     policy: Policy
     device_budget: float = math.inf  # bytes of anchors that may stay on the model's device
 
-    def resolve(
-        self, sigmas: list[float], sigma_max: float, continues: bool, family: str | None
-    ) -> speeds.Choice:
+    def resolve(self, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
-            return speeds.resolve(self.speed, len(sigmas) - 1, family)
-        first_full = self.policy.min_anchors
-        return speeds.fit(self.custom, sigmas, sigma_max, first_full, continues)
+            return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
+        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
 
 
 class Reporter(Protocol):
     """Who is told about a run (see ``report.py``)."""
 
-    def planned(self, line: str) -> None: ...
+    def planned(self, line: str, choice: Choice) -> None: ...
     def refused(self, reason: str) -> None: ...
+    def stepped(self, step: int, kind: str) -> None: ...
     def finished(self, record: RunRecord) -> None: ...
 
 
@@ -77,12 +78,10 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
         for kind, wrapper in calls.wrappers(run).items():
             add_wrapper_with_key(kind, KEY, wrapper, options)
         try:
-            output = executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
+            return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
         finally:
             guider.model_options = original
-            record = run.finish()
-        reporter.finished(record)
-        return output
+            reporter.finished(run.finish())
 
     return outer_sample
 
@@ -98,15 +97,26 @@ def _start(
     reason = _obstacle(plan.policy, family, name, sampler, sigmas)
     if reason is not None:
         reporter.refused(reason)
-        run = ActiveRun(Schedule.all_full(num_steps), plan.policy, sigmas, family=name)
+        schedule = Schedule.all_full(num_steps)
+        run = ActiveRun(
+            schedule, plan.policy, sigmas, family=name, origin="", on_step=reporter.stepped
+        )
         run.note(reason)
         return run
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    choice = plan.resolve(sigmas, sigma_max, continues, family and family.name)
-    policy = plan.policy.from_step(choice.first)
-    policy.check_family(name)
-    run = ActiveRun(choice.schedule, policy, sigmas, plan.device_budget, name)
+    config = patcher.model.model_config.unet_config
+    conditions = Conditions(family and family.name, config, sigmas, plan.policy)
+    choice = plan.resolve(conditions, sigma_max, continues)
+    run = ActiveRun(
+        choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
+        reporter.stepped,
+    )  # fmt: skip
+    if num_steps <= FEW_STEPS and plan.custom is None:
+        run.note(
+            f"{num_steps} steps leave little to choose: a search among all schedules would find "
+            "the best one"
+        )
     if samplers.is_stochastic(sampler):
         run.note(
             f"the sampler {samplers.name(sampler)} adds noise at every step, which cached "
@@ -115,8 +125,9 @@ def _start(
     ideal = num_steps / choice.schedule.num_full
     reporter.planned(
         f"{name}: {choice.schedule.num_full} of {num_steps} steps full ({choice.origin}: "
-        f"{choice.schedule}), policy {plan.policy}, at most {ideal:.1f}x fewer "
-        f"{'model calls' if plan.policy.site is not Site.STACK else 'block evaluations'}"
+        f"{choice.schedule}), policy {choice.policy}, at most {ideal:.1f}x fewer "
+        f"{'model calls' if plan.policy.site is not Site.STACK else 'block evaluations'}",
+        choice,
     )
     return run
 

@@ -1,42 +1,69 @@
-"""What the user is told about a run: a log line before and after, and an event for the page."""
+"""What the user is told about a run: log lines, events for the page, data in saved images."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from typing import Any
 
 from server import PromptServer
 
+from ..gph_core.choice import Choice
 from ..gph_core.record import RunRecord
+from . import prompts
 
 EVENT = "golden_path.run"
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
 class Reporter:
-    """Reports the runs of one cache node; the ids let the page find the node in its workflow."""
+    """Reports the runs of one cache node; ``node_id`` is its execution id."""
 
-    node_id: str | None
-    workflow_id: str | None
+    def __init__(self, node_id: str | None) -> None:
+        self._node_id = node_id
+        self._prompt = prompts.Prompt(None, None)
+        self._run = -1  # counts the node's runs within a prompt
 
-    def planned(self, line: str) -> None:
+    def planned(self, line: str, choice: Choice) -> None:
+        """A run begins."""
         _LOG.info("Golden Path Cache: %s", line)
+        self._begin()
+        self._send("planned", schedule=str(choice.schedule), origin=choice.origin, line=line)
 
     def refused(self, reason: str) -> None:
+        """A run begins that is computed in full."""
         _LOG.warning("Golden Path Cache: %s", reason)
+        self._begin()
+        self._send("refused", line=reason)
+
+    def stepped(self, step: int, kind: str) -> None:
+        """A step's kind is known."""
+        self._send("running", step=step, kind=kind)
 
     def finished(self, record: RunRecord) -> None:
-        """Log the outcome and send it to the client that queued the prompt."""
+        """A run has ended, completely or not."""
         summary = record.summary()
         _LOG.info("Golden Path Cache: %s", summary)
+        report = record.to_dict()
+        prompts.attach_report(self._prompt.workflow, self._node_id, self._run, report)
+        self._send("done", summary=summary, record=report)
+
+    def _begin(self) -> None:
+        prompt = prompts.current()
+        same = prompt.id is not None and prompt.id == self._prompt.id
+        self._run = self._run + 1 if same else 0
+        self._prompt = prompt
+
+    def _send(self, state: str, **detail: Any) -> None:
+        """Send an event to the client that queued the prompt."""
         server = getattr(PromptServer, "instance", None)
         if server is None or server.client_id is None:
             return
         payload = {
-            "node_id": self.node_id,
-            "workflow_id": self.workflow_id,
-            "summary": summary,
-            "record": record.to_dict(),
+            "node_id": self._node_id,
+            "workflow_id": self._prompt.workflow_id,
+            "prompt_id": self._prompt.id,
+            "run": self._run,
+            "state": state,
+            **detail,
         }
         server.send_sync(EVENT, payload, server.client_id)

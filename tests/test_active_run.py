@@ -1,10 +1,9 @@
 import pytest
 import torch
 
-from gph_core.active_run import ActiveRun, last_uses
+from gph_core.active_run import ActiveRun
 from gph_core.extrapolation import Hermite, Reuse, Taylor
-from gph_core.mean_velocity import MeanVelocity
-from gph_core.schedule import Schedule, uniform
+from gph_core.schedule import Schedule
 
 SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 
@@ -128,7 +127,7 @@ def test_after_stop_caching_everything_is_full():
     run = ActiveRun(Schedule.parse("0/5"), Reuse(), SIGMAS)
     play(run, 1.0, 1.0)
     run.stop_caching("because")
-    assert run.cache_bytes == 0
+    assert run.anchors.num_bytes == 0
     assert play(run, 0.8, 1.0) == "full"
     assert play(run, 0.6, 1.0) == "full"
     assert run.finish().notes == ("because",)
@@ -162,25 +161,8 @@ def test_anchors_are_dropped_after_the_last_cached_step():
     held = []
     for sigma in SIGMAS[:-1]:
         play(run, sigma, 1.0)
-        held.append(run.cache_bytes)
+        held.append(run.anchors.num_bytes)
     assert held == [0, 8, 8, 8, 0]
-
-
-@pytest.mark.parametrize(
-    ("policy", "num_anchors"), [(Reuse(), 1), (Taylor(1), 2), (Taylor(2), 3), (MeanVelocity(3), 3)]
-)
-def test_last_uses_agree_with_a_direct_statement(policy, num_anchors):
-    # An anchor is used at a cached step if it is among the newest num_anchors before it: of the
-    # full steps, or of all steps where cached ones leave anchors too.
-    for schedule in (uniform(20, 9), Schedule.parse("0-5,9,10,15/20"), Schedule.parse("0/20")):
-        for anchor in range(20):
-            used = [-1]
-            for cached in schedule.cached_steps:
-                leaving = range(20) if policy.keeps_predictions else schedule.full_steps
-                before = sorted({anchor, *(s for s in leaving if s < cached)})
-                if anchor < cached and anchor in before[-num_anchors:]:
-                    used.append(cached)
-            assert last_uses(policy, schedule)[anchor] == max(used)
 
 
 def test_a_schedule_of_another_length_is_refused():
@@ -198,7 +180,7 @@ def test_the_record_tells_what_happened():
     assert (len(record.full_seconds), len(record.cached_seconds)) == (2, 3)
     assert record.sigmas == SIGMAS
     assert record.schedule == "0,2/5"
-    assert run.cache_bytes == 0
+    assert run.anchors.num_bytes == 0
 
 
 def test_a_step_with_one_full_call_counts_as_full():

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from gph_core import causal_linear, two_anchor
+from gph_core import causal_linear
 from gph_core.causal_linear import CausalLinear
 from gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from gph_core.mean_velocity import MeanVelocity
-from gph_core.policies import Anchor, Now, Site, combine
+from gph_core.policies import Anchor, Now, ProbedPrediction, Site, combine
 from gph_core.schedule import Schedule, uniform
 from gph_core.two_anchor import TwoAnchor
 
@@ -33,14 +33,27 @@ ALL = [*WEIGHTED, MeanVelocity(), MeanVelocity(6), REPEATS]
 
 def anchors(steps, values, dtype=torch.float32):
     """Anchors at steps, newest first, on noise levels that fall by 0.05 a step."""
-    return [
-        Anchor(s, 1 - s / 20, (torch.full((2, 3), v, dtype=dtype),), latent=torch.full((2, 3), v))
-        for s, v in zip(steps, values, strict=True)
-    ]
+
+    def anchor(step, value):
+        feature = (torch.full((2, 3), value, dtype=dtype),)
+        return Anchor(step, 1 - step / 20, feature, torch.full((2, 3), value), probe=feature)
+
+    return [anchor(s, v) for s, v in zip(steps, values, strict=True)]
 
 
 def now(step):
     return Now(step, 1 - step / 20, 1 - (step + 1) / 20, torch.zeros(2, 3))
+
+
+def predicted(policy, anchors, step):
+    """The feature at a step whose probe, if the policy needs one, is far from those before."""
+    if not isinstance(policy, ProbedPrediction):
+        (found,) = policy.predict(anchors, now(step))
+        return found
+    newest, before = anchors[0], anchors[:2][-1]  # a lone anchor counts twice, as in a run
+    probe = torch.full_like(newest.feature[0], 9.0)
+    (p1,), (p2,) = newest.probe, before.probe
+    return policy.extrapolate(probe, (p1, p2), (*newest.feature, *before.feature))
 
 
 @pytest.mark.parametrize(
@@ -64,28 +77,29 @@ def test_weights_of_a_worked_example(policy, weights, value):
     assert combine(features, found).item() == pytest.approx(value, abs=1e-6)
 
 
-@pytest.mark.parametrize("policy", ALL, ids=str)
+@pytest.mark.parametrize("policy", [*ALL, TwoAnchor()], ids=str)
 class TestContract:
     def test_one_anchor_is_reuse(self, policy):
-        (found,) = policy.predict(anchors([7], [1.5]), now(8))
+        found = predicted(policy, anchors([7], [1.5]), 8)
         assert found.tolist() == [[1.5] * 3] * 2
-
-    def test_it_holds_no_more_anchors_than_it_declares(self, policy):
-        # More anchors than declared must not change the prediction.
-        steps, values = list(range(15, -1, -1)), [float(s % 4) for s in range(16)]
-        enough = policy.num_anchors
-        (all_given,) = policy.predict(anchors(steps, values), now(16))
-        (declared,) = policy.predict(anchors(steps[:enough], values[:enough]), now(16))
-        assert torch.equal(all_given, declared)
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
     def test_the_dtype_is_kept(self, policy, dtype):
-        (found,) = policy.predict(anchors([7, 6, 5], [1.0, 2.0, 4.0], dtype), now(8))
+        found = predicted(policy, anchors([7, 6, 5], [1.0, 2.0, 4.0], dtype), 8)
         assert found.dtype == dtype
 
     def test_it_says_what_it_is(self, policy):
         assert str(policy)
         assert "object at" not in str(policy)
+
+
+@pytest.mark.parametrize("policy", ALL, ids=str)
+def test_more_anchors_than_declared_do_not_change_the_prediction(policy):
+    steps, values = list(range(15, -1, -1)), [float(s % 4) for s in range(16)]
+    enough = policy.num_anchors
+    (all_given,) = policy.predict(anchors(steps, values), now(16))
+    (declared,) = policy.predict(anchors(steps[:enough], values[:enough]), now(16))
+    assert torch.equal(all_given, declared)
 
 
 @pytest.mark.parametrize("policy", WEIGHTED, ids=str)
@@ -175,7 +189,7 @@ def test_half_precision_is_clamped_as_models_do():
     features = [torch.tensor([6e4], dtype=torch.float16), torch.tensor([-6e4], dtype=torch.float16)]
     assert combine(features, [5 / 3, -2 / 3]).item() == 65504
     one, other = (torch.full((1, 2, 3), v, dtype=torch.float16) for v in (6e4, -6e4))
-    found = two_anchor.extrapolate(one, (one / 2, other), (one, other))
+    found = TwoAnchor().extrapolate(one, (one / 2, other), (one, other))
     assert found.unique().tolist() == [65504]
 
 
@@ -224,7 +238,7 @@ def test_two_anchors_extrapolate_by_the_probe(probe, expected):
     def tokens(value):
         return torch.full((1, 2, 3), value)
 
-    found = two_anchor.extrapolate(
+    found = TwoAnchor().extrapolate(
         tokens(probe), (tokens(3.0), tokens(1.0)), (tokens(10.0), tokens(4.0))
     )
     torch.testing.assert_close(found, tokens(expected))
@@ -233,13 +247,13 @@ def test_two_anchors_extrapolate_by_the_probe(probe, expected):
 def test_two_anchors_reduce_each_sample_on_its_own():
     probe = torch.tensor([2.0, 9.0])[:, None, None].expand(2, 4, 3)
     one, two = torch.ones(2, 4, 3), torch.zeros(2, 4, 3)
-    found = two_anchor.extrapolate(probe, (3 * one, one), (one, two))
+    found = TwoAnchor().extrapolate(probe, (3 * one, one), (one, two))
     assert found[:, 0, 0].tolist() == [1.0, 1.5]
 
 
 def test_equal_anchors_are_reuse():
     same = torch.ones(1, 2, 3)
-    assert torch.equal(two_anchor.extrapolate(2 * same, (same, same), (same, same)), same)
+    assert torch.equal(TwoAnchor().extrapolate(2 * same, (same, same), (same, same)), same)
 
 
 def test_causal_linear_uses_all_steps_before():
@@ -295,6 +309,15 @@ def test_weights_that_look_ahead_are_refused(matrix):
 def test_a_schedule_with_too_few_anchors_is_refused(policy, schedule, message):
     with pytest.raises(ValueError, match=message):
         policy.check(Schedule.parse(schedule))
+
+
+def test_weights_fitted_for_another_model_are_refused_where_a_step_is_cached():
+    policy = CausalLinear(REPEATS.matrix, {"family": "Qwen-Image"})
+    with pytest.raises(ValueError, match="fitted for Qwen-Image, this model is FLUX"):
+        policy.check(uniform(20, 9), "FLUX")
+    policy.check(uniform(20, 9), "Qwen-Image")
+    policy.check(uniform(20, 9))  # the model is not known yet
+    policy.check(Schedule.all_full(20), "FLUX")
 
 
 @pytest.mark.parametrize("policy", [*WEIGHTED, TwoAnchor(), MeanVelocity()], ids=str)

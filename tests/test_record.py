@@ -8,6 +8,7 @@ def record(full=(1.0, 0.2, 0.2), cached=(0.05, 0.05), **changes):
         "family": "FLUX",
         "site": "stack residual",
         "schedule": "0-2/5",
+        "origin": "your schedule",
         "policy": "residual reuse",
         "sigmas": (1.0, 0.8, 0.6, 0.4, 0.2, 0.0),
         "full_steps": (0, 1, 2),
@@ -26,8 +27,8 @@ def test_json_survives_a_round_trip():
 
 
 def test_another_format_is_refused():
-    with pytest.raises(ValueError, match="not a run record of format 1"):
-        RunRecord.from_json('{"format": 2}')
+    with pytest.raises(ValueError, match="not a run record of format 2"):
+        RunRecord.from_json('{"format": 1}')
 
 
 def test_speedup_takes_the_median_full_call():
@@ -45,3 +46,13 @@ def test_summary_in_one_line():
         "FLUX, stack residual: 3 of 5 steps full (1.40 s), 2 cached (0.10 s), "
         "policy residual reuse, about 1.20x faster than all steps in full, 3.0 MiB cache; a reason"
     )
+
+
+def test_the_ideal_is_that_of_the_planned_schedule():
+    assert record(full_steps=(0, 1, 2, 4), cached_steps=(3,)).ideal_speedup == pytest.approx(5 / 3)
+
+
+def test_refused_steps_are_full_against_the_plan():
+    assert record().refused_steps == ()
+    assert record(full_steps=(0, 1, 2, 4), cached_steps=(3,)).refused_steps == (4,)
+    assert record(full_steps=(0, 1, 2, 4), cached_steps=(3,)).to_dict()["refused_steps"] == (4,)

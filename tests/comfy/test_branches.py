@@ -12,6 +12,7 @@ import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
 from comfy_extras import nodes_custom_sampler as custom
+from comfy_extras import nodes_nag, nodes_pag, nodes_perpneg, nodes_slg
 from golden_path_pack.gph_core.extrapolation import Reuse
 from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
@@ -32,11 +33,8 @@ def second_model():
     return model
 
 
-def core(file, name, *args):
-    """The first output of a node of ComfyUI that not every supported version has."""
-    node = getattr(pytest.importorskip(f"comfy_extras.{file}"), name, None)
-    if node is None:
-        pytest.skip(f"this ComfyUI has no {name}")
+def core(node, *args):
+    """The first output of a node of ComfyUI."""
     return node.execute(*args)[0]
 
 
@@ -150,60 +148,52 @@ SITUATIONS = {
     ),
     # Guidance of its own: one call more, without the left-out blocks.
     "SLG": Situation(
-        lambda m: cfg(core("nodes_slg", "SkipLayerGuidanceDiT", m, 2.0, 0.0, 1.0, "1", "0, 2")),
+        lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.0, 1.0, "1", "0, 2")),
         (5 + 2,) * 8, (2,) * 8,
     ),
     "SLG in a range": Situation(
-        lambda m: cfg(core("nodes_slg", "SkipLayerGuidanceDiT", m, 2.0, 0.1, 0.45, "1", "0")),
+        lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.1, 0.45, "1", "0")),
         (5, 8, 8, 8, 5, 5, 5, 5), (1, 2, 2, 2, 1, 1, 1, 1),
     ),
     "SLG without the first block": Situation(
-        lambda m: cfg(core("nodes_slg", "SkipLayerGuidanceDiT", m, 2.0, 0.0, 1.0, "0", "")),
+        lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.0, 1.0, "0", "")),
         (5 + 4,) * 8, (1,) * 8,
     ),
     # Both prompts apart, the negative one without the left-out blocks.
     "simple SLG": Situation(
-        lambda m: cfg(core("nodes_slg", "SkipLayerGuidanceDiTSimple", m, 0.0, 1.0, "1", "2")),
+        lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiTSimple, m, 0.0, 1.0, "1", "2")),
         (5 + 3,) * 8, (2,) * 8,
     ),
     "simple SLG in a range": Situation(
-        lambda m: cfg(core("nodes_slg", "SkipLayerGuidanceDiTSimple", m, 0.0, 0.45, "1", "")),
+        lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiTSimple, m, 0.0, 0.45, "1", "")),
         (9,) * 4 + (5,) * 4, (2,) * 4 + (1,) * 4,
     ),
     "PAG": Situation(
-        lambda m: cfg(core("nodes_pag", "PerturbedAttentionGuidance", m, 2.0)), *TWO_CALLS
+        lambda m: cfg(core(nodes_pag.PerturbedAttentionGuidance, m, 2.0)), *TWO_CALLS
     ),
     "perturbed attention": Situation(lambda m: cfg(guided_away(m, perturb_attention)), *TWO_CALLS),
-    "NAG": Situation(lambda m: cfg(core("nodes_nag", "NAGuidance", m, 5.0, 0.5, 1.5)), *ONE_CALL),
+    "NAG": Situation(lambda m: cfg(core(nodes_nag.NAGuidance, m, 5.0, 0.5, 1.5)), *ONE_CALL),
     "PerpNeg guider": Situation(
-        lambda m: core("nodes_perpneg", "PerpNegGuider", m, POSITIVE, NEGATIVE, THIRD, 3.0, 0.5),
+        lambda m: core(nodes_perpneg.PerpNegGuider, m, POSITIVE, NEGATIVE, THIRD, 3.0, 0.5),
         *ONE_CALL,
     ),
     "PerpNeg": Situation(
-        lambda m: cfg(core("nodes_perpneg", "PerpNeg", m, THIRD, 0.5)), *TWO_CALLS
+        lambda m: cfg(core(nodes_perpneg.PerpNeg, m, THIRD, 0.5)), *TWO_CALLS
     ),
     "dual CFG": Situation(
-        lambda m: core(
-            "nodes_custom_sampler", "DualCFGGuider",
-            m, POSITIVE, THIRD, NEGATIVE, 3.0, 2.0, "regular",
-        ),
+        lambda m: core(custom.DualCFGGuider, m, POSITIVE, THIRD, NEGATIVE, 3.0, 2.0, "regular"),
         *ONE_CALL,
     ),
     "nested dual CFG": Situation(
-        lambda m: core(
-            "nodes_custom_sampler", "DualCFGGuider",
-            m, POSITIVE, THIRD, NEGATIVE, 3.0, 2.0, "nested",
-        ),
+        lambda m: core(custom.DualCFGGuider, m, POSITIVE, THIRD, NEGATIVE, 3.0, 2.0, "nested"),
         *ONE_CALL,
     ),
     "two models": Situation(
-        lambda m: core(
-            "nodes_custom_sampler", "DualModelGuider", m, POSITIVE, 3.0, second_model(), NEGATIVE
-        ),
+        lambda m: core(custom.DualModelGuider, m, POSITIVE, 3.0, second_model(), NEGATIVE),
         *TWO_CALLS, others=lambda: (second_model(),),
     ),
     "one model twice": Situation(
-        lambda m: core("nodes_custom_sampler", "DualModelGuider", m, POSITIVE, 3.0, m, NEGATIVE),
+        lambda m: core(custom.DualModelGuider, m, POSITIVE, 3.0, m, NEGATIVE),
         *TWO_CALLS,
     ),
     "autoguidance": Situation(
@@ -211,7 +201,7 @@ SITUATIONS = {
         *TWO_CALLS, others=lambda: (second_model(),),
     ),
     "cfg 1 for some steps": Situation(
-        lambda m: cfg(core("nodes_custom_sampler", "CFGOverride", m, 1.0, 0.2, 0.45)), *ONE_CALL
+        lambda m: cfg(core(custom.CFGOverride, m, 1.0, 0.2, 0.45)), *ONE_CALL
     ),
 }  # fmt: skip
 
@@ -380,12 +370,12 @@ def test_a_prompt_that_missed_the_newest_full_step_is_computed_anew(model, polic
     listener = tiny.Listener()
     with by_hand.counted(model) as (counter, blocks):
         patched = tiny.attach(counter, "0,1,4/8", policy, listener)
-        patched = core("nodes_custom_sampler", "CFGOverride", patched, 1.0, 0.3, 0.55)
+        patched = core(custom.CFGOverride, patched, 1.0, 0.3, 0.55)
         found = run(cfg(patched), grid(model))
     assert blocks == [5, 5, probes, probes, 5, 5, probes, probes]
     assert listener.records[0].notes == (LATE,)
     with by_hand.cached(model, range(8), (0, 1, 4, 5), rule) as patched:
-        patched = core("nodes_custom_sampler", "CFGOverride", patched, 1.0, 0.3, 0.55)
+        patched = core(custom.CFGOverride, patched, 1.0, 0.3, 0.55)
         assert torch.equal(found, run(cfg(patched), grid(model)))
 
 
@@ -401,7 +391,7 @@ def test_the_negative_model_of_a_guider_needs_no_cache_node(model):
 
     def dual(first, second):
         return run(
-            core("nodes_custom_sampler", "DualModelGuider", first, POSITIVE, 3.0, second, NEGATIVE),
+            core(custom.DualModelGuider, first, POSITIVE, 3.0, second, NEGATIVE),
             grid(model),
         )
 

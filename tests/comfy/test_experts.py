@@ -80,7 +80,7 @@ def test_each_expert_takes_its_part_and_begins_with_full_steps(
     assert [r.full_steps for r in listener.records] == [high_full, low_full]
     assert [r.notes for r in listener.records] == [(), ()]
     num_full = len(high_full) + len(low_full)
-    probes = 10 - num_full if policy.uses_probe else 0
+    probes = 10 - num_full if isinstance(policy, TwoAnchor) else 0
     assert count[0] == num_full * BLOCKS + probes
     # The log names the steps and the schedule that both share.
     first, second = listener.plans
@@ -126,7 +126,7 @@ def test_residuals_of_two_experts_equal_an_independent_computation(
         by_hand.cached(low, range(5), low_full, rule) as two,
     ):
         expected = two_experts(one, two, 10, 5)
-    schedule = "0-2,7/10" if policy.uses_probe else "0,2,7/10"
+    schedule = "0-2,7/10" if isinstance(policy, TwoAnchor) else "0,2,7/10"
     found = two_experts(*(tiny.attach(m, schedule, policy) for m in (model, low)), 10, 5)
     # The independent engine computes the blocks too, in batches of another size.
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)

@@ -12,8 +12,7 @@ from golden_path_pack.gph_core.active_run import ActiveRun
 from golden_path_pack.gph_core.causal_linear import CausalLinear
 from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
-from golden_path_pack.gph_core.policies import Anchor, Site
-from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.surgery import Surgery
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
 from golden_path_pack.nodes import patching
@@ -77,7 +76,7 @@ def watch(monkeypatch):
 
         def end_call(self, *args, **kwargs):
             super().end_call(*args, **kwargs)
-            watch.look(self._anchors)
+            watch.look(self.anchors.held)
 
     monkeypatch.setattr(patching, "ActiveRun", Watched)
     return watch
@@ -232,63 +231,6 @@ def test_the_node_hands_the_budget_to_the_run(model, watch, choice, mib, budget)
     assert watch.budgets == [budget, math.inf]
 
 
-@pytest.fixture(params=["meta", *(["cuda"] if torch.cuda.is_available() else [])])
-def device(request, monkeypatch):
-    """A device that is not the main memory, on every machine one whose tensors hold no data."""
-    if request.param == "meta":
-
-        def to(self, device):
-            feature = tuple(torch.zeros_like(t, device=device) for t in self.feature)
-            return Anchor(self.step, self.sigma, feature)
-
-        monkeypatch.setattr(Anchor, "to", to)
-    return torch.device(request.param)
-
-
-@pytest.mark.parametrize(
-    ("budget", "where"),
-    # Steps 0 and 1 leave an anchor of 8 bytes in each of the branches a and b, in this order.
-    [
-        (math.inf, ["device"] * 4),
-        (32, ["device"] * 4),
-        (31, ["device", "device", "device", "cpu"]),
-        (16, ["device", "device", "cpu", "cpu"]),
-        (7, ["cpu"] * 4),
-        (0, ["cpu"] * 4),
-    ],
-)
-def test_what_exceeds_the_budget_goes_to_main_memory(device, budget, where):
-    run = ActiveRun(Schedule.parse("0,1/4"), Taylor(1), (1.0, 0.8, 0.6, 0.4, 0.0), budget)
-    for sigma in (1.0, 0.8):
-        decision = run.begin_call(sigma, ("a", "b"))
-        run.end_call(decision, ("a", "b"), [(torch.ones(1, 2, device=device),)] * 2)
-    placed = [run._anchors[branch][age].feature[0].device for age in (1, 0) for branch in "ab"]
-    assert [d.type for d in placed] == [device.type if w == "device" else w for w in where]
-    assert run.cache_bytes == 32
-    # Where they wait does not matter: the prediction is on the device of the call.
-    decision = run.begin_call(0.6, ("b", "a"))
-    (feature,) = run.predict(decision, torch.zeros(2, 2, device=device))
-    assert feature.shape == (2, 2)
-    assert feature.device.type == device.type
-
-
-def test_an_anchor_that_is_dropped_makes_room_on_the_device(device):
-    run = ActiveRun(Schedule.parse("0,2/4"), Reuse(), (1.0, 0.8, 0.6, 0.4, 0.0), 8)
-    for sigma in (1.0, 0.6):
-        decision = run.begin_call(sigma, ("a",))
-        run.end_call(decision, ("a",), [(torch.ones(1, 2, device=device),)])
-        (anchor,) = run._anchors["a"]
-        assert anchor.feature[0].device.type == device.type
-
-
-def test_all_tensors_of_an_anchor_move():
-    tensor = torch.ones(1)
-    anchor = Anchor(0, 1.0, (tensor, tensor), latent=tensor, probe=(tensor, tensor))
-    moved = anchor.to(torch.device("meta"))
-    assert [t.device.type for t in moved.tensors] == ["meta"] * 5
-    assert (moved.step, moved.sigma) == (0, 1.0)
-
-
 def test_a_residual_that_does_not_fit_stops_caching_but_not_the_run(model, reference, monkeypatch):
     def fail(*args, **kwargs):
         raise comfy.model_management.OOM_EXCEPTION("no memory")
@@ -299,23 +241,3 @@ def test_a_residual_that_does_not_fit_stops_caching_but_not_the_run(model, refer
     (record,) = listener.records
     assert (record.cached_steps, record.cache_bytes) == ((), 0)
     assert "a residual did not fit into memory" in record.notes[0]
-
-
-@pytest.mark.parametrize("budget", [0, 3 * 16 * 64 * 4], ids=["none", "some"])
-def test_anchors_of_two_prompts_may_wait_in_different_places(budget, monkeypatch):
-    # What exceeds the budget is moved; a call needs the anchors of both prompts in one place.
-    moved = []
-    move = Anchor.to
-    monkeypatch.setattr(
-        Anchor, "to", lambda self, device: moved.append(device) or move(self, device)
-    )
-    run = ActiveRun(Schedule.parse("0,1/4"), TwoAnchor(), (1.0, 0.7, 0.4, 0.2, 0.0), budget)
-    tokens = torch.ones(1, 16, 64)
-    for sigma in (1.0, 0.7):
-        decision = run.begin_call(sigma, ("p", "n"))
-        run.end_call(decision, ("p", "n"), [(tokens,)] * 2, [(tokens,)] * 2)
-    decision = run.begin_call(0.4, ("p", "n"))
-    moved.clear()
-    newest, before = run.probe_anchors(decision, tokens.device)
-    assert moved == [tokens.device] * 4  # before they are joined
-    assert newest.feature[0].shape == before.probe[0].shape == (2, 16, 64)

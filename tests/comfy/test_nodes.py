@@ -95,6 +95,23 @@ def test_an_unknown_policy_is_refused_by_name():
     assert "'Magic' is not a policy" in PolicySelector.validate_inputs("Magic", "")
 
 
+@pytest.mark.parametrize("schedule", ["0,4/8", "", None])
+def test_off_hands_on_the_very_model_whatever_the_schedule(schedule):
+    model, policy = object(), TwoAnchor()
+    assert GoldenPathCache.validate_inputs("Off", schedule) is True
+    assert GoldenPathCache.execute(model, "Off", schedule, policy).result[0] is model
+
+
+def test_the_speeds_are_offered_in_this_order_and_no_other_is_accepted():
+    (speed,) = (i for i in GoldenPathCache.define_schema().inputs if i.id == "speed")
+    assert speed.options == ["Quality", "Balanced", "Fast", "Custom", "Off"]
+    assert speed.default == "Balanced"
+    assert all(GoldenPathCache.validate_inputs(name, "0,4/8") is True for name in speed.options)
+    assert GoldenPathCache.validate_inputs("off", "0,4/8") == (
+        "'off' is not a speed; choose one of Quality, Balanced, Fast, Custom, Off"
+    )
+
+
 def test_too_few_full_steps_for_the_policy_are_refused_before_the_run():
     message = (
         "two-anchor needs 2 full steps before the first cached step; step 1 is cached. "

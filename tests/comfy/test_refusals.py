@@ -41,7 +41,7 @@ def test_the_plan_is_announced_in_words(model):
     plan = patching.CachePlan("Balanced", None, Reuse())
     tiny.sample(patching.attach(model, plan, listener), steps=50, size=4)
     assert listener.plans == [
-        "FLUX: 13 of 50 steps full (published for FLUX.1-dev: 0-4,6,8,10,14,19,30,43,49/50), "
+        "FLUX: 13 of 50 steps full (uniform spacing: 0-2,6,11,16,20,25,30,34,39,44,49/50), "
         "policy residual reuse, at most 3.8x fewer block evaluations"
     ]
 
@@ -99,7 +99,7 @@ def test_a_second_kind_of_cache_is_warned_of(model):
 def test_the_log_has_one_line_for_each_run_with_all_that_happened(model, caplog):
     plan = patching.CachePlan("Custom", Schedule.parse("0,1,4/8"), Reuse())
     with caplog.at_level("INFO"):
-        tiny.sample(patching.attach(model, plan, Reporter(None, None)), sampler="euler_ancestral")
+        tiny.sample(patching.attach(model, plan, Reporter(None)), sampler="euler_ancestral")
     lines = [m for m in caplog.messages if m.startswith("Golden Path Cache: ")]
     before, after = lines
     assert before.startswith(

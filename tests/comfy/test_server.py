@@ -2,15 +2,18 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
 import aiohttp
 import pytest
+from PIL import Image
 
 import dev
 from demo.client import Client
@@ -46,10 +49,10 @@ def prompt(object_info):
     return prompt
 
 
-def run(url, prompt):
+def run(url, prompt, workflow=None):
     async def main():
         async with aiohttp.ClientSession() as session:
-            return await Client(session, url).run(prompt)
+            return await Client(session, url).run(prompt, workflow)
 
     return asyncio.run(main())
 
@@ -76,6 +79,8 @@ def test_the_nodes_are_there(object_info):
     names = {
         "GPH_Cache": "Golden Path Cache",
         "GPH_PolicySelector": "Policy Selector",
+        "GPH_GoldenPathLibrary": "Golden Path Library",
+        "GPH_SaveGoldenPath": "Save Golden Path",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -90,7 +95,7 @@ def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info):
 
 
 def test_every_input_has_a_tooltip(object_info):
-    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_DemoPrompt"):
+    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_GoldenPathLibrary", "GPH_DemoPrompt"):
         inputs = object_info[name]["input"]
         for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
             # A MODEL needs no explanation.
@@ -108,11 +113,83 @@ def test_the_bundled_workflow_runs_and_reports(url, prompt):
     assert RunRecord.from_json(json.dumps(record)).schedule == "0-2,11/12"
 
 
+def workflow_of_the_newest_image(url):
+    """What a user gets who drags the image onto the page."""
+    with dev.LOCAL.open(f"{url}/history?max_items=1") as response:
+        (entry,) = json.load(response).values()
+    (image,) = (image for output in entry["outputs"].values() for image in output["images"])
+    with dev.LOCAL.open(f"{url}/view?{urllib.parse.urlencode(image)}") as response:
+        return json.loads(Image.open(io.BytesIO(response.read())).text["workflow"])
+
+
+def test_the_report_is_in_the_workflow_of_the_saved_image(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    (sampler,) = nodes_of_type(prompt, "KSampler")
+    for seed in (101, 102):  # the second time ComfyUI keeps the cache node's MODEL
+        prompt[sampler]["inputs"]["seed"] = seed
+        _, _, record = run(url, prompt, {"id": f"workflow {seed}", "nodes": []})
+        workflow = workflow_of_the_newest_image(url)
+        assert workflow["id"] == f"workflow {seed}"
+        assert workflow["extra"] == {"golden_path": {cache: [record]}}
+
+
+def test_each_run_of_a_prompt_is_reported(url, prompt):
+    (cache,) = nodes_of_type(prompt, "GPH_Cache")
+    (sampler,) = nodes_of_type(prompt, "KSampler")
+    (decoder,) = nodes_of_type(prompt, "VAEDecode")
+    again = {**prompt[sampler]["inputs"], "latent_image": [sampler, 0], "denoise": 0.5, "steps": 6}
+    prompt["90"] = {"class_type": "KSampler", "inputs": again}
+    prompt[decoder]["inputs"]["samples"] = ["90", 0]
+    events = run_and_listen(url, prompt, {"id": "two runs", "nodes": []})
+    reports = workflow_of_the_newest_image(url)["extra"]["golden_path"][cache]
+    done = [event for event in events if event["state"] == "done"]
+    assert [event["run"] for event in done] == [0, 1]
+    assert [event["record"] for event in done] == reports
+    for number, report in enumerate(reports):
+        told = [(e["state"], e.get("kind")) for e in events if e["run"] == number]
+        assert told[0] == ("planned", None)
+        kinds = ["full" if n in report["full_steps"] else "cached" for n in range(len(told) - 2)]
+        assert told[1:-1] == [("running", kind) for kind in kinds]
+    assert [len(report["sigmas"]) - 1 for report in reports] == [12, 6]
+    assert {(e["workflow_id"], e["node_id"]) for e in events} == {("two runs", cache)}
+    assert len({e["prompt_id"] for e in events}) == 1
+
+
+def run_and_listen(url, prompt, workflow):
+    """The events of the cache nodes during a prompt."""
+
+    async def main():
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(f"{url}/ws?clientId=listener") as messages,
+        ):
+            extra = {"extra_pnginfo": {"workflow": workflow}}
+            body = {"prompt": prompt, "client_id": "listener", "extra_data": extra}
+            async with session.post(f"{url}/prompt", json=body) as response:
+                assert response.status == 200, await response.text()
+            events = []
+            async for message in messages:
+                if message.type is not aiohttp.WSMsgType.TEXT:
+                    continue
+                event = json.loads(message.data)
+                assert event["type"] != "execution_error", event
+                if event["type"] == "golden_path.run":
+                    events.append(event["data"])
+                if event["type"] == "execution_success":
+                    return events
+
+    return asyncio.run(main())
+
+
 def test_the_same_prompt_gives_the_same_image_without_the_node(url, prompt):
     (cache,) = nodes_of_type(prompt, "GPH_Cache")
     (sampler,) = nodes_of_type(prompt, "KSampler")
     prompt[cache]["inputs"].update(speed="Custom", schedule="0-11/12")
     full, _, _ = run(url, prompt)
+    prompt[cache]["inputs"].update(speed="Off", schedule="")
+    off, _, record = run(url, prompt)
+    assert record is None
+    assert (full == off).all()
     prompt[sampler]["inputs"]["model"] = prompt[cache]["inputs"]["model"]
     del prompt[cache]
     without, _, record = run(url, prompt)

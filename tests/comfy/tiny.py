@@ -76,9 +76,14 @@ class Listener:
     """A reporter that keeps what it is told."""
 
     def __init__(self):
-        self.plans, self.refusals, self.records = [], [], []
-        self.planned, self.refused = self.plans.append, self.refusals.append
-        self.finished = self.records.append
+        self.plans, self.refusals, self.steps, self.records = [], [], [], []
+        self.refused, self.finished = self.refusals.append, self.records.append
+
+    def planned(self, line, choice):
+        self.plans.append(line)
+
+    def stepped(self, step, kind):
+        self.steps.append((step, kind))
 
 
 def attach(model, schedule, policy=None, listener=None):

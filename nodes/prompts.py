@@ -1,0 +1,74 @@
+"""The prompt that runs now, and the workflow that is saved with its images.
+
+A MODEL outlives the prompt that made it: ComfyUI keeps it for the next ones. So what a sampling run
+reports must not go to the workflow that the cache node saw, but to the one being run.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, NamedTuple
+
+from comfy_execution.utils import get_executing_context
+from server import PromptServer
+
+METADATA = "golden_path"  # in the workflow's ``extra``
+KEPT = 100  # prompts whose workflow is remembered beside the waiting ones
+
+_pnginfo: dict[str, dict] = {}  # by prompt id; the very objects that image nodes write
+
+
+class Prompt(NamedTuple):
+    """What is known of the running prompt; all None outside of ComfyUI's execution."""
+
+    id: str | None
+    workflow: dict | None
+
+    @property
+    def workflow_id(self) -> str | None:
+        return (self.workflow or {}).get("id")
+
+
+def current() -> Prompt:
+    """The prompt whose node runs in this thread."""
+    context = get_executing_context()
+    if context is None:
+        return Prompt(None, None)
+    workflow = _pnginfo.get(context.prompt_id, {}).get("workflow")
+    return Prompt(context.prompt_id, workflow if isinstance(workflow, dict) else None)
+
+
+def remember(json_data: dict[str, Any]) -> dict[str, Any]:
+    """ComfyUI's handler for a prompt that is queued: keeps its workflow by the prompt's id."""
+    pnginfo = (json_data.get("extra_data") or {}).get("extra_pnginfo")
+    if isinstance(pnginfo, dict):
+        # What an image's workflow brought along belongs to that image.
+        workflow = pnginfo.get("workflow")
+        if isinstance(workflow, dict) and isinstance(workflow.get("extra"), dict):
+            workflow["extra"].pop(METADATA, None)
+        if json_data.get("prompt_id") is None:
+            json_data["prompt_id"] = str(uuid.uuid4())
+        _pnginfo[str(json_data["prompt_id"])] = pnginfo
+        _forget_done()
+    return json_data
+
+
+def attach_report(workflow: dict | None, node_id: str | None, run: int, report: dict) -> None:
+    """Put the report of a node's run into the workflow that images are saved with."""
+    if workflow is None or node_id is None:
+        return
+    extra = workflow.setdefault("extra", {})
+    reports = extra.setdefault(METADATA, {}).setdefault(node_id, [])
+    reports[run:] = [report]
+
+
+def _forget_done() -> None:
+    """Drop the oldest prompts that wait no longer."""
+    if len(_pnginfo) <= KEPT:
+        return
+    queue = PromptServer.instance.prompt_queue
+    running, waiting = queue.get_current_queue()
+    alive = {item[1] for item in (*running, *waiting)}
+    for prompt_id in list(_pnginfo)[: len(_pnginfo) - KEPT]:
+        if prompt_id not in alive:
+            del _pnginfo[prompt_id]

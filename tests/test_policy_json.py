@@ -1,0 +1,51 @@
+import json
+
+import pytest
+import torch
+
+from gph_core.causal_linear import CausalLinear
+from gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from gph_core.mean_velocity import MeanVelocity
+from gph_core.policies import Site
+from gph_core.policy_json import policy_from_json, policy_to_json
+from gph_core.two_anchor import TwoAnchor
+
+PLAIN = [
+    (Reuse(), {"kind": "Reuse"}),
+    (Reuse(Site.GUIDED), {"kind": "Reuse", "site": "guided velocity"}),
+    (Taylor(2, divided=True), {"kind": "Taylor", "order": 2, "divided": True}),
+    (Taylor(1, site=Site.OUTPUT), {"kind": "Taylor", "site": "branch output"}),
+    (Hermite(1, 0.25), {"kind": "Hermite", "order": 1, "scale": 0.25}),
+    (TokenTaylor(max_distance=4), {"kind": "TokenTaylor", "max_distance": 4}),
+    (TwoAnchor(), {"kind": "TwoAnchor"}),
+    (MeanVelocity(3, ((4, 2),)), {"kind": "MeanVelocity", "span": 3, "spans": [[4, 2]]}),
+]
+
+
+@pytest.mark.parametrize(("policy", "data"), PLAIN, ids=lambda value: str(value)[:30])
+def test_a_policy_is_its_kind_and_what_differs_from_the_default(policy, data):
+    text = json.dumps(policy_to_json(policy))
+    assert json.loads(text) == data
+    assert policy_from_json(json.loads(text)) == policy
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"kind": "Magic"}, "'Magic' is no kind of policy; known are Reuse, Taylor"),
+        ({}, "None is no kind of policy"),
+        ({"kind": "Taylor", "degree": 2}, "the policy Taylor cannot be made from"),
+        ({"kind": "Taylor", "order": 5}, "order 1 or 2, got 5"),
+        ({"kind": "Reuse", "site": "roof"}, "'roof' is not a valid Site"),
+        ({"kind": "MeanVelocity", "spans": 3}, "the policy MeanVelocity cannot be made from"),
+        ({"kind": "MeanVelocity", "spans": [[1, 2, 3]]}, "too many values to unpack"),
+    ],
+)
+def test_what_is_no_policy_is_refused(data, message):
+    with pytest.raises(ValueError, match=message):
+        policy_from_json(data)
+
+
+def test_weights_of_a_file_are_not_plain_data():
+    with pytest.raises(ValueError, match="causal linear cannot be kept in a golden path"):
+        policy_to_json(CausalLinear(torch.zeros(3, 3)))
