@@ -5,11 +5,12 @@ from __future__ import annotations
 from comfy_api.latest import ComfyExtension, io
 from server import PromptServer
 
-from . import library_routes, prompts
+from . import prompts, routes
 from .cache import GoldenPathCache
 from .demo import DemoModel, DemoPrompt
 from .library import GoldenPathLibrary, SaveGoldenPath
 from .policy import PolicySelector
+from .schedule_editor import ScheduleEditor
 
 
 class GoldenPathExtension(ComfyExtension):
@@ -18,11 +19,11 @@ class GoldenPathExtension(ComfyExtension):
     async def on_load(self) -> None:
         server = getattr(PromptServer, "instance", None)
         if server is not None:  # there is none in tests
-            library_routes.register(server.routes)
+            routes.register(server.routes)
             server.add_on_prompt_handler(prompts.remember)
 
     async def get_node_list(self) -> list[type[io.ComfyNode]]:
         return [
-            GoldenPathCache, PolicySelector, GoldenPathLibrary, SaveGoldenPath, DemoModel,
-            DemoPrompt,
+            GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
+            DemoModel, DemoPrompt,
         ]  # fmt: skip

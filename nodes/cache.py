@@ -12,7 +12,7 @@ from ..gph_core.schedule import Schedule
 from ..gph_core.speeds import SPEEDS
 from . import patching
 from .report import Reporter
-from .types import CATEGORY, PolicyType, ScheduleType
+from .types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 
 CUSTOM, OFF = "Custom", "Off"
 CHOICES = (*SPEEDS, CUSTOM, OFF)
@@ -22,7 +22,6 @@ CACHE_DEVICES = {
     "model device": lambda budget_mib: math.inf,
     "CPU": lambda budget_mib: 0,
 }
-DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
 
 class GoldenPathCache(io.ComfyNode):
@@ -114,6 +113,11 @@ class GoldenPathCache(io.ComfyNode):
         except ValueError as error:
             return str(error)
         return True
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs) -> str | None:
+        # ComfyUI would give equal nodes one MODEL, and that one reports to a single node.
+        return cls.hidden.unique_id
 
     @classmethod
     def execute(

@@ -1,5 +1,7 @@
+import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,19 @@ def test_text_is_parsed(text, full_steps, num_steps):
 def test_wrong_text_is_refused_with_what_to_do(text, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         Schedule.parse(text)
+
+
+# The page has a parser of its own, which is held to the same table.
+TEXTS = json.loads((Path(__file__).parent / "web" / "schedule_texts.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("case", TEXTS, ids=lambda case: ascii(case["text"]))
+def test_python_and_the_page_read_a_text_alike(case):
+    if "error" in case:
+        with pytest.raises(ValueError, match=f"^{re.escape(case['error'])}$"):
+            Schedule.parse(case["text"])
+    else:
+        assert Schedule.parse(case["text"]) == Schedule(tuple(case["full"]), case["steps"])
 
 
 @pytest.mark.parametrize(

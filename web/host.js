@@ -30,10 +30,19 @@ let focused = null;
 
 const MARGIN = 8;
 
+/** Heights mean nothing before the style sheet applies. */
+let styled = null;
+let isStyled = false;
+
 /** Register an extension; views then survive undo, and events that no view awaits are known. */
-export function register({ afterConfigureGraph, ...extension }) {
+export function register({ setup, afterConfigureGraph, ...extension }) {
   app.registerExtension({
     ...extension,
+    setup() {
+      // A subgraph is opened or left: one that was just made shows the elements of its former nodes.
+      app.canvas.canvas.addEventListener("litegraph:set-graph", () => twoFrames(remount));
+      return setup?.apply(this, arguments);
+    },
     afterConfigureGraph() {
       afterConfigureGraph?.apply(this, arguments);
       twoFrames(remount);
@@ -50,7 +59,6 @@ export function register({ afterConfigureGraph, ...extension }) {
  * @returns {View}
  */
 export function addView(node, name, content, options = {}) {
-  loadStyle();
   const frame = document.createElement("div");
   frame.className = "gph-view";
   frame.dataset.gphWidget = name;
@@ -72,7 +80,7 @@ export function addView(node, name, content, options = {}) {
 
   const refit = () => {
     const now = content.offsetHeight; // unscaled; 0 while it is not shown
-    if (!now || now === height) return;
+    if (!isStyled || !now || now === height) return;
     const wasSnug = node.size[1] <= node.computeSize()[1] + 1;
     height = now;
     frame.style.setProperty("--gph-height", `${height}px`);
@@ -85,6 +93,10 @@ export function addView(node, name, content, options = {}) {
   node.setSize([Math.max(node.size[0], width), Math.max(node.size[1], least)]);
   const observer = new ResizeObserver(refit);
   observer.observe(content);
+  loadStyle().then(() => {
+    isStyled = true;
+    refit();
+  });
 
   const removed = new AbortController();
   chain(node, "onRemoved", () => {
@@ -161,20 +173,42 @@ export function isLinked(node, inputName) {
 export function findNode(executionId, graph = app.rootGraph) {
   const [first, ...rest] = String(executionId).split(":");
   const node = graph?.getNodeById(first);
-  return rest.length && node ? findNode(rest.join(":"), node.subgraph) : node;
+  return rest.length && node ? findNode(rest.join(":"), node.subgraph ?? null) : node;
+}
+
+/** A node by its locator, the key of `onNodeOutputsUpdated`: "<subgraph id>:<id>" or "<id>". */
+export function findLocated(locator) {
+  const [id, subgraph] = String(locator).split(":").reverse();
+  const graph = subgraph ? app.rootGraph.subgraphs.get(subgraph) : app.rootGraph;
+  return graph?.getNodeById(id) ?? undefined;
+}
+
+/** Call back after every change of the workflow that an undo could take back. Call it in `setup`. */
+export function onGraphChanged(changed) {
+  api.addEventListener("graphChanged", () => changed());
 }
 
 /**
  * Listen to an event that the pack's Python sends. Call it in `setup`. Payloads carry `node_id`
- * and `workflow_id`; those of other workflow tabs are left out.
+ * and `workflow_id`; for those of a workflow that is not the open one there is no node.
  * @param {string} type such as "golden_path.run"
  * @param {(node: object | undefined, detail: any) => void} handle
  */
 export function onEvent(type, handle) {
   api.addEventListener(type, ({ detail }) => {
-    if (detail.workflow_id && detail.workflow_id !== app.rootGraph.id) return;
-    handle(findNode(detail.node_id), detail);
+    const isOpen = !detail.workflow_id || detail.workflow_id === workflowId();
+    handle(isOpen ? findNode(detail.node_id) : undefined, detail);
   });
+}
+
+/** The id of the open workflow; it survives saving, loading and undo. */
+export function workflowId() {
+  return app.rootGraph.id;
+}
+
+/** What the file of the open workflow carries beside its nodes. */
+export function workflowExtra() {
+  return app.rootGraph.extra ?? {};
 }
 
 /**
@@ -214,12 +248,27 @@ export function confirm(title, message) {
   return app.extensionManager.dialog.confirm({ title, message });
 }
 
-/** All nodes of the workflow, those in subgraphs too. */
-export function allNodes(graph = app.rootGraph) {
-  return (graph?.nodes ?? []).flatMap((node) => [
-    node,
-    ...(node.subgraph ? allNodes(node.subgraph) : []),
-  ]);
+/**
+ * Put a text into the clipboard. Where the page may not, as without HTTPS, show it in a dialog.
+ * Resolves to whether it is in the clipboard.
+ */
+export async function copy(text, title, message) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    await prompt(title, message, text);
+    return false;
+  }
+}
+
+/** The clipboard's text; where the page may not read it, what the user pastes into a dialog. */
+export async function paste(title, message) {
+  try {
+    return await navigator.clipboard.readText();
+  } catch {
+    return prompt(title, message);
+  }
 }
 
 function inNodes2(element) {
@@ -294,11 +343,14 @@ function twoFrames(callback) {
   requestAnimationFrame(() => requestAnimationFrame(callback));
 }
 
+/** Load the pack's style sheet, once; resolves when it applies. */
 function loadStyle() {
-  const href = new URL("golden_path.css", import.meta.url).href;
-  if (document.querySelector(`link[href="${href}"]`)) return;
-  const link = document.createElement("link");
-  link.rel = "stylesheet";
-  link.href = href;
-  document.head.append(link);
+  styled ??= new Promise((resolve) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = new URL("golden_path.css", import.meta.url).href;
+    link.onload = link.onerror = resolve;
+    document.head.append(link);
+  });
+  return styled;
 }

@@ -43,11 +43,25 @@ def widget_value(page, node_id: int | str, name: str):
     )
 
 
+def view(page, node_id: int | str, name: str):
+    """The element of a view on a node of the open graph, once it is on the page."""
+    return page.wait_for_function(
+        """([id, name]) => {
+          const widgets = app.canvas.graph.getNodeById(id)?.widgets;
+          const element = widgets?.find(w => w.name === name).element;
+          return element?.checkVisibility() && element.offsetWidth ? element : null;
+        }""",
+        arg=[node_id, name],
+    ).as_element()
+
+
 def run(page) -> str:
-    """Queue the open workflow once; return ``execution_success`` or the error's message."""
+    """Queue the open workflow once; return how it ended: an event's name or an error's message."""
     return page.evaluate("""() => new Promise(done => {
       const once = { once: true };
-      app.api.addEventListener("execution_success", () => done("execution_success"), once);
+      for (const end of ["execution_success", "execution_interrupted"]) {
+        app.api.addEventListener(end, () => done(end), once);
+      }
       app.api.addEventListener("execution_error", e => done(e.detail.exception_message), once);
       app.queuePrompt(0, 1).then(queued => { if (!queued) done("refused"); });
     })""")

@@ -80,6 +80,7 @@ def test_the_nodes_are_there(object_info):
     names = {
         "GPH_Cache": "Golden Path Cache",
         "GPH_PolicySelector": "Policy Selector",
+        "GPH_ScheduleEditor": "Schedule Editor",
         "GPH_GoldenPathLibrary": "Golden Path Library",
         "GPH_SaveGoldenPath": "Save Golden Path",
         "GPH_DemoModel": "Golden Path Demo Model",
@@ -89,14 +90,16 @@ def test_the_nodes_are_there(object_info):
     assert found == names
 
 
-def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info):
-    kind, options = object_info["GPH_Cache"]["input"]["required"]["schedule"]
+@pytest.mark.parametrize("node", ["GPH_Cache", "GPH_ScheduleEditor"])
+def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
+    kind, options = object_info[node]["input"]["required"]["schedule"]
     assert kind == "STRING,GPH_SCHEDULE"
     assert options["widgetType"] == "STRING"
 
 
 def test_every_input_has_a_tooltip(object_info):
-    for name in ("GPH_Cache", "GPH_PolicySelector", "GPH_GoldenPathLibrary", "GPH_DemoPrompt"):
+    names = ("Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "DemoPrompt")
+    for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]
         for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
             # A MODEL needs no explanation.
@@ -262,7 +265,8 @@ def test_the_examples_need_no_other_extension(object_info):
 def test_the_page_gets_script_and_help(url):
     with dev.LOCAL.open(f"{url}/extensions") as response:
         scripts = [path for path in json.load(response) if dev.PACK_NAME in path]
-    assert scripts == [f"/extensions/{dev.PACK_NAME}/golden_path.js"]
+    files = (dev.ROOT / "web").glob("*.js")
+    assert sorted(scripts) == sorted(f"/extensions/{dev.PACK_NAME}/{f.name}" for f in files)
     for name in ("GPH_Cache", "GPH_PolicySelector"):
         with dev.LOCAL.open(f"{url}/extensions/{dev.PACK_NAME}/docs/{name}.md") as page:
             assert page.read().startswith(b"# ")

@@ -1,0 +1,180 @@
+"""The report panel in real runs of the bundled workflow."""
+
+import io
+import json
+
+import pytest
+from PIL import Image
+
+import dev
+
+from .page import example, load, run, two_frames
+from .test_report import NODE, is_idle, panel, strip
+
+SAMPLER = 6
+STEPS = 12
+
+
+@pytest.fixture
+def workflow(page):
+    """The bundled workflow with few steps, under an id and with a seed of its own."""
+    workflow = example("Try_Golden_Path_Cache")
+    workflow["id"], seed = page.evaluate("[crypto.randomUUID(), Date.now()]")
+    settings = sampler(workflow)
+    settings[0], settings[2] = seed, STEPS
+    return workflow
+
+
+def sampler(workflow):
+    """Widget values of KSampler: seed, what happens to it, steps, CFG, sampler, scheduler, …"""
+    return next(n for n in workflow["nodes"] if n["id"] == SAMPLER)["widgets_values"]
+
+
+@pytest.fixture(scope="module")
+def listening(page):
+    page.evaluate("""() => {
+      window.gphEvents = [];
+      app.api.addEventListener("golden_path.run", ({ detail }) => gphEvents.push(detail));
+    }""")
+
+
+def events(page):
+    """What the server has sent of the newest run of the newest prompt."""
+    sent = page.evaluate("gphEvents")
+    newest = sent[-1]
+    return [e for e in sent if (e["prompt_id"], e["run"]) == (newest["prompt_id"], newest["run"])]
+
+
+def kinds(record):
+    """A record's steps in words."""
+    words = dict.fromkeys(record["full_steps"], "full")
+    words |= dict.fromkeys(record["cached_steps"], "cached")
+    words |= dict.fromkeys(record["refused_steps"], "refused")
+    return [words[step] for step in sorted(words)]
+
+
+def test_the_strip_is_what_happened_and_the_image_keeps_it(page, url, listening, workflow):
+    load(page, workflow)
+    assert run(page) == "execution_success"
+    planned, *steps, done = events(page)
+    assert [planned["state"], done["state"]] == ["planned", "done"]
+    assert [(e["step"], e["kind"]) for e in steps] == list(enumerate(strip(panel(page))))
+    assert strip(panel(page)) == kinds(done["record"])
+    # Balanced: 26 % of 12 steps would be 3, at least 4 stay full.
+    assert strip(panel(page)).count("full") == 4
+    assert done["record"]["schedule"] in panel(page).inner_text()
+
+    with dev.LOCAL.open(f"{url}/history/{done['prompt_id']}") as response:
+        outputs = json.load(response)[done["prompt_id"]]["outputs"]
+    (saved,) = [image for output in outputs.values() for image in output.get("images", [])]
+    with dev.LOCAL.open(f"{url}/view?filename={saved['filename']}") as response:
+        inside = json.loads(Image.open(io.BytesIO(response.read())).info["workflow"])
+    assert inside["extra"]["golden_path"] == {str(NODE): [done["record"]]}
+    load(page, inside)
+    assert "from the saved image" in panel(page).inner_text()
+    assert strip(panel(page)) == kinds(done["record"])
+
+
+# A second sampler behind the first one, at 9 steps.
+SECOND_SAMPLER = """([cache, sampler]) => {
+  const graph = app.rootGraph;
+  const first = graph.getNodeById(sampler);
+  const second = first.clone();
+  graph.add(second);
+  [cache, 3, 4, sampler].forEach((id, slot) => graph.getNodeById(id).connect(0, second, slot));
+  second.widgets.find(w => w.name === "steps").value = 9;
+  second.connect(0, graph.nodes.find(n => n.type === "VAEDecode"), 0);
+}"""
+
+
+def test_two_samplers_make_two_runs(page, listening, workflow):
+    load(page, workflow)
+    page.evaluate(SECOND_SAMPLER, [NODE, SAMPLER])
+    assert run(page) == "execution_success"
+    assert "Run 2 of 2" in panel(page).inner_text()
+    assert len(strip(panel(page))) == 9
+    panel(page).query_selector("[aria-label='Older run']").click()
+    assert len(strip(panel(page))) == STEPS
+
+
+def test_equal_cache_nodes_each_show_their_run(page, listening, workflow):
+    load(page, workflow)
+    other = page.evaluate("""id => {
+      const first = app.rootGraph.getNodeById(id);
+      const other = first.clone();
+      other.pos = [760, 300];
+      app.rootGraph.add(other);
+      app.rootGraph.getNodeById(1).connect(0, other, 0);
+      return other.id;
+    }""", NODE)  # fmt: skip
+    page.evaluate(SECOND_SAMPLER, [other, SAMPLER])
+    assert run(page) == "execution_success"
+    assert [len(strip(panel(page, node))) for node in (NODE, other)] == [STEPS, 9]
+
+
+def test_a_refused_step_is_marked_and_explained(page, listening, workflow):
+    sampler(workflow)[4] = "heunpp2"
+    load(page, workflow)
+    assert run(page) == "execution_success"
+    *_, done = events(page)
+    assert done["record"]["refused_steps"] != []
+    assert strip(panel(page)) == kinds(done["record"])
+    for note in done["record"]["notes"]:
+        assert note in panel(page).inner_text()
+
+
+def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
+    sampler(workflow)[4] = "dpm_adaptive"
+    load(page, workflow)
+    assert run(page) == "execution_success"
+    refused, *_, done = events(page)
+    assert refused["state"] == "refused"
+    text = panel(page).inner_text()
+    assert "Computed in full" in text
+    assert refused["line"] in text
+    assert set(strip(panel(page))) == {"full"}
+
+
+def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):
+    sampler(workflow)[2] = 300
+    load(page, workflow)
+    page.evaluate("""() => app.api.addEventListener("golden_path.run", function stop({ detail }) {
+      if (detail.step !== 20) return;
+      app.api.removeEventListener("golden_path.run", stop);
+      app.api.interrupt();
+    })""")
+    assert run(page) == "execution_interrupted"
+    *_, done = events(page)
+    reached = len(kinds(done["record"]))
+    assert 20 < reached < 300
+    assert f"Stopped after {reached} of 300 steps" in panel(page).inner_text()
+
+
+def test_a_cache_node_in_a_subgraph_shows_its_run(page, listening, workflow):
+    load(page, workflow)
+    inner = page.evaluate("""([id]) => {
+      const nodes = new Set([app.rootGraph.getNodeById(id)]);
+      const { subgraph } = app.rootGraph.convertToSubgraph(nodes);
+      app.canvas.setGraph(subgraph);
+      return subgraph.nodes.find(n => n.type === "GPH_Cache").id;
+    }""", [NODE])  # fmt: skip
+    assert run(page) == "execution_success"
+    *_, done = events(page)
+    assert ":" in done["node_id"]
+    assert strip(panel(page, inner)) == kinds(done["record"])
+    page.evaluate("app.canvas.setGraph(app.rootGraph)")
+
+
+def test_a_run_reports_to_its_own_tab(page, listening, workflow):
+    load(page, workflow)
+    page.evaluate("""() => {
+      window.gphDone = new Promise(done => app.api.addEventListener("execution_success", done));
+      return app.queuePrompt(0, 1);
+    }""")
+    load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
+    page.evaluate("gphDone.then(() => null)")
+    assert is_idle(panel(page))
+    page.locator(".workflow-label").nth(-2).click()
+    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
+    two_frames(page)
+    assert len(strip(panel(page))) == STEPS

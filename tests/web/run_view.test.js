@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  afterEvent,
+  cells,
+  columns,
+  counts,
+  length,
+  mebibytes,
+  median,
+  savedReport,
+  seconds,
+} from "../../web/run_view.js";
+
+const plan = (run = 0, prompt_id = "p") => ({
+  prompt_id, run, state: "planned", schedule: "0-1,3/5", origin: "uniform spacing",
+});
+const step = (step, kind, run = 0) => ({ prompt_id: "p", run, state: "running", step, kind });
+const record = {
+  schedule: "0-1,3/5",
+  full_steps: [0, 1, 3],
+  cached_steps: [2],
+  refused_steps: [4],
+  full_seconds: [0.5, 0.25, 0.25, 0.25],
+  cached_seconds: [0.125],
+  sigmas: [1, 0.8, 0.6, 0.4, 0.2, 0],
+  cache_bytes: 1024,
+  notes: ["step 4: the sampler left the grid"],
+  speedup: 1.2,
+  ideal_speedup: 5 / 3,
+  policy: "residual reuse",
+};
+const kinds = (run) => cells(run).map((cell) => cell.kind);
+
+test("a planned run shows its schedule, nothing of it reached", () => {
+  const { runs } = afterEvent(null, plan());
+  assert.deepEqual(kinds(runs[0]), Array(5).fill("waiting"));
+  assert.deepEqual(cells(runs[0]).map((cell) => cell.plan), ["full", "full", "cached", "full", "cached"]);
+  assert.equal(runs[0].origin, "uniform spacing");
+});
+
+test("each step of a running run fills its cell", () => {
+  const events = [plan(), step(0, "full"), step(1, "full"), step(2, "refused")];
+  const { runs } = events.reduce(afterEvent, null);
+  assert.deepEqual(kinds(runs[0]), ["full", "full", "refused", "waiting", "waiting"]);
+  assert.deepEqual(counts(runs[0]), { full: 2, cached: 0, refused: 1, reached: 3 });
+});
+
+test("a finished run shows its record, not what its events said", () => {
+  const done = { prompt_id: "p", run: 0, state: "done", record };
+  const { runs } = [plan(), step(0, "cached"), done].reduce(afterEvent, null);
+  assert.deepEqual(kinds(runs[0]), ["full", "full", "cached", "full", "refused"]);
+  assert.equal(runs[0].origin, "uniform spacing");
+  assert.deepEqual(runs[0].figures.notes, ["step 4: the sampler left the grid"]);
+  assert.equal(cells(runs[0])[1].sigma, 0.8);
+});
+
+test("a refused step is counted once, whether or not the record lists it among the full ones", () => {
+  const both = savedReport([{ ...record, full_steps: [0, 1, 3, 4] }]);
+  assert.deepEqual(counts(both.runs[0]), { full: 3, cached: 1, refused: 1, reached: 5 });
+});
+
+test("runs of one prompt stand side by side, another prompt begins anew", () => {
+  const first = [plan(0), plan(1), step(0, "full", 1)].reduce(afterEvent, null);
+  assert.deepEqual(first.runs.map((run) => run.state), ["planned", "running"]);
+  assert.equal(afterEvent(first, plan(0, "q")).runs.length, 1);
+});
+
+test("a page that missed the first run shows the second one", () => {
+  const { runs } = afterEvent(null, plan(1));
+  assert.deepEqual(runs.map(length), [0, 5]);
+});
+
+test("an event does not change the report before it", () => {
+  const before = afterEvent(null, plan());
+  afterEvent(before, step(0, "full"));
+  assert.deepEqual(kinds(before.runs[0]), Array(5).fill("waiting"));
+});
+
+test("a new prompt replaces what a saved image carried", () => {
+  const saved = savedReport([record, record]);
+  assert.equal(saved.saved, true);
+  assert.equal(saved.runs.length, 2);
+  assert.equal(afterEvent(saved, plan(0, null)).runs.length, 1);
+});
+
+test("what is not a record is left out", () => {
+  for (const nothing of [undefined, null, [], {}, "text", ["text"], [null]]) {
+    assert.equal(savedReport(nothing), null);
+  }
+  const odd = { schedule: 5, full_steps: [0, -1, 1.5, 1e9, "2"], notes: [{}, "true"], speedup: "fast" };
+  const [run] = savedReport([odd]).runs;
+  assert.deepEqual(kinds(run), ["full"]);
+  assert.deepEqual(run.figures.notes, ["true"]);
+  assert.equal(run.figures.speedup, 0);
+});
+
+test("a run that is refused as a whole says why, while it runs and after it", () => {
+  const refused = { prompt_id: "p", run: 0, state: "refused", line: "this model is not supported" };
+  const [running] = [refused, step(0, "full")].reduce(afterEvent, null).runs;
+  assert.deepEqual([running.state, running.reason], ["refused", "this model is not supported"]);
+  assert.deepEqual(kinds(running), ["full"]);
+});
+
+test("a record whose schedule is no schedule shows what happened", () => {
+  for (const schedule of ["", "0-2", "0/99999999", "<b>/5"]) {
+    const [run] = savedReport([{ ...record, schedule }]).runs;
+    assert.equal(length(run), 5);
+    assert.equal(run.schedule, schedule);
+  }
+});
+
+test("long schedules are shown in rows of about equal length", () => {
+  assert.deepEqual([0, 1, 50, 60, 61, 120, 200].map((n) => columns(n)), [1, 1, 50, 60, 31, 60, 50]);
+});
+
+test("durations have few digits", () => {
+  const shown = [0, 0.0084, 0.172, 0.996, 9.96, 12.34, 59.6, 200.2].map(seconds);
+  assert.deepEqual(shown, ["0 ms", "8 ms", "0.17 s", "1.0 s", "10 s", "12 s", "1 min 0 s", "3 min 20 s"]);
+});
+
+test("sizes are in MiB and GiB", () => {
+  assert.deepEqual([0.1, 24, 1945].map((n) => mebibytes(n * 2 ** 20)), ["0.1 MiB", "24 MiB", "1.9 GiB"]);
+});
+
+test("one slow call does not move the median", () => {
+  assert.equal(median([9, 1, 2]), 2);
+  assert.equal(median([1, 3]), 2);
+});

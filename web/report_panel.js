@@ -1,0 +1,171 @@
+/** The panel that shows a report (see run_view.js). It knows the page's DOM, but no ComfyUI. */
+
+import {
+  cells,
+  columns,
+  counts,
+  length,
+  mebibytes,
+  median,
+  seconds,
+  sum,
+} from "./run_view.js";
+
+/**
+ * @param {() => (key: string, values?: object) => string} language the texts to use now
+ * @returns {{element: HTMLElement, show: (report: import("./run_view.js").Report) => void}}
+ */
+export function createPanel(language) {
+  const element = make("div", "gph-report");
+  element.dataset.testid = "gph-report";
+  let report = null;
+  let selected = -1;
+
+  function show(next) {
+    const follows = !report || report.prompt !== next.prompt || next.saved !== report.saved;
+    const last = next.runs.length - 1;
+    if (follows || selected === report.runs.length - 1) selected = last;
+    report = next;
+    draw();
+  }
+
+  function draw() {
+    const say = language();
+    const focus = element.contains(document.activeElement) && document.activeElement.dataset.gphGo;
+    if (!report) {
+      element.replaceChildren(make("div", "gph-report-idle", say("report.idle")));
+      return;
+    }
+    const run = report.runs[selected];
+    element.replaceChildren(head(run, say), strip(run, say), legend(run, say), plan(run), notes(run));
+    if (focus) element.querySelector(`[data-gph-go="${focus}"]`)?.focus();
+  }
+
+  function head(run, say) {
+    const line = make("div", "gph-report-head");
+    const { figures } = run;
+    const isWhole = run.state === "done" && counts(run).reached === length(run);
+    const title = make("strong", "gph-report-title", titleOf(run, say));
+    title.setAttribute("role", "status");
+    line.append(title);
+    if (isWhole && figures.cachedSeconds.length) line.append(...meter(figures, say));
+    if (report.saved) line.append(make("span", "gph-report-tag", say("report.saved")));
+    if (report.runs.length > 1) line.append(chooser(say));
+    return line;
+  }
+
+  function chooser(say) {
+    const bar = make("span", "gph-report-runs");
+    const go = (by, sign, label) => {
+      const button = make("button", "", sign);
+      button.type = "button";
+      button.dataset.gphGo = by;
+      button.title = label;
+      button.setAttribute("aria-label", label);
+      button.disabled = !report.runs[selected + by];
+      button.addEventListener("click", () => {
+        selected += by;
+        draw();
+      });
+      return button;
+    };
+    const place = { index: selected + 1, count: report.runs.length };
+    bar.append(
+      go(-1, "‹", say("report.older")),
+      make("span", "", say("report.run", place)),
+      go(1, "›", say("report.newer")),
+    );
+    return bar;
+  }
+
+  draw();
+  return { element, show };
+}
+
+function titleOf(run, say) {
+  const progress = { done: counts(run).reached, steps: length(run) };
+  if (run.state === "planned") return say("report.planned");
+  if (run.state === "running") return say("report.running", progress);
+  if (run.state === "refused") return say("report.notFaster");
+  if (progress.done < progress.steps) return say("report.stopped", progress);
+  if (!run.figures.cachedSeconds.length) return say("report.notFaster");
+  return say("report.faster", { factor: run.figures.speedup.toFixed(2) });
+}
+
+/** The realised speed-up as a part of the ideal one. */
+function meter(figures, say) {
+  if (!figures.ideal) return [];
+  const bar = make("span", "gph-report-meter");
+  const fill = make("span", "");
+  fill.style.width = `${Math.min(100, (100 * figures.speedup) / figures.ideal)}%`;
+  bar.append(fill);
+  const label = make("span", "gph-report-dim", say("report.ideal", { factor: figures.ideal.toFixed(2) }));
+  bar.title = label.title = say("report.idealHint");
+  return [bar, label];
+}
+
+function strip(run, say) {
+  const shown = cells(run);
+  const element = make("div", "gph-strip");
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", say("report.strip", { ...counts(run), steps: shown.length }));
+  element.style.setProperty("--gph-columns", columns(shown.length));
+  for (const cell of shown) {
+    const plan = cell.kind === "waiting" ? `.${cell.plan}` : "";
+    const kind = say(`report.kind.${cell.kind}${plan}`);
+    const dot = make("span", `gph-cell gph-${cell.kind} gph-plan-${cell.plan}`);
+    const sigma = cell.sigma === undefined ? [] : [say("report.sigma", { sigma: +cell.sigma.toPrecision(3) })];
+    dot.title = [say("report.step", { step: cell.step, kind }), ...sigma].join(" · ");
+    element.append(dot);
+  }
+  return element;
+}
+
+function legend(run, say) {
+  const found = counts(run);
+  const { figures } = run;
+  const list = make("ul", "gph-report-legend");
+  const add = (kinds, times) => {
+    const item = make("li", "");
+    for (const kind of kinds.filter((k) => found[k] || k !== "refused")) {
+      const label = make("span", "", say(`report.${kind}`, { count: found[kind] }));
+      if (kind === "refused") label.title = say("report.kind.refused");
+      item.append(make("span", `gph-cell gph-${kind}`), label);
+    }
+    if (times?.length) {
+      const values = { total: seconds(sum(times)), each: seconds(median(times)) };
+      item.append(make("span", "gph-report-dim", say("report.time", values)));
+    }
+    list.append(item);
+  };
+  add(["full", "refused"], figures?.fullSeconds); // refused steps are timed as full ones
+  add(["cached"], figures?.cachedSeconds);
+  if (figures?.bytes) {
+    list.append(make("li", "gph-report-dim", say("report.cache", { size: mebibytes(figures.bytes) })));
+  }
+  return list;
+}
+
+/** Which schedule, and why. */
+function plan(run) {
+  const line = make("div", "gph-report-plan");
+  const why = [run.origin, run.figures?.policy, run.figures?.site].filter(Boolean).join(" · ");
+  line.append(make("span", "gph-report-dim", why), make("code", "", run.schedule));
+  return line;
+}
+
+/** Why steps were computed in full, and other advice. */
+function notes(run) {
+  const list = make("ul", "gph-report-notes");
+  list.classList.toggle("gph-report-alarm", run.state === "refused" || counts(run).refused > 0);
+  const said = run.figures?.notes ?? [run.reason].filter(Boolean);
+  list.append(...said.map((note) => make("li", "", note)));
+  return list;
+}
+
+function make(tag, className, text = "") {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  element.textContent = text;
+  return element;
+}
