@@ -169,7 +169,8 @@ def test_undo_and_redo_keep_the_report(page, workflow):
     for key, text in (("Control+z", "0-4,6,8,10,14,19,30,43,49/50"), ("Control+y", "0-3/8")):
         page.locator("#graph-canvas").press(key)
         page.wait_for_function(
-            "([id, text]) => app.rootGraph.getNodeById(id).widgets[1].value === text", arg=[NODE, text]
+            "([id, text]) => app.rootGraph.getNodeById(id).widgets[1].value === text",
+            arg=[NODE, text],
         )
         two_frames(page)
         two_frames(page)
