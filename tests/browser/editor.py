@@ -60,9 +60,9 @@ class Editor:
     @property
     def cells(self) -> str:
         """What the cells show: ``o`` for full, ``.`` for cached."""
-        options = self.root.query_selector_all("[role=option]")
-        return "".join(
-            "o" if cell.get_attribute("aria-selected") == "true" else "." for cell in options
+        return self.root.evaluate(
+            """root => [...root.querySelectorAll("[role=option]")]
+              .map(cell => cell.getAttribute("aria-selected") === "true" ? "o" : ".").join("")"""
         )
 
     @property
