@@ -89,7 +89,7 @@ def page(url, browser, renderer):
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.extend(_ours(message)))
-    page.goto(url)
+    page.goto(url, timeout=60_000)
     page.wait_for_function(READY, timeout=60_000)
     yield page
     context.close()
