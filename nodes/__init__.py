@@ -5,7 +5,7 @@ from __future__ import annotations
 from comfy_api.latest import ComfyExtension, io
 from server import PromptServer
 
-from . import library_routes, prompts, routes
+from . import prompts, routes
 from .cache import GoldenPathCache
 from .demo import DemoModel, DemoPrompt
 from .library import GoldenPathLibrary, SaveGoldenPath
@@ -17,10 +17,9 @@ class GoldenPathExtension(ComfyExtension):
     """What ComfyUI asks for the node list."""
 
     async def on_load(self) -> None:
-        routes.register()
         server = getattr(PromptServer, "instance", None)
         if server is not None:  # there is none in tests
-            library_routes.register(server.routes)
+            routes.register(server.routes)
             server.add_on_prompt_handler(prompts.remember)
 
     async def get_node_list(self) -> list[type[io.ComfyNode]]:

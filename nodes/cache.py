@@ -38,7 +38,10 @@ class GoldenPathCache(io.ComfyNode):
                 "transformer (full), the others skip its blocks and predict their effect from "
                 "earlier full steps (cached). Place it between the model and the sampler."
             ),
-            search_aliases=["TeaCache", "EasyCache", "speed up", "cache", "skip steps"],
+            search_aliases=[
+                "TeaCache", "EasyCache", "MagCache", "FirstBlockCache", "WaveSpeed", "speed up",
+                "faster", "accelerate", "cache", "skip steps",
+            ],
             inputs=[
                 io.Model.Input("model"),
                 io.Combo.Input(
@@ -97,7 +100,7 @@ class GoldenPathCache(io.ComfyNode):
             ],
             outputs=[io.Model.Output(tooltip="The model, with the cache.")],
             hidden=[io.Hidden.unique_id],
-        )
+        )  # fmt: skip
 
     @classmethod
     def validate_inputs(cls, speed: str | None, schedule: str | None) -> bool | str:

@@ -24,6 +24,7 @@ class DemoModel(io.ComfyNode):
                 "A small FLUX model that comes with this extension, for trying the cache without a "
                 "download. It draws coloured shapes at 64×64 pixels; sample with CFG 5."
             ),
+            search_aliases=["toy model", "test model", "small FLUX", "example"],
             outputs=[io.Model.Output(), io.Vae.Output()],
         )
 
@@ -42,6 +43,7 @@ class DemoPrompt(io.ComfyNode):
             display_name="Golden Path Demo Prompt",
             category=f"{CATEGORY}/demo",
             description="A prompt for the Golden Path Demo Model; empty for the negative one.",
+            search_aliases=["toy prompt", "text encode", "shapes"],
             inputs=[
                 io.String.Input(
                     "text",

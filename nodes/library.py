@@ -43,7 +43,7 @@ class GoldenPathLibrary(io.ComfyNode):
                 "found with, and what is known about it. Connect both to Golden Path Cache and set "
                 "its speed to Custom."
             ),
-            search_aliases=["schedule", "preset", "published", "golden path", "cache"],
+            search_aliases=["schedule", "preset", "published", "cache", "steps"],
             inputs=[
                 io.Combo.Input(
                     "path",
@@ -114,7 +114,7 @@ class SaveGoldenPath(io.ComfyNode):
                 "Keeps a schedule under a name, with the conditions it is for: Golden Path Library "
                 "and Schedule Editor list it, and it can be shared as a file."
             ),
-            search_aliases=["schedule", "preset", "golden path", "export"],
+            search_aliases=["schedule", "preset", "export", "share"],
             is_output_node=True,
             inputs=[
                 io.String.Input(

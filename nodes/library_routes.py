@@ -1,35 +1,17 @@
-"""What the page asks for about golden paths; every answer is JSON, errors are ``{"error": …}``."""
+"""What the page asks about golden paths: plain functions, served by ``routes``."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
 from typing import Any
-
-from aiohttp import web
 
 from ..gph_core.golden_path import DRAWN, RETARGETED, GoldenPath
 from ..gph_core.library import bundled_paths
-from ..gph_core.retarget import retarget
+from ..gph_core.retarget import MAX_STEPS, retarget
 from ..gph_core.schedule import Schedule
 from . import user_paths
 
-OWN = "/golden_path/user_paths"
-Handler = Callable[[web.Request], Awaitable[web.Response]]
 
-
-def register(routes: web.RouteTableDef) -> None:
-    """Add the routes to ComfyUI's."""
-    routes.get("/golden_path/paths")(_answered(list_paths))
-    routes.post("/golden_path/retarget")(_answered(move))
-    routes.post(OWN)(_answered(save))
-    routes.post(f"{OWN}/import")(_answered(import_text))
-    routes.get(f"{OWN}/{{name}}")(_answered(export))
-    routes.post(f"{OWN}/{{name}}/name")(_answered(rename))
-    routes.delete(f"{OWN}/{{name}}")(_answered(delete))
-
-
-async def list_paths(request: web.Request) -> Any:
+def list_paths() -> dict[str, Any]:
     """All paths, the user's first, and the files that could not be read."""
     own, broken = user_paths.library().read()
     return {
@@ -41,77 +23,51 @@ async def list_paths(request: web.Request) -> Any:
     }
 
 
-async def move(request: web.Request) -> Any:
-    """A schedule for another number of steps, at evenly falling noise levels unless stated."""
-    body = await _body(request)
-    schedule = Schedule.parse(_text(body, "schedule"))
-    steps = body.get("steps")
-    if not isinstance(steps, int) or not 1 <= steps <= 1000:
-        raise ValueError(f"the number of steps must be 1 to 1000, got {steps!r}")
-    source = body.get("sigmas") or _falling(schedule.num_steps)
-    target = body.get("target_sigmas") or _falling(steps)
-    return {"schedule": str(retarget(schedule, source, target)), "origin": RETARGETED}
+def move(schedule: str, steps: int) -> dict[str, str]:
+    """A schedule for another number of steps, both at evenly falling noise levels.
+
+    The shift of a model is the same on both grids and keeps what lies at the same level.
+    """
+    parsed = Schedule.parse(_text(schedule, "schedule"))
+    if not isinstance(steps, int) or not 1 <= steps <= MAX_STEPS:
+        raise ValueError(f"the number of steps must be 1 to {MAX_STEPS}, got {steps!r}")
+    moved = retarget(parsed, _falling(parsed.num_steps), _falling(steps))
+    return {"schedule": str(moved), "origin": RETARGETED}
 
 
-async def save(request: web.Request) -> Any:
+def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
     """Keep a schedule drawn in the editor."""
-    body = await _body(request)
-    schedule = Schedule.parse(_text(body, "schedule"))
-    path = GoldenPath(_text(body, "name"), schedule, DRAWN)
-    user_paths.library().save(path, overwrite=bool(body.get("replace")))
+    path = GoldenPath(_text(name, "name"), Schedule.parse(_text(schedule, "schedule")), DRAWN)
+    user_paths.library().save(path, overwrite=replace)
     return {"name": path.name}
 
 
-async def import_text(request: web.Request) -> Any:
+def import_text(text: str, replace: bool = False) -> dict[str, str]:
     """Keep a path that somebody shared."""
-    body = await _body(request)
-    path = user_paths.library().import_text(_text(body, "text"), bool(body.get("replace")))
+    path = user_paths.library().import_text(_text(text, "text"), overwrite=replace)
     return {"name": path.name}
 
 
-async def export(request: web.Request) -> Any:
-    """A path as it is shared."""
-    return user_paths.library().get(request.match_info["name"]).to_json()
+def export(path: str) -> dict[str, Any]:
+    """The user's path of that name, as it is shared."""
+    return user_paths.library().get(path).to_json()
 
 
-async def rename(request: web.Request) -> Any:
-    """Give a path another name."""
-    name = _text(await _body(request), "name")
-    user_paths.library().rename(request.match_info["name"], name)
+def rename(path: str, name: str) -> dict[str, str]:
+    """Give the user's path another name."""
+    user_paths.library().rename(path, _text(name, "name"))
     return {"name": name}
 
 
-async def delete(request: web.Request) -> Any:
-    """Delete a path."""
-    user_paths.library().delete(request.match_info["name"])
+def delete(path: str) -> dict[str, Any]:
+    """Delete the user's path of that name."""
+    user_paths.library().delete(path)
     return {}
 
 
-def _answered(function: Callable[[web.Request], Awaitable[Any]]) -> Handler:
-    """The function as a handler: its result as JSON, wrong requests as 400, taken names as 409."""
-
-    async def handler(request: web.Request) -> web.Response:
-        try:
-            return web.json_response(await function(request))
-        except FileExistsError as error:
-            return web.json_response({"error": str(error)}, status=409)
-        except ValueError as error:
-            return web.json_response({"error": str(error)}, status=400)
-
-    return handler
-
-
-async def _body(request: web.Request) -> dict[str, Any]:
-    body = json.loads(await request.text())
-    if not isinstance(body, dict):
-        raise ValueError("the request is no JSON object")
-    return body
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    value = body.get(name)
+def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"the request has no text {name!r}")
+        raise ValueError(f"{name} must be a text, got {value!r}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What the page asks the server while one edits a schedule."""
+"""What the page asks the server; every answer is JSON, errors are ``{"error": …}``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import comfy.model_sampling
 import comfy.samplers
 from aiohttp import web
-from server import PromptServer
 
 from ..gph_core.schedule import Schedule, uniform
+from . import library_routes
 from .policy import PolicySelector
 from .schedule_editor import MAX_STEPS
 
@@ -44,22 +44,37 @@ def nominal_sigmas(scheduler: str, steps: str) -> dict[str, list[float]]:
     return {"sigmas": sigmas.tolist()}
 
 
-def register() -> None:
-    """Tell ComfyUI's server, if there is one, about the routes."""
-    server = getattr(PromptServer, "instance", None)
-    if server is None:
-        return
-    server.routes.post("/golden_path/uniform")(_route(uniform_text))
-    server.routes.post("/golden_path/check")(_route(check))
-    server.routes.get("/golden_path/sigmas")(_route(nominal_sigmas))
+OWN = "/user_paths"
+ROUTES = (
+    ("POST", "/uniform", uniform_text),
+    ("POST", "/check", check),
+    ("GET", "/sigmas", nominal_sigmas),
+    ("POST", "/retarget", library_routes.move),
+    ("GET", "/paths", library_routes.list_paths),
+    ("POST", OWN, library_routes.save),
+    ("POST", f"{OWN}/import", library_routes.import_text),
+    ("GET", f"{OWN}/{{path}}", library_routes.export),
+    ("DELETE", f"{OWN}/{{path}}", library_routes.delete),
+    ("POST", f"{OWN}/{{path}}/name", library_routes.rename),
+)
 
 
-def _route(compute: Callable[..., dict]) -> Callable:
+def register(routes: web.RouteTableDef) -> None:
+    """Add the routes to those of ComfyUI's server."""
+    for method, path, compute in ROUTES:
+        routes.route(method, f"/golden_path{path}")(_handler(compute))
+
+
+def _handler(compute: Callable[..., dict]) -> Callable:
+    """A function as a handler: called with what path, query and body name, answered as JSON."""
+
     async def handle(request: web.Request) -> web.Response:
         try:
-            is_post = request.method == "POST"
-            arguments = await request.json() if is_post else dict(request.query)
-            return web.json_response(compute(**arguments))
+            body = await request.json() if request.method == "POST" else {}
+            answer = compute(**{**body, **request.query, **request.match_info})
+            return web.json_response(answer)
+        except FileExistsError as error:
+            return web.json_response({"error": str(error)}, status=409)
         except (TypeError, ValueError) as error:  # TypeError: other arguments than it takes
             return web.json_response({"error": str(error)}, status=400)
 

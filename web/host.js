@@ -25,7 +25,10 @@ import { api } from "../../scripts/api.js";
 /** @type {WeakMap<HTMLElement, {name: string, options: ViewOptions}>} */
 const views = new WeakMap();
 
-/** Where the focus is, `{frame, id}` with the node's id, kept while an undo replaces the element. */
+/**
+ * Where the focus is, `{frame, id, workflow}` with the ids of the node and the workflow, kept while
+ * an undo replaces the element.
+ */
 let focused = null;
 
 const MARGIN = 8;
@@ -304,7 +307,9 @@ function forwardToCanvas(frame) {
 }
 
 function followFocus(node, frame) {
-  frame.addEventListener("focusin", () => (focused = { frame, id: String(node.id) }));
+  frame.addEventListener("focusin", () => {
+    focused = { frame, id: String(node.id), workflow: app.rootGraph.id };
+  });
   // Taken out of the page with the focus in it, the frame is being replaced; else the user left.
   frame.addEventListener("focusout", () =>
     queueMicrotask(() => {
@@ -327,7 +332,8 @@ function remount() {
       const place = `.lg-node[data-node-id="${node.id}"] [data-gph-widget="${view.name}"]`;
       const shown = document.querySelector(place);
       if (shown && shown !== element) shown.replaceWith(element);
-      if (lost && lost.frame !== element && lost.id === String(node.id)) {
+      const isSame = lost?.id === String(node.id) && lost.workflow === app.rootGraph.id;
+      if (isSame && lost.frame !== element) {
         restoreFocus(views.get(lost.frame), view);
       }
     }

@@ -22,7 +22,7 @@ const OWN = "user/"; // begins the ids of the user's own paths
  */
 export async function openPaths(anchor, menu) {
   const { t } = menu;
-  const library = await orToast(t, () => host.ask(`/paths?steps=${menu.steps}`));
+  const library = await orToast(t, () => host.ask("/paths"));
   if (!library || menu.signal.aborted) return;
   const panel = el("div", {
     className: "gph-menu", role: "menu", popover: "auto", "data-testid": "gph-menu",

@@ -99,7 +99,7 @@ function createEditor(node) {
     grid.layout();
     view.refit();
   });
-  observer.observe(grid.element);
+  observer.observe(content);
   host.onValue(node, widget, () => isWriting || read());
   host.onLinked(node, "schedule", (linked) => {
     isLinked = linked;

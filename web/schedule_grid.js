@@ -30,7 +30,8 @@ export function createGrid(callbacks) {
   const options = [];
   let cells = [true];
   let levels = null;
-  let columns = TEN;
+  let most = 2 * TEN; // columns that fit
+  let columns = most;
   let cursor = 0;
   let range = null; // [first, last], in either order
   let isOff = false;
@@ -67,8 +68,10 @@ export function createGrid(callbacks) {
   }
 
   function layout() {
-    const most = Math.floor(box.clientWidth / LEAST_WIDTH / TEN) * TEN;
-    columns = Math.min(cells.length, Math.max(TEN, most));
+    // Not the box itself: its width follows from the columns.
+    const width = box.parentElement?.clientWidth;
+    if (width) most = Math.max(TEN, Math.floor(width / LEAST_WIDTH / TEN) * TEN);
+    columns = Math.min(cells.length, most);
     box.style.setProperty("--gph-columns", columns);
   }
 

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from golden_path_pack.gph_core.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.library import bundled_paths
 from golden_path_pack.gph_core.schedule import Schedule, uniform
-from golden_path_pack.nodes import library_routes, patching, prompts, user_paths
+from golden_path_pack.nodes import patching, prompts, routes, user_paths
 from golden_path_pack.nodes.library import GoldenPathLibrary, SaveGoldenPath
 
 from . import tiny
@@ -147,10 +147,10 @@ def ask(*requests):
     """Status and JSON of each request ``(method, path, body)``, in order."""
 
     async def talk():
-        routes = web.RouteTableDef()
-        library_routes.register(routes)
+        table = web.RouteTableDef()
+        routes.register(table)
         app = web.Application()
-        app.add_routes(routes)
+        app.add_routes(table)
         answers = []
         async with TestClient(TestServer(app)) as client:
             for method, path, body in requests:
@@ -207,8 +207,9 @@ def test_a_taken_name_is_told_apart_from_a_wrong_one():
     [
         ("POST", OWN, {"name": "../up", "schedule": "0/2"}, "contains '/'"),
         ("POST", OWN, {"name": "mine", "schedule": "0-2"}, "has no step count"),
-        ("POST", OWN, {"name": "mine"}, "no text 'schedule'"),
-        ("POST", OWN, [1], "no JSON object"),
+        ("POST", OWN, {"name": "mine"}, "missing 1 required positional argument: 'schedule'"),
+        ("POST", OWN, {"name": 1, "schedule": "0/2"}, "name must be a text, got 1"),
+        ("POST", OWN, [1], "not a mapping"),
         ("POST", f"{OWN}/import", {"text": "{}"}, "not a golden path"),
         ("GET", f"{OWN}/..%2F..%2Fsecret", None, "contains '/'"),
         ("DELETE", f"{OWN}/gone", None, "no golden path named 'gone'"),

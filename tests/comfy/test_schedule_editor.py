@@ -9,7 +9,6 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from golden_path_pack.nodes import routes
 from golden_path_pack.nodes.schedule_editor import ScheduleEditor
-from server import PromptServer
 
 
 def test_the_node_hands_on_schedule_text_and_counts():
@@ -75,19 +74,15 @@ def test_impossible_levels_are_refused(steps, scheduler):
 
 
 @pytest.fixture
-def ask(monkeypatch):
+def ask():
     """Ask the routes of a server that has nothing else."""
-
-    class Server:
-        routes = web.RouteTableDef()
-
-    monkeypatch.setattr(PromptServer, "instance", Server, raising=False)
-    routes.register()
+    table = web.RouteTableDef()
+    routes.register(table)
 
     def call(method, path, **options):
         async def main():
             app = web.Application()
-            app.add_routes(Server.routes)
+            app.add_routes(table)
             async with (
                 TestClient(TestServer(app)) as client,
                 client.request(method, path, **options) as response,
@@ -113,8 +108,3 @@ def test_a_request_that_makes_no_sense_gets_a_reason(ask, body):
     status, answer = ask("POST", "/golden_path/uniform", data=body)
     assert status == 400
     assert answer["error"]
-
-
-def test_without_a_server_there_are_no_routes_and_no_error(monkeypatch):
-    monkeypatch.delattr(PromptServer, "instance", raising=False)
-    routes.register()

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 import dev
+from demo import examples
 from demo.client import Client
 from demo.run import WORKFLOW
 from demo.workflow import nodes_of_type, to_prompt
@@ -250,6 +251,15 @@ def test_an_unknown_word_is_refused_with_the_vocabulary(url, prompt):
 def test_the_workflow_is_offered_as_a_template(url):
     with dev.LOCAL.open(f"{url}/workflow_templates") as response:
         assert WORKFLOW.stem in json.load(response)[dev.PACK_NAME]
+
+
+def test_the_examples_need_no_other_extension(object_info):
+    drawn = {"MarkdownNote", "Note"}  # by the page alone
+    for file in examples.FOLDER.glob("*.json"):
+        workflow = examples.read(file)
+        inner = {graph["id"] for graph in examples.graphs(workflow) if "inputNode" in graph}
+        types = {node["type"] for graph in examples.graphs(workflow) for node in graph["nodes"]}
+        assert types - inner - drawn <= set(object_info), file.name
 
 
 def test_the_page_gets_script_and_help(url):

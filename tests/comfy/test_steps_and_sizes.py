@@ -150,15 +150,21 @@ def test_explicit_sigmas_meet_the_promise(model, monkeypatch, sigmas, full):
 
 
 @pytest.mark.parametrize(
-    "levels",
-    [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], [1.0, 0.9, 0.7, 0.7, 0.7, 0.5, 0.4, 0.2, 0.0]],
+    ("levels", "where"),
+    [
+        ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "step 0 (0.1 to 0.2)"),
+        ([1.0, 0.9, 0.7, 0.7, 0.7, 0.5, 0.4, 0.2, 0.0], "step 2 (0.7 to 0.7)"),
+    ],
     ids=["rising", "repeated"],
 )
-def test_a_promise_that_cannot_be_kept_is_not_made(model, levels):
-    listener = tiny.Listener()
-    on_sigmas(guided(balanced(model, listener)), torch.tensor(levels))
-    promised = len(BALANCED[8]) if listener.plans else 8
-    assert len(listener.records[0].full_seconds) == promised
+def test_noise_levels_that_do_not_fall_are_named_and_computed_in_full(model, levels, where):
+    listener, sigmas = tiny.Listener(), torch.tensor(levels)
+    found = on_sigmas(guided(balanced(model, listener)), sigmas)
+    assert torch.equal(found["samples"], on_sigmas(guided(model), sigmas)["samples"])
+    refusal = f"the noise levels do not fall at {where}; all steps are computed in full"
+    assert (listener.plans, listener.refusals) == ([], [refusal])
+    (record,) = listener.records
+    assert (len(record.full_seconds), record.cached_steps, record.notes) == (8, (), (refusal,))
 
 
 # --- latents that are not empty -------------------------------------------------------------------

@@ -19,6 +19,7 @@ import torch
 from comfy.ldm.lightricks.symmetric_patchifier import SymmetricPatchifier, latent_to_pixel_coords
 
 from .zoo import Case
+from .zoo_images import COSMOS_UNET
 
 TEXT = 24  # channels of the text embeddings
 
@@ -273,29 +274,12 @@ def _ltx_start_image():
 
 # --- the others -----------------------------------------------------------------------------------
 
-COSMOS = {
-    "image_model": "cosmos_predict2",
-    "max_img_h": 240,
-    "max_img_w": 240,
-    "max_frames": 128,
-    "in_channels": 16,
-    "out_channels": 16,
-    "patch_spatial": 2,
-    "patch_temporal": 1,
+COSMOS = COSMOS_UNET | {
+    "in_channels": 17,  # and the mask of the given frames
     "model_channels": 48,
-    "concat_padding_mask": True,
-    "crossattn_emb_channels": TEXT,
-    "pos_emb_cls": "rope3d",
-    "pos_emb_learnable": True,
-    "pos_emb_interpolation": "crop",
-    "use_adaln_lora": True,
-    "adaln_lora_dim": 16,
-    "num_blocks": 3,
-    "num_heads": 2,
-    "extra_per_block_abs_pos_emb": False,
+    "mlp_ratio": 4.0,
     "rope_h_extrapolation_ratio": 3.0,
     "rope_w_extrapolation_ratio": 3.0,
-    "rope_enable_fps_modulation": False,
 }
 KANDINSKY = {
     "image_model": "kandinsky5",
@@ -589,7 +573,7 @@ CASES: tuple[Case, ...] = (
     ),
     *_case(
         "Cosmos-Predict2, image to video",
-        "Cosmos-Predict2", "CosmosI2VPredict2", COSMOS | {"in_channels": 17},
+        "Cosmos-Predict2", "CosmosI2VPredict2", COSMOS,
         COSMOS_LATENT, _prompt(lambda random, tokens: {"denoise_mask": _mask(COSMOS_LATENT)}),
     ),
     *_case("Kandinsky 5", "Kandinsky 5", "Kandinsky5", KANDINSKY, (16, 3, 8, 8),

@@ -1,0 +1,221 @@
+"""Build the example workflows: ComfyUI's templates with *Golden Path Cache* before the sampler.
+
+Writes ``example_workflows/*.json`` from the package ``comfyui-workflow-templates-json``, except
+``Try_Golden_Path_Cache.json``, whose cache node is the pattern of all others. Run it with
+``python dev.py examples``. Standard library only.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .workflow_edits import (
+    FOLDER,
+    TRY,
+    Ids,
+    add_note,
+    as_dicts,
+    connect,
+    copy_of,
+    finished,
+    graphs,
+    insert,
+    nodes,
+    preview,
+    promote_speed,
+    read,
+    remove,
+    replace,
+    slot,
+)
+
+COMPARE = "Compare_Full_and_Cached"
+# The version of comfyui-workflow-templates that the files are made from (ComfyUI 0.30.0 pins it).
+TEMPLATES = "0.11.27"
+
+
+class Example(NamedTuple):
+    """A template and what is changed in it."""
+
+    name: str
+    template: str
+    speed: str
+    steps: int  # of one sampler
+    full: int  # how many of them stay full
+    hint: str
+    before: tuple[int, ...] = ()  # nodes (samplers or guiders) whose model is to be cached
+    instead_of: tuple[int, ...] = ()  # or a bypassed node to take the place of, and notes about it
+    parts: tuple[str, ...] = ("",)  # what tells several cache nodes apart
+    values: Mapping[int, list] = {}  # node: new values of its widgets
+    moved: Mapping[int, int] = {}  # node: how far down, if the template has it badly
+
+
+TURBO = "Leave *enable_turbo_mode* off: so few steps leave nothing to cache. "
+SHORT = "With so few steps *Quality* is the speed to begin with. "
+EXAMPLES = (
+    Example(
+        "FLUX.1-dev_Golden_Path", "flux_dev_full_text_to_image", "Quality", 20, 8,
+        SHORT + "With 50 steps *Balanced* takes the path published for FLUX.1-dev.",
+        before=(50,),
+    ),
+    Example(
+        "Qwen-Image_Golden_Path", "image_qwen_image", "Balanced", 50, 13,
+        "The template's 20 steps became 50, the model's original setting. " + TURBO,
+        before=(3,), values={84: [50, "fixed"]},
+    ),
+    Example(
+        "Qwen-Image-Edit_Golden_Path", "image_qwen_image_edit_2511", "Balanced", 40, 10,
+        "Choose your own pictures in the two *Load Image* nodes. " + TURBO,
+        before=(169,), moved={157: -2190},
+    ),
+    Example(
+        "Wan_2.1_T2V_Golden_Path", "text_to_video_wan", "Balanced", 30, 8,
+        "The 14B model works the same way and gains more seconds.",
+        before=(3,), moved={50: 50},
+    ),
+    Example(
+        "Wan_2.2_14B_Two_Experts_Golden_Path", "video_wan2_2_14B_t2v", "Balanced", 10, 4,
+        "Each expert has a node of its own and takes 10 of the 20 steps. " + TURBO,
+        before=(81, 78), parts=("high noise", "low noise"),
+    ),
+    Example(
+        "HunyuanVideo_1.5_Golden_Path", "video_hunyuan_video_1.5_720p_t2v", "Quality", 20, 8,
+        SHORT + "It takes the place of the template's bypassed EasyCache node.",
+        instead_of=(105, 121),
+    ),
+    Example(
+        "Z-Image_Golden_Path", "image_z_image", "Quality", 25, 11,
+        SHORT + "Z-Image-Turbo takes 8 steps and gains little.",
+        before=(69,),
+    ),
+    Example(
+        "FLUX.2_Golden_Path", "image_flux2_text_to_image", "Quality", 20, 8, SHORT + TURBO,
+        before=(22,),
+    ),
+)  # fmt: skip
+
+
+def build(example: Example) -> dict:
+    """The template with the cache, in the page's format 0.4."""
+    workflow = load(example.template)
+    ids = Ids(workflow)
+    place = (example.before or example.instead_of)[0]
+    graph = next(g for g in graphs(workflow) if place in nodes(g))
+    host = next((n for n in workflow["nodes"] if n["type"] == graph.get("id")), None)
+    if example.instead_of:
+        old, *notes = example.instead_of
+        caches = [replace(graph, old, ids)]
+        remove(graph, notes)
+    else:
+        caches = [insert(graph, sampler, ids) for sampler in example.before]
+    for cache, part in zip(caches, example.parts, strict=True):
+        cache["widgets_values"][0] = example.speed
+        if part:
+            cache["title"] = f"Golden Path Cache ({part})"
+        if host:
+            promote_speed(graph, host, cache, f"golden_path_speed {part}".strip(), ids)
+    everywhere = {n: node for g in graphs(workflow) for n, node in nodes(g).items()}
+    for number, values in example.values.items():
+        everywhere[number]["widgets_values"] = values
+    for number, distance in example.moved.items():
+        everywhere[number]["pos"][1] += distance
+    add_note(workflow, host or caches[0], note_text(example, host and graph["name"]), ids)
+    return finished(workflow, ids)
+
+
+def note_text(example: Example, subgraph: str | None) -> str:
+    several = len(example.parts) > 1
+    added = "two yellow nodes" if several else "one yellow node"
+    inside = f" inside the subgraph *{subgraph}*, whose node shows the speed" if subgraph else ""
+    faster = example.steps / example.full
+    title = title_of(example.template)
+    return (
+        f"## Golden Path Cache\n\nAdded to ComfyUI's template *{title}*: {added}{inside}. "
+        f"*{example.speed}* computes {example.full} of {example.steps} steps "
+        f"{'of each expert ' if several else ''}in full and predicts the others, so sampling gets "
+        f"up to {faster:.1f}× faster.\n\n{example.hint.strip()}\n\n"
+        "Bypass the node (Ctrl+B) to compare: that image, with the same seed, is exactly the one "
+        "without it."
+    )
+
+
+# --- the demo's comparison ------------------------------------------------------------------------
+
+
+def build_comparison() -> dict:
+    """The bundled demo workflow with a second sampler that has the uncached model."""
+    workflow = as_dicts(read(FOLDER / f"{TRY}.json"))
+    ids = Ids(workflow)
+    of_type = {node["type"]: node for node in workflow["nodes"]}  # the last of each type
+    model, sampler, decoder = (of_type[t] for t in ("GPH_DemoModel", "KSampler", "VAEDecode"))
+    save = of_type["SaveImage"]
+    sampler["title"], decoder["title"] = "KSampler (cached)", "VAE Decode (cached)"
+    full = copy_of(workflow, sampler, "KSampler (full)", ids)
+    decoded = copy_of(workflow, decoder, "VAE Decode (full)", ids)
+    remove(workflow, [save["id"]])
+    workflow["links"] = [k for k in workflow["links"] if k["target_id"] != save["id"]]
+    connect(workflow, model["id"], 0, full, "model", "MODEL", ids)
+    for name in ("positive", "negative", "latent_image"):
+        source = next(k for k in workflow["links"] if k["id"] == slot(sampler, name)["link"])
+        origin, kind = (source["origin_id"], source["origin_slot"]), source["type"]
+        connect(workflow, *origin, full, name, kind, ids)
+    connect(workflow, full["id"], 0, decoded, "samples", "LATENT", ids)
+    connect(workflow, model["id"], 1, decoded, "vae", "VAE", ids)
+    views = [
+        preview("Full", [1110, 120], ids),
+        preview("Cached", [1510, 120], ids),
+    ]
+    workflow["nodes"] += views
+    for source, view in zip((decoded, decoder), views, strict=True):
+        connect(workflow, source["id"], 0, view, "images", "IMAGE", ids)
+    full["pos"], decoded["pos"] = [760, 120], [760, 460]
+    sampler["pos"], decoder["pos"] = [760, 580], [760, 920]
+    add_note(workflow, model, COMPARISON_NOTE, ids)
+    return finished(workflow, ids)
+
+
+COMPARISON_NOTE = (
+    "## Full and cached\n\n"
+    "Two samplers with the same seed, prompt and steps: the upper one has the model itself, the "
+    "lower one the model with *Golden Path Cache*.\n\n"
+    "*Balanced* computes 13 of 50 steps in full. Change the speed or write a schedule and queue "
+    "again: only the cached image is sampled anew.\n\n"
+    "The demo model comes with this extension and runs on any CPU in seconds. Exchange the model, "
+    "the prompts and the latent for yours to compare there."
+)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def load(template: str) -> dict:
+    return as_dicts(packaged(template))
+
+
+def title_of(template: str) -> str:
+    """Its name in the page's list of templates."""
+    listed = [entry for category in packaged("index") for entry in category["templates"]]
+    return next(entry["title"] for entry in listed if entry["name"] == template)
+
+
+def packaged(name: str) -> Any:
+    package = importlib.resources.files("comfyui_workflow_templates_json")
+    return json.loads((package / "templates" / f"{name}.json").read_text("utf-8"))
+
+
+def text_of(workflow: dict) -> str:
+    return json.dumps(workflow, ensure_ascii=False, indent=1) + "\n"
+
+
+def build_all() -> dict[str, dict]:
+    """Every built workflow by its name."""
+    return {example.name: build(example) for example in EXAMPLES} | {COMPARE: build_comparison()}
+
+
+if __name__ == "__main__":
+    for name, workflow in build_all().items():
+        (FOLDER / f"{name}.json").write_text(text_of(workflow), "utf-8", newline="\n")
+        print(f"wrote {name}.json")

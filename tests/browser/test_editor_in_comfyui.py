@@ -1,0 +1,335 @@
+"""The Schedule Editor as a part of ComfyUI: undo, files, wires, zoom, subgraphs, tabs, panels."""
+
+import json
+import urllib.request
+
+import pytest
+
+import dev
+
+from .conftest import SETTINGS
+from .editor import Editor, node, prompt, serialized, undo_depth, workflow
+from .page import READY, load, two_frames
+
+TEN = "0-2,5,9/10"  # ooo..o...o
+
+
+def test_undo_and_redo_leave_a_working_editor_with_the_focus(page):
+    editor = Editor.open(page, TEN)
+    editor.click(7)
+    editor.undo()
+    assert editor.text == TEN
+    assert editor.cells == "ooo..o...o"
+    editor.redo()
+    assert editor.text == "0-2,5,7,9/10"
+    assert editor.cells == "ooo..o.o.o"
+    editor.press("ArrowLeft", "f")  # the focus is on step 7 as before
+    assert editor.text == "0-2,5-7,9/10"
+    editor.click(4)  # what is shown is not a leftover
+    assert editor.text == "0-2,4-7,9/10"
+
+
+def test_another_workflow_does_not_get_the_focus(page):
+    Editor.open(page, TEN).click(7)
+    editor = Editor.open(page, TEN)
+    page.wait_for_timeout(100)
+    editor.press("f")
+    assert editor.text == TEN
+
+
+def test_looking_at_an_editor_changes_nothing(page):
+    editor = Editor.open(page, TEN)
+    before = (undo_depth(page), page.evaluate("JSON.stringify(app.rootGraph.serialize().nodes)"))
+    editor.find("figures").hover()
+    editor.focus(3)
+    page.wait_for_timeout(300)
+    page.evaluate("app.extensionManager.workflow.activeWorkflow.changeTracker.captureCanvasState()")
+    after = (undo_depth(page), page.evaluate("JSON.stringify(app.rootGraph.serialize().nodes)"))
+    assert after == before
+
+
+def test_a_copied_node_is_independent(page):
+    editor = Editor.open(page, TEN)
+    page.evaluate("app.canvas.selectNode(app.rootGraph.getNodeById(1))")
+    page.locator("#graph-canvas").press("Control+c")
+    page.locator("#graph-canvas").press("Control+v")
+    page.wait_for_function("app.rootGraph.nodes.length === 2")
+    copy = Editor(page, page.evaluate("app.rootGraph.nodes.find(n => n.id != 1).id"))
+    page.evaluate("([id]) => { app.rootGraph.getNodeById(id).pos = [500, 0]; }", [copy.id])
+    two_frames(page)
+    two_frames(page)
+    copy.click(3)
+    assert (copy.text, editor.text) == ("0-3,5,9/10", TEN)
+    editor.click(8)
+    assert (copy.cells, editor.cells) == ("oooo.o...o", "ooo..o..oo")
+
+
+def test_file_and_prompt_hold_the_text_alone(page):
+    editor = Editor.open(page, TEN)
+    editor.click(3)
+    assert serialized(page)["widgets_values"] == ["0-3,5,9/10"]
+    assert prompt(page)["1"]["inputs"] == {"schedule": "0-3,5,9/10"}
+
+
+@pytest.mark.parametrize("values", [[None], [{}], [7], [], [TEN, "and", "more"], None])
+def test_any_value_in_a_file_leaves_an_editor(page, values):
+    editor = Editor.open(page, TEN, widgets_values=values)
+    editor.type("0,3/4")
+    assert editor.cells == "o..o"
+    editor.click(1)
+    assert editor.text == "0-1,3/4"
+
+
+def test_a_linked_schedule_makes_the_cells_inert_and_the_prompt_holds_the_link(page):
+    second = node(TEN, 2, (500, 0))
+    second["inputs"][1]["link"] = 5
+    load(page, workflow(node("0,3/4", link=5), second, links=[[5, 1, 0, 2, 1, "GPH_SCHEDULE"]]))
+    editor = Editor(page, 2)
+    editor.wait_for_message("comes from the connected node")
+    assert editor.find("editor").evaluate("e => e.inert")
+    editor.click(7)
+    assert editor.text == TEN
+    assert prompt(page)["2"]["inputs"]["schedule"] == ["1", 0]
+    page.evaluate("app.rootGraph.getNodeById(2).disconnectInput(1)")
+    two_frames(page)
+    assert not editor.find("editor").evaluate("e => e.inert")
+    editor.click(7)
+    assert editor.text == "0-2,5,7,9/10"
+
+
+def test_only_schedules_and_strings_connect(page):
+    Editor.open(page, TEN)
+    accepted = page.evaluate("""() => {
+      const input = app.rootGraph.getNodeById(1).inputs.find(i => i.name === "schedule");
+      return ["GPH_SCHEDULE", "STRING", "INT", "GPH_POLICY"].filter(
+        type => LiteGraph.isValidConnection(type, input.type));
+    }""")
+    assert accepted == ["GPH_SCHEDULE", "STRING"]
+
+
+def test_the_wheel_zooms_over_the_cells_as_over_the_canvas(page):
+    editor = Editor.open(page, TEN)
+    zoom = "app.canvas.ds.scale"
+    page.mouse.move(1200, 800)
+    page.mouse.wheel(0, -120)
+    two_frames(page)
+    over_the_canvas = page.evaluate(zoom)
+    assert over_the_canvas > 1
+    editor = Editor.open(page, TEN)
+    page.mouse.move(*editor.at(4))
+    page.mouse.wheel(0, -120)
+    two_frames(page)
+    assert page.evaluate(zoom) == pytest.approx(over_the_canvas)
+
+
+def test_the_middle_button_pans_over_the_cells(page):
+    editor = Editor.open(page, TEN)
+    before = page.evaluate("[...app.canvas.ds.offset]")
+    x, y = editor.at(4)
+    page.mouse.move(x, y)
+    page.mouse.down(button="middle")
+    page.mouse.move(x + 60, y + 40, steps=6)
+    page.mouse.up(button="middle")
+    two_frames(page)
+    moved = page.evaluate("[...app.canvas.ds.offset]")
+    assert [b - a for a, b in zip(before, moved, strict=True)] == pytest.approx([60, 40], abs=12)
+    assert editor.text == TEN
+
+
+def test_collapsing_and_expanding_keeps_a_working_editor(page):
+    editor = Editor.open(page, TEN)
+    for _ in range(2):
+        page.evaluate("app.rootGraph.getNodeById(1).collapse()")
+        two_frames(page)
+        two_frames(page)
+    editor.click(7)
+    assert editor.text == "0-2,5,7,9/10"
+
+
+def test_switching_the_renderer_keeps_a_working_editor(page, renderer):
+    editor = Editor.open(page, TEN)
+    switch = "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)"
+    try:
+        page.evaluate(switch, renderer == "classic")
+        page.wait_for_timeout(500)
+        editor.click(7)
+        assert editor.text == "0-2,5,7,9/10"
+    finally:
+        page.evaluate(switch, renderer == "vue")
+    page.wait_for_timeout(500)
+    editor.click(3)
+    assert editor.cells == "oooo.o.o.o"
+
+
+def test_the_side_panel_leaves_the_width_and_its_field_reaches_the_cells(page):
+    editor = Editor.open(page, "0,19/20")
+    width = editor.find("grid").bounding_box()["width"]
+    toggle = "on => app.extensionManager.setting.set('Comfy.RightSidePanel.IsOpen', on)"
+    page.evaluate("app.canvas.selectNode(app.rootGraph.getNodeById(1))")
+    page.evaluate(toggle, True)
+    panel = page.locator('[data-testid="properties-panel"]')
+    try:
+        panel.wait_for()
+        page.wait_for_timeout(300)
+        assert editor.find("grid").bounding_box()["width"] == pytest.approx(width, abs=1)
+        field = panel.locator("input[type=text]").locator("visible=true").last
+        field.fill("0,3/4")
+        field.press("Tab")
+        editor.wait_for_text("0,3/4")
+        two_frames(page)
+        assert editor.cells == "o..o"
+    finally:
+        page.evaluate(toggle, False)
+    panel.wait_for(state="hidden")
+
+
+def test_an_editor_in_a_subgraph_works_and_reaches_the_prompt(page):
+    Editor.open(page, TEN)
+    outer, inner = page.evaluate("""() => {
+      const nodes = new Set([app.rootGraph.getNodeById(1)]);
+      const { node, subgraph } = app.rootGraph.convertToSubgraph(nodes);
+      app.canvas.setGraph(subgraph);
+      return [node.id, subgraph.nodes[0].id].map(String);
+    }""")
+    page.wait_for_timeout(200)
+    editor = Editor(page, inner)
+    try:
+        editor.click(7)
+        assert editor.text == "0-2,5,7,9/10"
+        assert prompt(page)[f"{outer}:{inner}"]["inputs"]["schedule"] == "0-2,5,7,9/10"
+    finally:
+        page.evaluate("app.canvas.setGraph(app.rootGraph)")
+
+
+def test_a_field_of_the_subgraph_node_takes_over(page):
+    Editor.open(page, TEN)
+    outer, inner = page.evaluate("""() => {
+      const nodes = new Set([app.rootGraph.getNodeById(1)]);
+      const { node, subgraph } = app.rootGraph.convertToSubgraph(nodes);
+      const [inside] = subgraph.nodes;
+      const slot = inside.inputs.findIndex(input => input.name === "schedule");
+      subgraph.addInput("schedule", "STRING,GPH_SCHEDULE").connect(inside.inputs[slot], inside);
+      const field = node.widgets.find(widget => widget.name === "schedule");
+      field.value = "0,3/4";
+      field.callback?.("0,3/4");
+      app.canvas.setGraph(subgraph);
+      return [node.id, inside.id].map(String);
+    }""")
+    try:
+        assert prompt(page)[f"{outer}:{inner}"]["inputs"]["schedule"] == "0,3/4"
+        editor = Editor(page, inner)
+        editor.wait_for_message("comes from the connected node")
+        assert editor.find("editor").evaluate("e => e.inert")
+    finally:
+        page.evaluate("app.canvas.setGraph(app.rootGraph)")
+
+
+def test_another_tab_and_back_keeps_a_working_editor(page):
+    editor = Editor.open(page, TEN)
+    editor.click(7)
+    first = page.evaluate("app.rootGraph.id")
+    Editor.open(page, "0,3/4")
+    page.locator(".workflow-label").nth(-2).click()
+    page.wait_for_function("id => app.rootGraph.id === id", arg=first)
+    page.wait_for_timeout(200)
+    assert editor.cells == "ooo..o.o.o"
+    editor.click(3)
+    assert editor.text == "0-3,5,7,9/10"
+
+
+def test_a_saved_workflow_opens_in_the_size_it_had(page):
+    editor = Editor.open(page, TEN)
+    editor.find("steps").fill("120")
+    editor.press("Tab")
+    two_frames(page)
+    saved = page.evaluate("app.rootGraph.serialize()")
+    page.evaluate("saved => app.loadGraphData(saved)", saved)
+    page.wait_for_timeout(300)
+    assert page.evaluate("[...app.rootGraph.getNodeById(1).size]") == saved["nodes"][0]["size"]
+
+
+@pytest.mark.parametrize("palette", ["dark", "light"])
+def test_words_and_cells_can_be_read_in_dark_and_light(page, palette):
+    editor = Editor.open(page, TEN)
+    page.evaluate("p => app.extensionManager.setting.set('Comfy.ColorPalette', p)", palette)
+    page.wait_for_timeout(300)
+    try:
+        contrasts = editor.root.evaluate("""root => {
+          const canvas = document.createElement("canvas").getContext("2d");
+          const rgb = colour => {
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+            return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+          };
+          const luminance = colour => rgb(colour)
+            .map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+          const contrast = (a, b) => {
+            const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+            return (light + 0.05) / (dark + 0.05);
+          };
+          const colour = (test, name) => getComputedStyle(
+            root.querySelector(test), name ? "::before" : null)[name ?? "color"];
+          const body = root.closest(".lg-node")
+            ? getComputedStyle(document.body).getPropertyValue("--component-node-background")
+            : LiteGraph.NODE_DEFAULT_BGCOLOR;
+          return {
+            figures: contrast(colour('[data-testid="gph-figures"]'), body),
+            cached: contrast(colour('[data-step="3"]'), body),
+            full: contrast(colour('[data-step="1"]'), colour('[data-step="1"]', "backgroundColor")),
+            fullOnNode: contrast(colour('[data-step="1"]', "backgroundColor"), body),
+          };
+        }""")
+    finally:
+        page.evaluate("app.extensionManager.setting.set('Comfy.ColorPalette', 'dark')")
+    assert contrasts["figures"] >= 4.5
+    assert contrasts["cached"] >= 3
+    assert contrasts["full"] >= 3
+    assert contrasts["fullOnNode"] >= 2.5
+
+
+def test_without_the_packs_scripts_the_text_field_works(page, url, browser):
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    bare = context.new_page()
+    bare.route(f"**/extensions/{dev.PACK_NAME}/**", lambda route: route.abort())
+    bare.goto(url, timeout=60_000)
+    bare.wait_for_function(READY, timeout=60_000)
+    load(bare, workflow(node(TEN)))
+    assert bare.locator(".gph-editor").count() == 0
+    editor = Editor(bare)
+    editor.type("0,3/4")
+    assert serialized(bare)["widgets_values"] == ["0,3/4"]
+    assert prompt(bare)["1"]["inputs"] == {"schedule": "0,3/4"}
+    context.close()
+
+
+def test_the_editor_speaks_chinese_where_comfyui_does(page, url, browser, renderer):
+    put = dict(SETTINGS, **{"Comfy.Locale": "zh", "Comfy.VueNodes.Enabled": renderer == "vue"})
+    _set(url, put)
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    try:
+        chinese = context.new_page()
+        chinese.goto(url, timeout=60_000)
+        chinese.wait_for_function(READY, timeout=60_000)
+        editor = Editor.open(chinese, TEN)
+        assert "10 步中 5 步完整" in editor.find("figures").inner_text()
+    finally:
+        _set(url, put | {"Comfy.Locale": "en"})
+        context.close()
+
+
+def test_the_help_page_is_there(page):
+    status, text = page.evaluate(
+        """async pack => {
+          const found = await fetch(`/extensions/${pack}/docs/GPH_ScheduleEditor.md`);
+          return [found.status, await found.text()];
+        }""",
+        dev.PACK_NAME,
+    )
+    assert status == 200
+    assert text.startswith("# Schedule Editor")
+
+
+def _set(url, settings):
+    body, headers = json.dumps(settings).encode(), {"Content-Type": "application/json"}
+    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()

@@ -1,0 +1,135 @@
+"""Every example workflow opens in the page, and the server accepts what the page makes of it."""
+
+import contextlib
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+import dev
+from demo import examples
+
+from .page import example, load, run
+
+# Sampler steps that the page must send, by hand: the many-step branch of each template's switch.
+STEPS = {
+    "Compare_Full_and_Cached": 50,
+    "FLUX.1-dev_Golden_Path": 20,
+    "FLUX.2_Golden_Path": 20,
+    "HunyuanVideo_1.5_Golden_Path": 20,
+    "Qwen-Image-Edit_Golden_Path": 40,
+    "Qwen-Image_Golden_Path": 50,
+    "Try_Golden_Path_Cache": 50,
+    "Wan_2.1_T2V_Golden_Path": 30,
+    "Wan_2.2_14B_Two_Experts_Golden_Path": 20,
+    "Z-Image_Golden_Path": 25,
+}
+SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
+DEMO = {"Compare_Full_and_Cached": 2, "Try_Golden_Path_Cache": 1}  # images; they need no files
+MISSING = ("value_not_in_list", "custom_validation_failed")
+
+
+@pytest.fixture(scope="module", params=STEPS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def prompt(page, name):
+    """What the page sends, with the workflow open."""
+    load(page, example(name))
+    return page.evaluate("async () => (await app.graphToPrompt()).output")
+
+
+def of_type(prompt, *kinds):
+    return [node for node in prompt.values() if node["class_type"] in kinds]
+
+
+def value(prompt, given):
+    """An input's value, followed through switches that are set by a constant."""
+    if not isinstance(given, list):
+        return given
+    node = prompt[given[0]]
+    inputs = node["inputs"]
+    if node["class_type"] == "ComfySwitchNode":
+        chosen = "on_true" if value(prompt, inputs["switch"]) else "on_false"
+        return value(prompt, inputs[chosen])
+    return value(prompt, inputs["value"])
+
+
+def is_cached(prompt, link):
+    """Whether a MODEL link leads to a cache before it leads to a loader."""
+    node = prompt[link[0]]
+    if node["class_type"] == "GPH_Cache":
+        return prompt.get(node["inputs"]["model"][0]) is not None
+    model = node["inputs"].get("model")
+    return model is not None and is_cached(prompt, model)
+
+
+def test_no_node_is_missing(page, prompt):
+    assert prompt
+    unknown = page.evaluate("""() => {
+      const graphs = [app.rootGraph, ...app.rootGraph.nodes.map(n => n.subgraph).filter(Boolean)];
+      return graphs.flatMap(g => g.nodes).map(n => n.type)
+        .filter(type => !(type in LiteGraph.registered_node_types));
+    }""")
+    assert unknown == []
+    assert page.locator("[role=dialog]").count() == 0
+
+
+def test_every_sampler_has_the_cached_model(prompt, name):
+    kinds = ("KSampler", "KSamplerAdvanced", "BasicGuider", "CFGGuider")
+    models = [node["inputs"]["model"] for node in of_type(prompt, *kinds)]
+    cached = [is_cached(prompt, model) for model in models]
+    assert cached
+    # The comparison has one without, on purpose.
+    assert cached.count(False) == (name == "Compare_Full_and_Cached")
+
+
+def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
+    sampling = of_type(prompt, "KSampler", "KSamplerAdvanced", "BasicScheduler", "Flux2Scheduler")
+    assert {value(prompt, node["inputs"]["steps"]) for node in sampling} == {STEPS[name]}
+    speeds = {node["inputs"]["speed"] for node in of_type(prompt, "GPH_Cache")}
+    assert speeds == {SPEEDS.get(name, "Balanced")}
+
+
+def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
+    sent = page.evaluate("""async () => {
+      const host = app.rootGraph.nodes.find(node => node.subgraph);
+      const shown = host ?? app.rootGraph.nodes.find(node => node.type === "GPH_Cache");
+      const widgets = shown.widgets.filter(widget => /^speed/.test(widget.name));
+      const before = widgets.map(widget => widget.value);
+      for (const widget of widgets) widget.value = "Fast";
+      const output = (await app.graphToPrompt()).output;
+      widgets.forEach((widget, n) => { widget.value = before[n]; });
+      return Object.values(output)
+        .filter(node => node.class_type === "GPH_Cache").map(node => node.inputs.speed);
+    }""")
+    assert sent == ["Fast"] * len(of_type(prompt, "GPH_Cache"))
+
+
+def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt, name):
+    if name in DEMO:
+        assert run(page) == "execution_success"
+        images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
+        assert page.evaluate(images) == DEMO[name]
+        return
+    errors = refusal(url, prompt)
+    assert errors
+    for error in errors:
+        assert error["type"] in MISSING, error
+        received = error["extra_info"].get("received_value", error["details"])
+        assert ".safetensors" in received or "Invalid image file" in received, error
+
+
+def refusal(url, prompt):
+    """The errors with which the server refuses a prompt."""
+    body = json.dumps({"prompt": prompt}).encode()
+    request = urllib.request.Request(f"{url}/prompt", body, {"Content-Type": "application/json"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        dev.LOCAL.open(request)
+    with contextlib.closing(caught.value) as error:
+        assert error.code == 400
+        answer = json.load(error)
+    return [e for node in answer["node_errors"].values() for e in node["errors"]]
