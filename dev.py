@@ -5,7 +5,7 @@
     python dev.py test                linters and all tests
     python dev.py serve               ComfyUI with this pack, in the browser
     python dev.py train-demo-model    train the demo model again
-    python dev.py examples            build the example workflows and their thumbnails again
+    python dev.py examples            build the example workflows and all pictures again
     python dev.py bench NAME          a benchmark; --check compares it with its bars
 
 The first call brings a ComfyUI (unless it finds one) and a virtual environment into ``.dev/``;
@@ -104,7 +104,7 @@ def main() -> None:
         "--out", type=Path, default=DEV / "train", help="checkpoint, log, sheets, weights"
     )
     sub.add_argument("extra", nargs="*", help="arguments for demo/train.py, such as -- --compile")
-    command("examples", examples, "Build the example workflows and their thumbnails again.")
+    command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark of the folder benchmarks.")
     sub.add_argument("name", choices=sorted(p.stem for p in BENCHMARKS.glob("[a-z]*.py")))
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
@@ -170,7 +170,8 @@ def train(options: argparse.Namespace) -> int:
 
 def examples(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    return tools.run("-m", "demo.examples") or tools.run("-m", "tests.browser.thumbnails")
+    modules = ("demo.examples", "tests.browser.thumbnails", "tests.browser.screenshots")
+    return next((status for name in modules if (status := tools.run("-m", name))), 0)
 
 
 def bench(options: argparse.Namespace) -> int:

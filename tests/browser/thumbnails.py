@@ -70,7 +70,7 @@ def main() -> None:
         arguments = pretend_models(Path(temporary), names)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         with dev.server(tools, ["--cpu", *arguments], threads=1) as running:
-            page = opened(browser, running.url)
+            page = opened(browser, running.url, {"Comfy.VueNodes.Enabled": False})
             for name in names:
                 photograph(page, name, examples.FOLDER / f"{name}.jpg")
         browser.close()
@@ -93,8 +93,9 @@ def pretend_models(folder: Path, names: list[str]) -> list[str]:
     return ["--extra-model-paths-config", str(paths)]
 
 
-def opened(browser, url: str) -> Page:
-    settings = SETTINGS | {"Comfy.VueNodes.Enabled": False, "LiteGraph.Canvas.MinFontSizeForLOD": 0}
+def opened(browser, url: str, settings: dict) -> Page:
+    """The page with these settings, in twice the resolution."""
+    settings = SETTINGS | {"LiteGraph.Canvas.MinFontSizeForLOD": 0} | settings
     body = json.dumps(settings).encode()
     headers = {"Content-Type": "application/json"}
     dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
