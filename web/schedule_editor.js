@@ -1,11 +1,14 @@
 // The Schedule Editor: cells over the node's text. The text is the schedule; this is a view of it.
 
-import { el, icon, set } from "./dom.js";
+import { el, set } from "./dom.js";
 import * as host from "./host.js";
 import { surroundings } from "./links.js";
 import { openPaths } from "./paths_menu.js";
 import * as schedule from "./schedule.js";
+import { askServer, nominalLevels } from "./schedule_answers.js";
+import { createBar } from "./schedule_bar.js";
 import { createGrid } from "./schedule_grid.js";
+import { hint, warning } from "./schedule_messages.js";
 import { texts } from "./strings.js";
 
 const NODE = "GPH_ScheduleEditor";
@@ -15,9 +18,6 @@ const WIDTH = 400;
 
 /** The editors of the open workflow, by node. */
 const editors = new Map();
-
-/** Nominal noise levels by scheduler and steps; they never change. */
-const nominal = new Map();
 
 host.register({
   name: "golden-path.editor",
@@ -66,7 +66,18 @@ function createEditor(node) {
     isLocked,
     moved: drawMessages,
   });
-  const bar = createBar();
+  const bar = createBar({
+    cells: () => cells,
+    selected: grid.selected,
+    edit: (next) => host.oneStep(() => write(next)),
+    isLocked,
+    lock: toggleLock,
+    uniform: spread,
+    copy: copyText,
+    paste: pasteText,
+    presets: (button) =>
+      openPaths(button, { t, steps: cells.length, current: text, apply, signal: view.signal }),
+  }, MAX_STEPS, t);
   const figures = el("div", {
     className: "gph-figures", role: "status", "data-testid": "gph-figures",
   });
@@ -181,10 +192,15 @@ function createEditor(node) {
   /** The noise levels to show and where they come from, the most certain first. */
   function noise() {
     if (exact && exact.key === samplerKey()) return { levels: exact.levels, key: "curveExact" };
-    if (given?.length === cells.length + 1) return { levels: given, key: "curveNode" };
+    if (sigmas()?.length === cells.length + 1) return { levels: given, key: "curveNode" };
     const { scheduler } = around;
-    const levels = nominal.get(`${scheduler} ${cells.length}`);
+    const levels = nominalLevels(scheduler, cells.length);
     return levels ? { levels, key: "curveNominal", values: { scheduler } } : {};
+  }
+
+  /** The connected noise levels, as the last run knew them. */
+  function sigmas() {
+    return host.isLinked(node, "sigmas") ? given : null;
   }
 
   function samplerKey() {
@@ -192,24 +208,25 @@ function createEditor(node) {
   }
 
   function drawMessages() {
-    messages.replaceChildren(...lines());
+    const next = lines();
+    const words = next.map((line) => line.textContent).join("");
+    // Not anew while they stay: a button may be pressed, a reader would say them again.
+    if (words !== messages.textContent) messages.replaceChildren(...next);
   }
 
   function lines() {
     if (error) return [wrongText()];
-    if (isLinked) return [line(t("editor.linked"))];
-    const range = grid.selected().length ? [line(grid.describe())] : [];
+    if (isLinked) return [hint(t("editor.linked"))];
+    const range = grid.selected().length ? [hint(grid.describe())] : [];
     const found = schedule.warnings(cells, {
-      samplerSteps: given ? (around.steps ?? given.length - 1) : around.steps,
+      samplerSteps: around.steps ?? (sigmas() ? given.length - 1 : undefined),
       policyError: answers.policyError,
       speed: around.speed,
     });
     if (answers.failure) found.push(["noAnswer", { reason: answers.failure }]);
-    const warned = found.map(([key, values]) => {
-      const action = actions[key]?.(values);
-      return warning(t(`editor.${key}`, values), action);
-    });
-    return [...range, ...(warned.length ? warned : [line(t("editor.help"))])];
+    const warned = found.map(([key, values]) =>
+      warning(t(`editor.${key}`, values), actions[key]?.(values)));
+    return [...range, ...(warned.length ? warned : [hint(t("editor.help"))])];
   }
 
   function wrongText() {
@@ -236,96 +253,11 @@ function createEditor(node) {
     }),
   };
 
-  function line(words) {
-    return el("div", { className: "gph-hint" }, words);
-  }
+  // --- what the buttons do
 
-  function warning(words, action, role = "status") {
-    const button = action && el("button", {
-      type: "button", title: action.title ?? "", onclick: action.run,
-    }, action.label);
-    const sign = el("span", { className: "gph-sign", "aria-hidden": "true" }, "!");
-    const text = el("span", { className: "gph-words", title: words }, words);
-    return el("div", { className: "gph-warning", role }, sign, text, ...(button ? [button] : []));
-  }
-
-  // --- the bar of buttons
-
-  function createBar() {
-    const button = (name, run, sign = name) =>
-      el("button", { type: "button", onclick: run, "data-testid": `gph-${name}` }, icon(sign));
-    const editing = (next) => () => {
-      const found = next();
-      if (found) host.oneStep(() => write(found));
-    };
-    const steps = () => {
-      const chosen = grid.selected();
-      return chosen.length ? chosen : schedule.between(1, cells.length - 1);
-    };
-    const edits = {
-      full: () => schedule.change(cells, steps(), true, isLocked()),
-      cached: () => schedule.change(cells, steps(), false, isLocked()),
-      invert: () => schedule.invert(cells, steps()),
-      left: () => schedule.shift(cells, steps(), -1),
-      right: () => schedule.shift(cells, steps(), 1),
-    };
-    const count = el("input", {
-      type: "number", min: 1, max: MAX_STEPS, step: 1, "data-testid": "gph-steps",
-      onchange: () => resize(),
-    });
-    const lock = button("lock", () => {
-      host.oneStep(() => (node.properties[LOCK] = !isLocked()));
-      draw();
-    }, "unlocked");
-    const buttons = Object.fromEntries(
-      Object.entries(edits).map(([name, next]) => [name, button(name, editing(next))]),
-    );
-    buttons.uniform = button("uniform", spread);
-    const copy = button("copy", copyText);
-    const paste = button("paste", pasteText);
-    const presets = button("presets", () =>
-      openPaths(presets, { t, steps: cells.length, current: text, apply, signal: view.signal }));
-    const element = el(
-      "div", { className: "gph-bar", role: "toolbar" },
-      el("label", { className: "gph-count" }, count), lock,
-      el("span", { className: "gph-group" }, ...Object.values(buttons)),
-      el("span", { className: "gph-group" }, copy, paste), presets,
-    );
-
-    function resize() {
-      const wanted = count.valueAsNumber;
-      if (Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_STEPS) {
-        host.oneStep(() => write(schedule.resize(cells, wanted)));
-      } else {
-        count.value = cells.length;
-      }
-    }
-
-    function drawBar(off) {
-      const locked = isLocked();
-      const name = (element, title) => set(element, { title, "aria-label": title });
-      if (document.activeElement !== count || count.valueAsNumber !== cells.length) {
-        count.value = cells.length;
-      }
-      count.disabled = off || locked;
-      name(count, t(locked ? "editor.lockedSteps" : "editor.stepsTip"));
-      lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
-      set(lock, { "aria-pressed": locked, disabled: off });
-      name(lock, t(locked ? "editor.locked" : "editor.lock"));
-      const { numFull } = schedule.readout(cells);
-      for (const [key, next] of Object.entries(edits)) {
-        // Locked, only what keeps the number of full steps.
-        const kept = !locked || schedule.readout(next()).numFull === numFull;
-        set(buttons[key], { disabled: off || !kept });
-        name(buttons[key], t(kept ? `editor.${key}All` : "editor.lockedInvert"));
-      }
-      buttons.uniform.disabled = off;
-      name(buttons.uniform, t("editor.uniform", { count: numFull }));
-      name(copy, t("editor.copy"));
-      name(paste, t("editor.paste"));
-      name(presets, t("editor.presets"));
-    }
-    return { element, draw: drawBar };
+  function toggleLock() {
+    host.oneStep(() => (node.properties[LOCK] = !isLocked()));
+    draw();
   }
 
   async function spread() {
@@ -375,27 +307,11 @@ function createEditor(node) {
       around = surroundings(node);
       draw();
       const asked = text();
-      const next = await ask();
+      const next = error ? {} : await askServer(around, cells);
       if (view.signal.aborted || text() !== asked) return;
       answers = next;
       draw();
     }, 120);
-  }
-
-  async function ask() {
-    const { policy, scheduler } = around;
-    const key = `${scheduler} ${cells.length}`;
-    try {
-      if (scheduler && !nominal.has(key)) {
-        const query = new URLSearchParams({ scheduler, steps: cells.length });
-        nominal.set(key, (await host.ask(`/sigmas?${query}`)).sigmas);
-      }
-      if (!policy || error) return {};
-      const body = { schedule: schedule.format(cells), policy };
-      return { policyError: (await host.ask("/check", { body })).error };
-    } catch (reason) {
-      return { failure: reason.message };
-    }
   }
 
   /** A run of a connected cache tells its noise levels. */

@@ -1,0 +1,375 @@
+"""What the Schedule Editor learns from connected nodes and the library of golden paths."""
+
+import json
+
+import pytest
+
+from .editor import Editor, node, undo_depth, workflow
+from .page import example, load, run, two_frames
+
+EDITOR, SELECTOR, CACHE, SAMPLER = 60, 61, 2, 6
+FLUX = "0-4,6,8,10,14,19,30,43,49/50"
+
+
+@pytest.fixture
+def around(page):
+    """Opens the bundled workflow with an editor and a policy selector before the cache node."""
+
+    def opened(text=FLUX, *, steps=50, speed="Custom", policy="residual reuse"):
+        whole = example("Try_Golden_Path_Cache")
+        whole["id"] = page.evaluate("crypto.randomUUID()")
+        nodes = {n["id"]: n for n in whole["nodes"]}
+        nodes[SAMPLER]["widgets_values"][2] = steps
+        cache = nodes[CACHE]
+        cache["widgets_values"][0] = speed
+        slots = {slot["name"]: n for n, slot in enumerate(cache["inputs"])}
+        cache["inputs"][slots["schedule"]]["link"] = 90
+        cache["inputs"][slots["policy"]]["link"] = 91
+        selector = {
+            "id": SELECTOR, "type": "GPH_PolicySelector", "pos": [0, 420], "size": [300, 100],
+            "flags": {}, "order": 0, "mode": 0, "inputs": [], "properties": {},
+            "outputs": [{"name": "policy", "type": "GPH_POLICY", "links": [91]}],
+            "widgets_values": [policy, 1, 0.5, 4, "", "recursive", 0, 0],
+        }  # fmt: skip
+        whole["nodes"] += [node(text, EDITOR, (-110, 0), link=90), selector]
+        for other in (CACHE, 3, 4, 5, SAMPLER, 7, 8, 1):
+            nodes[other]["pos"] = [nodes[other]["pos"][0] + 700, nodes[other]["pos"][1]]
+        whole["links"] += [
+            [90, EDITOR, 0, CACHE, slots["schedule"], "GPH_SCHEDULE"],
+            [91, SELECTOR, 0, CACHE, slots["policy"], "GPH_POLICY"],
+        ]
+        whole |= {"last_node_id": 99, "last_link_id": 99}
+        load(page, whole)
+        return Editor(page, EDITOR)
+
+    return opened
+
+
+def set_widget(page, node_id, name, value):
+    """Change a widget as a user would: one undo step."""
+    page.evaluate(
+        """([id, name, value]) => {
+          const widget = app.rootGraph.getNodeById(id).widgets.find(w => w.name === name);
+          app.canvas.emitBeforeChange();
+          widget.value = value;
+          widget.callback?.(value);
+          app.canvas.emitAfterChange();
+        }""",
+        [node_id, name, value],
+    )
+
+
+def wait_for_source(page, editor, words):
+    page.wait_for_function(
+        """([root, words]) =>
+          root.querySelector('[data-testid="gph-source"]').textContent === words""",
+        arg=[editor.root, words],
+    )
+
+
+def test_a_schedule_that_fits_all_around_has_no_warning(page, around):
+    editor = around()
+    wait_for_source(page, editor, "noise: nominal")
+    assert editor.root.query_selector(".gph-warning") is None
+
+
+def test_other_steps_of_the_sampler_are_warned_of_and_adapted_to(page, around):
+    editor = around(steps=20)
+    editor.wait_for_message("The sampler takes 20 steps, this schedule has 50.")
+    before = undo_depth(page)
+    editor.root.query_selector("text=Adapt to 20").click()
+    page.wait_for_function(
+        "id => app.rootGraph.getNodeById(id).widgets[0].value.endsWith('/20')", arg=EDITOR
+    )
+    assert undo_depth(page) == before + 1
+    page.wait_for_function("root => !root.innerText.includes('The sampler takes')", arg=editor.root)
+
+
+def test_the_samplers_steps_are_followed_while_they_change(page, around):
+    editor = around()
+    set_widget(page, SAMPLER, "steps", 30)
+    editor.wait_for_message("The sampler takes 30 steps")
+
+
+def test_steps_from_a_wire_are_found(page, around):
+    editor = around()
+    page.evaluate("""id => {
+      const number = LiteGraph.createNode("PrimitiveInt");
+      app.rootGraph.add(number);
+      number.widgets[0].value = 33;
+      const sampler = app.rootGraph.getNodeById(id);
+      app.canvas.emitBeforeChange();
+      number.connect(0, sampler, sampler.inputs.findIndex(i => i.name === "steps"));
+      app.canvas.emitAfterChange();
+    }""", SAMPLER)  # fmt: skip
+    editor.wait_for_message("The sampler takes 33 steps")
+
+
+def test_the_steps_of_a_custom_sampler_are_found(page, around):
+    editor = around()
+    page.evaluate("""([cache, sampler]) => {
+      const graph = app.rootGraph;
+      app.canvas.emitBeforeChange();
+      graph.remove(graph.getNodeById(sampler));
+      const [custom, scheduler] = ["SamplerCustom", "BasicScheduler"].map(type => {
+        const node = LiteGraph.createNode(type);
+        graph.add(node);
+        return node;
+      });
+      const slot = (node, name) => node.inputs.findIndex(input => input.name === name);
+      graph.getNodeById(cache).connect(0, custom, slot(custom, "model"));
+      scheduler.connect(0, custom, slot(custom, "sigmas"));
+      scheduler.widgets.find(w => w.name === "steps").value = 27;
+      app.canvas.emitAfterChange();
+    }""", [CACHE, SAMPLER])  # fmt: skip
+    editor.wait_for_message("The sampler takes 27 steps")
+
+
+def test_wires_are_followed_into_a_subgraph(page, around):
+    editor = around(steps=40)
+    page.evaluate("""ids => {
+      app.canvas.emitBeforeChange();
+      app.rootGraph.convertToSubgraph(new Set(ids.map(id => app.rootGraph.getNodeById(id))));
+      app.canvas.emitAfterChange();
+    }""", [CACHE, SAMPLER])  # fmt: skip
+    set_widget(page, EDITOR, "schedule", "0-3/30")
+    editor.wait_for_message("The sampler takes 40 steps, this schedule has 30.")
+
+
+def test_wires_are_followed_out_of_a_subgraph(page, around):
+    around(steps=40)
+    inner = page.evaluate("""id => {
+      const nodes = new Set([app.rootGraph.getNodeById(id)]);
+      const { subgraph } = app.rootGraph.convertToSubgraph(nodes);
+      app.canvas.setGraph(subgraph);
+      return String(subgraph.nodes[0].id);
+    }""", EDITOR)  # fmt: skip
+    try:
+        editor = Editor(page, inner)
+        editor.click(7)
+        editor.wait_for_message("The sampler takes 40 steps, this schedule has 50.")
+    finally:
+        page.evaluate("app.canvas.setGraph(app.rootGraph)")
+
+
+def test_too_few_anchors_for_the_policy_are_warned_of(page, around):
+    editor = around("0,2-5,49/50", policy="two-anchor (DiCache)")
+    editor.wait_for_message("needs 2 full steps before the first cached step; step 1 is cached")
+    editor.click(1)
+    page.wait_for_function("root => !root.innerText.includes('Refused')", arg=editor.root)
+
+
+def test_a_schedule_that_the_cache_node_does_not_use_is_warned_of(page, around):
+    editor = around(speed="Fast")
+    editor.wait_for_message("Not used: Golden Path Cache is set to Fast.")
+    editor.root.query_selector("text=Set to Custom").click()
+    assert page.evaluate(f"app.rootGraph.getNodeById({CACHE}).widgets[0].value") == "Custom"
+    page.wait_for_function("root => !root.innerText.includes('Not used')", arg=editor.root)
+
+
+def test_a_cached_last_step_is_warned_of(page):
+    editor = Editor.open(page, "0-2,5/10")
+    assert "The last step (9) is cached" in editor.messages
+
+
+def test_the_curve_is_exact_after_a_run_until_the_scheduler_changes(page, around):
+    editor = around("0-1,3/4", steps=4)
+    wait_for_source(page, editor, "noise: nominal")
+    detail = {"state": "done", "node_id": str(CACHE), "run": 0, "prompt_id": "p", "record": {
+        "schedule": "0-1,3/4", "origin": "", "policy": "", "site": "", "full_steps": [0, 1, 3],
+        "cached_steps": [2], "refused_steps": [], "full_seconds": [1, 1, 1], "cached_seconds": [1],
+        "cache_bytes": 0, "sigmas": [1, 0.9, 0.7, 0.4, 0], "notes": [], "speedup": 1,
+        "ideal_speedup": 1,
+    }}  # fmt: skip
+    page.evaluate(
+        """detail => app.api.dispatchEvent(new CustomEvent("golden_path.run",
+          { detail: { ...detail, workflow_id: app.rootGraph.id } }))""",
+        detail,
+    )
+    wait_for_source(page, editor, "noise: last run")
+    label = editor.root.query_selector('[data-step="1"]').get_attribute("aria-label")
+    assert label == "Step 1 of 4: full, noise level 0.900"
+    set_widget(page, SAMPLER, "scheduler", "karras")
+    wait_for_source(page, editor, "noise: nominal")
+
+
+def test_connected_sigmas_draw_the_curve_after_a_run_and_after_a_tab_switch(page):
+    source = {
+        "id": 2, "type": "ManualSigmas", "pos": [0, 420], "size": [300, 60], "flags": {},
+        "order": 0, "mode": 0, "inputs": [], "properties": {}, "widgets_values": ["1, 0.6, 0.3, 0"],
+        "outputs": [{"name": "SIGMAS", "type": "SIGMAS", "links": [5]}],
+    }  # fmt: skip
+    shown = {
+        "id": 3, "type": "PreviewAny", "pos": [500, 0], "size": [200, 100], "flags": {},
+        "order": 2, "mode": 0, "inputs": [{"name": "source", "type": "*", "link": 6}],
+        "outputs": [], "properties": {}, "widgets_values": [],
+    }  # fmt: skip
+    middle = node("0-1/4")
+    middle["inputs"][0]["link"], middle["outputs"][1]["links"] = 5, [6]
+    links = [[5, 2, 0, 1, 0, "SIGMAS"], [6, 1, 1, 3, 0, "STRING"]]
+    load(page, workflow(middle, source, shown, links=links))
+    editor = Editor(page)
+    assert run(page) == "execution_success"
+    editor.wait_for_message("The sampler takes 3 steps, this schedule has 4.")
+    editor.find("steps").fill("3")
+    editor.press("Tab")
+    wait_for_source(page, editor, "noise: SIGMAS")
+    first = page.evaluate("app.rootGraph.id")
+    Editor.open(page, "0,3/4")
+    page.locator(".workflow-label").nth(-2).click()
+    page.wait_for_function("id => app.rootGraph.id === id", arg=first)
+    wait_for_source(page, editor, "noise: SIGMAS")
+
+
+def test_a_run_with_a_wrong_text_is_refused_with_its_reason(page):
+    shown = {
+        "id": 3, "type": "PreviewAny", "pos": [500, 0], "size": [200, 100], "flags": {},
+        "order": 2, "mode": 0, "inputs": [{"name": "source", "type": "*", "link": 6}],
+        "outputs": [], "properties": {}, "widgets_values": [],
+    }  # fmt: skip
+    wrong = node("0,x/4")
+    wrong["outputs"][1]["links"] = [6]
+    load(page, workflow(wrong, shown, links=[[6, 1, 1, 3, 0, "STRING"]]))
+    assert run(page) == "refused"
+    errors = json.dumps(page.evaluate("app.extensionManager.lastNodeErrors"))
+    assert "'x' in '0,x/4' is not a step number" in errors
+    page.keyboard.press("Escape")
+    page.evaluate("app.extensionManager.lastNodeErrors = null")
+
+
+# --- golden paths
+
+
+def open_menu(page, editor):
+    editor.use("presets")
+    menu = page.locator('[data-testid="gph-menu"]')
+    menu.wait_for()
+    return menu
+
+
+def answer(page, text):
+    """Fill in a dialog of ComfyUI's."""
+    page.locator("[role=dialog] input").fill(text)
+    page.locator("[role=dialog] input").press("Enter")
+    page.locator("[role=dialog]").wait_for(state="detached")
+
+
+def test_a_published_path_of_the_same_steps_is_taken_as_it_is(page):
+    editor = Editor.open(page, "0-49/50")
+    before = undo_depth(page)
+    menu = open_menu(page, editor)
+    path = menu.locator(".gph-path", has_text="13 of 50 full").first
+    assert "published" in path.inner_text()
+    path.click()
+    two_frames(page)
+    assert editor.cells.count("o") == 13
+    assert undo_depth(page) == before + 1
+    assert menu.count() == 0
+
+
+def test_a_path_of_other_steps_is_adapted(page):
+    editor = Editor.open(page, "0-19/20")
+    menu = open_menu(page, editor)
+    assert "adapted when chosen, not measured" in menu.inner_text()
+    menu.locator(".gph-path", has_text="of 50 full").first.click()
+    page.wait_for_function("app.rootGraph.getNodeById(1).widgets[0].value !== '0-19/20'")
+    assert len(editor.cells) == 20
+    page.get_by_text("not measured").first.wait_for()
+
+
+def test_escape_closes_the_menu_and_gives_the_focus_back(page):
+    editor = Editor.open(page, "0-19/20")
+    menu = open_menu(page, editor)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    menu.wait_for(state="detached")
+    assert page.evaluate("document.activeElement.dataset.testid") == "gph-presets"
+    assert editor.text == "0-19/20"
+
+
+def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    mine, renamed = f"mine {renderer}", f"ours {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, mine)
+    page.get_by_text(f"Saved as {mine}").first.wait_for()
+
+    open_menu(page, editor).get_by_label(f"Copy {mine} as text to share").click()
+    page.get_by_text(f"{mine} is in the clipboard").first.wait_for()
+    shared = page.evaluate("navigator.clipboard.readText()")
+    assert json.loads(shared)["schedule"] == "0-2,5,9/10"
+
+    open_menu(page, editor).get_by_label(f"Rename {mine}").click()
+    answer(page, renamed)
+    menu = open_menu(page, editor)
+    assert menu.get_by_text(renamed, exact=True).count() == 1
+    assert menu.get_by_text(mine, exact=True).count() == 0
+
+    menu.get_by_label(f"Delete {renamed}").click()
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.get_by_text(f"{renamed} is deleted").first.wait_for()
+
+    open_menu(page, editor).get_by_text("Import").click()
+    answer(page, shared)
+    page.get_by_text(f"Saved as {mine}").first.wait_for()
+    editor.use("full")
+    open_menu(page, editor).locator(".gph-own .gph-path", has_text=mine).click()
+    editor.wait_for_text("0-2,5,9/10")
+
+    open_menu(page, editor).get_by_label(f"Delete {mine}").click()
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.get_by_text(f"{mine} is deleted").first.wait_for()
+
+
+def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
+    name = f"taken {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, name)
+    page.locator("[role=dialog]").wait_for(state="detached")
+    editor.click(7)
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    page.locator("[role=dialog] input").fill(name)
+    page.locator("[role=dialog] input").press("Enter")
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.locator("[role=dialog]").wait_for(state="detached")
+    saved = """async name => (await (await fetch(
+      "/golden_path/user_paths/" + encodeURIComponent(name))).json()).schedule"""
+    page.wait_for_function(f"async name => await ({saved})(name) === '0-2,5,7,9/10'", arg=name)
+    page.evaluate(
+        "name => fetch('/golden_path/user_paths/' + encodeURIComponent(name), {method: 'DELETE'})",
+        name,
+    )
+
+
+def test_a_broken_file_is_named_and_the_others_are_there(page):
+    answer = {
+        "paths": [{
+            "id": "user/a", "name": "<b>a</b>", "model": "", "family": "", "schedule": "0,3/4",
+            "num_steps": 4, "num_full": 2, "policy": "residual reuse", "origin": "published",
+            "card": "card",
+        }],
+        "broken": [{"file": "old.json", "reason": "it is no JSON"}],
+    }  # fmt: skip
+    page.route("**/golden_path/paths*", lambda route: route.fulfill(json=answer))
+    try:
+        editor = Editor.open(page, "0-2,5,9/10")
+        words = open_menu(page, editor).inner_text()
+        assert "old.json cannot be read: it is no JSON" in words
+        assert "<b>a</b>" in words
+        page.keyboard.press("Escape")
+    finally:
+        page.unroute("**/golden_path/paths*")
+
+
+def test_a_server_that_does_not_answer_is_told(page):
+    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=500, body="no"))
+    try:
+        editor = Editor.open(page, "0-2,5,9/10")
+        editor.use("uniform")
+        page.get_by_text("That did not work").first.wait_for()
+        assert editor.text == "0-2,5,9/10"
+    finally:
+        page.unroute("**/golden_path/uniform")
