@@ -21,10 +21,10 @@ import aiohttp
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from gph_core.choice import Conditions
+from gph_core.choice import Conditions, spacing
 from gph_core.extrapolation import Reuse
 from gph_core.library import bundled_paths
-from gph_core.schedule import Schedule, uniform
+from gph_core.schedule import Schedule
 from gph_core.speeds import SPEEDS, resolve
 
 from . import network, pictures
@@ -69,7 +69,7 @@ def plan(steps: int) -> list[list[Row]]:
     for speed in SPEEDS:
         choice = resolve(speed, conditions, bundled_paths())
         count = choice.schedule.num_full
-        spaced, fewer = uniform(steps, count), Schedule.all_full(count)
+        spaced, fewer = spacing(steps, count), Schedule.all_full(count)
         groups.append(
             [
                 Row(f"{speed}, {choice.origin}", choice.schedule, speed),

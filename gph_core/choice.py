@@ -16,7 +16,7 @@ from .extrapolation import Reuse
 from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
 from .mean_velocity import MeanVelocity
 from .policies import Policy
-from .retarget import FIRST_FULL, MAX_STEPS, retarget
+from .retarget import FIRST_FULL, FIRST_OF, MAX_STEPS, retarget
 from .schedule import Schedule, uniform
 
 # Largest difference of noise levels that count as the same, of the highest: schedulers that only
@@ -91,8 +91,18 @@ def choose(
             anchors = run.policy.min_anchors
             schedule = retarget(path.schedule, path.sigmas, run.sigmas, min_anchors=anchors)
             return _taken(run, path, schedule, f"{RETARGETED}: {_provenance(path)}")
-    spacing = uniform(run.num_steps, num_full, max(FIRST_FULL, run.policy.min_anchors))
-    return Choice(spacing, "uniform spacing", run.policy)
+    spaced = spacing(run.num_steps, num_full, run.policy.min_anchors)
+    return Choice(spaced, "uniform spacing", run.policy)
+
+
+def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
+    """Uniform spacing behind as many full first steps as three of 50 are.
+
+    The published rule has three at any N; in short runs that leaves long gaps behind them
+    (docs/decisions.md has the measurement).
+    """
+    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF), min_anchors)
+    return uniform(num_steps, num_full, first_full)
 
 
 def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:

@@ -112,7 +112,7 @@ def _start(
         choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
         reporter.stepped,
     )  # fmt: skip
-    if num_steps <= FEW_STEPS and plan.custom is None:
+    if num_steps <= FEW_STEPS and plan.custom is None and choice.schedule.num_cached:
         run.note(
             f"{num_steps} steps leave little to choose: a search among all schedules would find "
             "the best one"

@@ -10,7 +10,8 @@ import comfy.model_sampling
 import comfy.samplers
 from aiohttp import web
 
-from ..gph_core.schedule import Schedule, uniform
+from ..gph_core.choice import spacing
+from ..gph_core.schedule import Schedule
 from . import library_routes
 from .policy import PolicySelector
 from .schedule_editor import MAX_STEPS
@@ -18,7 +19,7 @@ from .schedule_editor import MAX_STEPS
 
 def uniform_text(steps: int, full: int) -> dict[str, str]:
     """Evenly spaced full steps."""
-    return {"schedule": str(uniform(_count(steps), full))}
+    return {"schedule": str(spacing(_count(steps), full))}
 
 
 def check(schedule: str, policy: dict[str, Any]) -> dict[str, str | None]:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.choice import Conditions, choose
+from gph_core.choice import Conditions, choose, spacing
 from gph_core.extrapolation import Hermite, Reuse, Taylor
 from gph_core.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.library import bundled_paths
 from gph_core.mean_velocity import MeanVelocity
 from gph_core.retarget import retarget
-from gph_core.schedule import Schedule, uniform
+from gph_core.schedule import Schedule
 from gph_core.two_anchor import TwoAnchor
 
 TEN = tuple(1 - n / 10 for n in range(11))
@@ -46,7 +46,25 @@ def test_the_same_noise_levels_come_before_moved_ones():
 
 
 def test_without_a_path_it_is_uniform_spacing():
-    assert chosen(run()) == (uniform(10, 4), "uniform spacing", Reuse())
+    assert chosen(run()) == (Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "num_full", "schedule"),
+    [
+        (50, 9, "0-2,9,17,25,33,41,49/50"),  # the published rule
+        (28, 7, "0-1,6,11,16,21,27/28"),
+        (20, 5, "0,4,9,14,19/20"),
+        (8, 4, "0,2,4,7/8"),
+        (3, 3, "0-2/3"),
+    ],
+)
+def test_first_full_steps_are_in_proportion_to_three_of_50(num_steps, num_full, schedule):
+    assert str(spacing(num_steps, num_full)) == schedule
+
+
+def test_spacing_begins_with_the_anchors_that_a_policy_needs():
+    assert str(spacing(20, 5, min_anchors=3)) == "0-2,10,19/20"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +122,7 @@ def test_a_searched_path_comes_before_what_an_adaptive_method_chose():
 
 def test_a_path_whose_first_steps_are_too_few_for_the_policy_is_not_taken():
     # Step 1 is cached, Hermite of order 2 needs three full steps before.
-    assert chosen(run(policy=Hermite(2)), OWN).schedule == uniform(10, 4)
+    assert chosen(run(policy=Hermite(2)), OWN).schedule == Schedule.parse("0-2,9/10")
 
 
 def test_the_spans_of_a_path_belong_to_its_own_steps():

@@ -120,8 +120,8 @@ def test_fill_uniform_is_the_servers_rule(page):
     editor = Editor.open(page, "0-5/12")
     before = undo_depth(page)
     editor.use("uniform")
-    # Forced 0, 1, 2 and 11; two more at 2 + floor(i * 9 / 3) for i = 1, 2.
-    editor.wait_for_text("0-2,5,8,11/12")
+    # 0 and 11, and four more at floor(i * 11 / 5) for i = 1 to 4.
+    editor.wait_for_text("0,2,4,6,8,11/12")
     assert undo_depth(page) == before + 1
 
 

