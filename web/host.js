@@ -81,14 +81,16 @@ export function addView(node, name, content, options = {}) {
   // The right side panel writes a width of its own, to which the classic renderer would shrink us.
   Object.defineProperty(widget, "width", { get: () => undefined, set() {}, configurable: true });
 
+  let isMeasured = false;
   const refit = () => {
     const now = content.offsetHeight; // unscaled; 0 while it is not shown
-    if (!isStyled || !now || now === height) return;
-    const wasSnug = node.size[1] <= node.computeSize()[1] + 1;
-    height = now;
+    if (!isStyled || !now || (isMeasured && now === height)) return;
+    // A file has the right size already; later the node's spare room stays what it is.
+    const wanted = node.size[1] + (isMeasured ? now - height : 0);
+    [height, isMeasured] = [now, true];
     frame.style.setProperty("--gph-height", `${height}px`);
-    const least = node.computeSize()[1];
-    if (wasSnug || node.size[1] < least) node.setSize([node.size[0], least]);
+    const size = Math.max(wanted, node.computeSize()[1]);
+    if (size !== node.size[1]) node.setSize([node.size[0], size]);
     node.setDirtyCanvas?.(true, true);
   };
   // Widgets added in nodeCreated come after the constructor's sizing.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .page import load, two_frames, view
 
-WIDTH = 400
+SIZE = [400, 360]  # enough for three rows in both renderers
 
 
 def node(text: str, node_id: int = 1, pos=(0, 0), link: int | None = None, **extra) -> dict:
     """The node as a workflow has it; ``link`` leaves its first output."""
     return {
-        "id": node_id, "type": "GPH_ScheduleEditor", "pos": list(pos), "size": [WIDTH, 330],
+        "id": node_id, "type": "GPH_ScheduleEditor", "pos": list(pos), "size": SIZE,
         "flags": {}, "order": 0, "mode": 0, "properties": {}, "widgets_values": [text],
         "inputs": [
             {"name": "sigmas", "type": "SIGMAS", "link": None, "shape": 7},
@@ -170,3 +170,11 @@ def serialized(page) -> dict:
 def prompt(page) -> dict:
     """What a run sends."""
     return page.evaluate("async () => (await app.graphToPrompt()).output")
+
+
+def back_to_tab(page, workflow_id: str) -> None:
+    """Go to the tab before the last one."""
+    page.locator(".workflow-label").nth(-2).click()
+    page.mouse.move(1300, 900)  # away from the tab, which shows a picture below the pointer
+    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow_id)
+    page.locator(".p-popover").wait_for(state="detached")

@@ -214,6 +214,21 @@ def test_more_steps_are_full_ones_and_fewer_cut_the_end(page):
     assert editor.text == "0,4/5"
 
 
+def test_rows_that_come_and_go_resize_the_node_within_the_same_undo_step(page):
+    editor = Editor.open(page, "0/20")
+    height = "app.rootGraph.getNodeById(1).size[1]"
+    before = page.evaluate(height)
+    depth = undo_depth(page)
+    editor.find("steps").fill("100")  # five rows
+    editor.press("Tab")
+    assert page.evaluate(height) == before + 80
+    editor.find("steps").fill("20")
+    editor.press("Tab")
+    assert page.evaluate(height) == before
+    page.mouse.click(1300, 900)  # here the page would notice a change without a step
+    assert undo_depth(page) == depth + 2
+
+
 @pytest.mark.parametrize("count", ["0", "201", "", "2.5"])
 def test_an_impossible_number_of_steps_changes_nothing(page, count):
     editor = Editor.open(page, TEN)

@@ -8,7 +8,7 @@ import pytest
 import dev
 
 from .conftest import SETTINGS
-from .editor import Editor, node, prompt, serialized, undo_depth, workflow
+from .editor import Editor, back_to_tab, node, prompt, serialized, undo_depth, workflow
 from .page import READY, load, two_frames
 
 TEN = "0-2,5,9/10"  # ooo..o...o
@@ -229,8 +229,7 @@ def test_another_tab_and_back_keeps_a_working_editor(page):
     editor.click(7)
     first = page.evaluate("app.rootGraph.id")
     Editor.open(page, "0,3/4")
-    page.locator(".workflow-label").nth(-2).click()
-    page.wait_for_function("id => app.rootGraph.id === id", arg=first)
+    back_to_tab(page, first)
     page.wait_for_timeout(200)
     assert editor.cells == "ooo..o.o.o"
     editor.click(3)
