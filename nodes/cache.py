@@ -55,12 +55,6 @@ class GoldenPathCache(io.ComfyNode):
                         "published one, else one moved to them, which nobody measured, else "
                         "uniform spacing; the report says which and why. Custom uses the schedule "
                         "below. Off hands the model on as it is."
-                    ), "
-                        "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. FLUX at 50 "
-                        "steps uses published golden paths, everything else uniform spacing, "
-                        "whose gaps are long below 30 steps: prefer Quality there. Custom uses "
-                        "the schedule below. Off hands the model on as it is. The log says what "
-                        "was chosen."
                     ),
                 ),
                 io.MultiType.Input(

@@ -14,6 +14,8 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes import patching, prompts, routes, user_paths
 from golden_path_pack.nodes.library import GoldenPathLibrary, SaveGoldenPath
 
+import nodes
+
 from . import tiny
 
 FLUX = "FLUX.1-dev, 9 of 50, PSNR, hill climbing"
@@ -138,6 +140,31 @@ def test_a_broken_file_is_named_in_the_log(model, caplog):
         assert record_of(model).origin == "uniform spacing"
     assert "broken.json" in caplog.text
     assert "no JSON text" in caplog.text
+
+
+def test_a_partial_run_takes_the_part_of_a_path_that_it_covers(model):
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(model, "0-19/20", listener=listener), steps=20)
+    whole = listener.records[0].sigmas
+    schedule = Schedule.parse("0,4,10,13,16/20")
+    saved(model, "searched here", schedule=str(schedule), sigmas=list(whole))
+    plan = patching.CachePlan("Balanced", None, Reuse())
+    with torch.inference_mode():
+        ksampler(patching.attach(model, plan, listener), start_at_step=10)
+    record = listener.records[1]
+    assert record.sigmas == whole[10:]
+    assert record.full_steps == (0, 3, 6)  # steps 10, 13 and 16 of the path
+    assert record.origin == "retargeted, not measured: searched here: mine"
+
+
+def ksampler(model, start_at_step):
+    """*KSampler (Advanced)*, which goes on from a step."""
+    latent = {"samples": torch.zeros(1, 16, 8, 8)}
+    prompts = tiny.conditioning(1), tiny.conditioning(2)
+    nodes.KSamplerAdvanced().sample(
+        model, "enable", 1, 20, 3.0, "euler", "simple", *prompts, latent, start_at_step, 20,
+        "disable",
+    )  # fmt: skip
 
 
 # --- routes ---------------------------------------------------------------------------------------
