@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 import dev
 
 from .conftest import CHROMIUM, FLAGS
-from .editor import WIDTH, Editor, node
+from .editor import SIZE, Editor, node
 from .page import example, load, run, two_frames
 from .thumbnails import opened
 
@@ -54,11 +54,10 @@ def edited_demo(seed: int) -> dict:
     slot = next(n for n, i in enumerate(cache["inputs"]) if i["name"] == "schedule")
     cache["inputs"][slot]["link"] = EDITOR
     left, top = cache["pos"]
-    place = (left - WIDTH - 60, top)
     for other in workflow["nodes"]:
-        if other["pos"][0] < left:
-            other["pos"][0] -= WIDTH + 60
-    workflow["nodes"].append(node(SCHEDULES[50], EDITOR, place, link=EDITOR))
+        if other["pos"][0] >= left:
+            other["pos"][0] += SIZE[0] + 60
+    workflow["nodes"].append(node(SCHEDULES[50], EDITOR, (left, top), link=EDITOR))
     workflow["links"].append([EDITOR, EDITOR, 0, CACHE, slot, "GPH_SCHEDULE"])
     return workflow
 
