@@ -131,7 +131,9 @@ class Editor:
     def type(self, text: str) -> None:
         """Enter a text into the core field as a user does."""
         if self.page.evaluate("LiteGraph.vueNodesMode"):
-            field = self.page.locator(f'.lg-node[data-node-id="{self.id}"] input[type=text]').first
+            field = self.page.locator(
+                f'.lg-node[data-node-id="{self.id}"] input:not([type=number])'
+            ).first
             field.fill(text)
             field.press("Tab")
         else:  # the field is drawn on the canvas

@@ -172,7 +172,7 @@ def test_the_side_panel_leaves_the_width_and_its_field_reaches_the_cells(page):
         panel.wait_for()
         page.wait_for_timeout(300)
         assert editor.find("grid").bounding_box()["width"] == pytest.approx(width, abs=1)
-        field = panel.locator("input[type=text]").locator("visible=true").last
+        field = panel.locator("input:not([type=number])").last
         field.fill("0,3/4")
         field.press("Tab")
         editor.wait_for_text("0,3/4")
