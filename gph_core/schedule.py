@@ -154,20 +154,23 @@ def _number(digits: str, text: str) -> int:
     return int(digits)
 
 
-def uniform(num_steps: int, num_full: int) -> Schedule:
-    """Full steps as evenly spaced as possible between the forced steps 0, 1, 2 and N - 1.
+def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:
+    """Full steps as evenly spaced as possible between the first ``first_full`` and step N - 1.
 
-    With fewer than four full steps the forced ones are dropped in the order 2, 1, N - 1.
+    Where ``num_full`` is too few for all of these, they are dropped from the last of the first
+    ones on, then N - 1; step 0 is always full.
 
     Source: the seed paper's rule for video, ``extra_i = 2 + floor((i + 1)(N - 3) / (m + 1))`` for
-    m extra steps. Its rule for images can put full steps next to a forced one.
+    m extra steps and three first ones. Its rule for images can put full steps next to a forced one.
     """
     if not 1 <= num_full <= num_steps:
         raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")
-    last = num_steps - 1
-    forced = list(dict.fromkeys((0, last, 1, 2)))[:num_full]
+    if first_full < 1:
+        raise ValueError(f"{first_full} first steps cannot be full; at least one has to be")
+    first = min(first_full, num_steps)
+    forced = list(dict.fromkeys((0, num_steps - 1, *range(1, first))))[:num_full]
     extra = num_full - len(forced)
-    spaced = [2 + (i + 1) * (num_steps - 3) // (extra + 1) for i in range(extra)]
+    spaced = [first - 1 + (i + 1) * (num_steps - first) // (extra + 1) for i in range(extra)]
     return Schedule((*forced, *spaced), num_steps)
 
 
