@@ -5,7 +5,8 @@ on another one; nothing of that is measured for the user's model, and nobody may
 
 Rounded to steps, proposals can collide or leave a long run of cached steps. So the answer is the
 schedule nearest to the proposal, in squared distance, among those with the right number of full
-steps, the forced ones, and no cached run longer than the source's.
+steps, the forced ones, and no cached run longer than the source's in noise level (longer by F₀/F
+where the run has fewer full steps; the shortest possible where that cannot be).
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ MAX_STEPS = 1000  # the search for the nearest schedule takes F N² operations
 def num_full(num_steps: int, source_full: int, source_steps: int) -> int:
     """Full steps of a whole run at the cache ratio of a source: ``round(N F₀ / N₀)``.
 
-    Halves are rounded up. At least ``MIN_FULL``, because a few steps later there is no picture
-    left; never more than there are steps.
+    Halves are rounded up. At least ``MIN_FULL`` (or as many as the source has): with fewer there is
+    no picture. Never more than there are steps.
     """
-    return min(num_steps, max(MIN_FULL, _half_up(num_steps * source_full / source_steps)))
+    floor = min(MIN_FULL, source_full)
+    return min(num_steps, max(floor, _half_up(num_steps * source_full / source_steps)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Grids:
     first_full: int  # first steps of the target that have to be full
     last_full: bool  # whether its last step has to be
     min_anchors: int  # of which the policy needs these
-    longest: float  # noise-level distance of the source's longest cached run
+    longest: float  # noise-level distance that a cached run may bridge
 
     @property
     def num_steps(self) -> int:
@@ -191,9 +193,9 @@ def _grids(schedule: Schedule, source: np.ndarray, target: np.ndarray, min_ancho
     leading = next(n for n in itertools.count() if begin + n not in pattern)
     forced = scaled(min(leading, FIRST_FULL * total / FIRST_OF))
     first_full = min(num_steps, max(1, min_anchors, forced))
-    floor = _half_up(MIN_FULL * (end - begin) / total)
-    count = min(num_steps, max(scaled(len(inside)), floor, first_full + last_full))
-    longest = _longest_run(schedule, source, begin, end)
+    floor = min(len(pattern), _half_up(MIN_FULL * (end - begin) / total))
+    count = min(num_steps, max(scaled(len(pattern)), floor, first_full + last_full))
+    longest = _longest_run(schedule, source, begin, end) * max(1, len(pattern) / count)
     return Grids(
         pattern, (begin, end), source, target, count, first_full, last_full, min_anchors, longest
     )
