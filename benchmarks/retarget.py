@@ -152,11 +152,9 @@ def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
 
 
 def gained(scores: Scores) -> dict[str, tuple[float, float]]:
-    others = {name: values for name, values in scores.items() if name != CONTROL}
-    return {
-        name: rounded(values - scores[CONTROL]) if name in others else (0.0, 0.0)
-        for name, values in scores.items()
-    }
+    """Mean gain over uniform, paired by prompt."""
+    control = scores[CONTROL]
+    return {n: (0.0, 0.0) if n == CONTROL else rounded(v - control) for n, v in scores.items()}
 
 
 def rounded(values: np.ndarray) -> tuple[float, float]:

@@ -44,7 +44,7 @@ class Grids:
 
     source_full: tuple[int, ...]  # steps of the source inside its part; the part's first is one
     source_range: tuple[int, int]  # first step of the part, and the one after its last
-    source_levels: np.ndarray  # [N₀ + 1], see ``levels``
+    source_levels: np.ndarray  # [N₀ + 1], see ``noise_levels``
     target_levels: np.ndarray  # [N + 1]
     num_full: int  # F of the target
     first_full: int  # first steps of the target that have to be full
@@ -137,11 +137,11 @@ def retarget(
             f"a schedule of {schedule.num_steps} steps has {schedule.num_steps + 1} noise levels, "
             f"got {len(source_sigmas)}"
         )
-    source, target = levels(source_sigmas, target_sigmas)
+    source, target = noise_levels(source_sigmas, target_sigmas)
     return PROPOSALS[rule](_grids(schedule, source, target, min_anchors))
 
 
-def levels(
+def noise_levels(
     source_sigmas: Sequence[float], target_sigmas: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noise levels of both grids on the scale from 0 to 1 of flow models.
