@@ -20,7 +20,7 @@ FILE = Path(__file__).parent / "results" / "demo-paths.json"
 STEPS, SCHEDULER = 50, "simple"
 COUNTS = (9, 13, 21)
 FORCED = (0, 1, 2, STEPS - 1)
-PROMPTS, BUDGET, SEED = 8, 300, 1
+PROMPTS, BUDGET, SEED = 8, 200, 1
 NEAR, NEAR_SHARE = 3, 0.7
 
 

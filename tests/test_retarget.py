@@ -53,6 +53,19 @@ def test_noise_level_finds_the_steps_of_the_same_noise():
     assert retarget(source, linear(10), target, "noise level").full_steps == (0, 2, 4, 7, 9)
 
 
+@pytest.mark.parametrize(
+    ("rule", "full_steps"),
+    [
+        ("step fraction", (0, 6, 13, 19)),  # times 19/49: 6.5, 12.9, 19
+        ("noise level", (0, 7, 13, 19)),  # times 20/50: 6.7, 13.3, 19.6
+    ],
+)
+def test_three_forced_first_steps_of_50_are_one_of_20(rule, full_steps):
+    # Four of eight: from step 2 on, ranks 5/3 apart are steps 16.7, 33.3 and 49 of the source.
+    source = Schedule.parse("0-2,10,20,30,40,49/50")
+    assert retarget(source, linear(50), linear(20), rule).full_steps == full_steps
+
+
 def test_a_cached_run_longer_than_the_sources_is_shortened():
     # Steps 5 to 9 would bridge .7 - .1 of noise, the source's longest run .5 - .1. From 7 it is .4.
     target = [1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.0]
@@ -171,7 +184,10 @@ def test_a_run_that_leaves_noise_need_not_end_full(rule):
 def test_a_scheduler_that_leaves_pure_noise_out_still_begins_at_the_begin():
     source = Schedule.parse("0-2,9,17,25,33,41,49/50")
     lowered = [0.97 * level for level in linear(20)]
-    assert retarget(source, linear(50), lowered) == retarget(source, linear(50), linear(20))
+    found, expected = (
+        retarget(source, linear(50), grid, "step fraction") for grid in (lowered, linear(20))
+    )
+    assert found == expected
 
 
 def test_models_whose_noise_exceeds_one_are_compared_at_the_same_signal_to_noise():
