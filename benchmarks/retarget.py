@@ -9,9 +9,10 @@ by prompt; *fewer steps* is as many plain steps of the same scheduler.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -47,45 +48,36 @@ def main() -> int:
     paths = [Schedule.parse(path["schedule"]) for path in found]
     pictures = _demo.Pictures(_demo.captions(PROMPTS, CAPTION_SEED, held_out=True), NOISE_SEED)
     at_source = on_own_grid(pictures, paths)
-    source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
-    rows = []
-    for scheduler in SCHEDULERS:
-        for steps in STEPS:
-            target = pictures.sigmas(scheduler, steps)
-            score = scorer(pictures, scheduler, steps)
-            for path in paths:
-                schedules = {rule: retarget(path, source, target, rule) for rule in PROPOSALS}
-                scores = {rule: score(schedule) for rule, schedule in schedules.items()}
-                scores[FEWER] = score(schedules[CONTROL].num_full)
-                rows.append(Row(scheduler, path, schedules, scores))
-                print(rows[-1], flush=True)
+    rows = list(on_other_grids(pictures, paths))
     summary = {
         "all": gains(rows),
         **{f"{n} steps": gains([r for r in rows if r.steps == n]) for n in STEPS},
         **{name: gains([r for r in rows if r.scheduler == name]) for name in SCHEDULERS},
-        **{
-            f"{path.num_full} of {path.num_steps}": gains([r for r in rows if r.path == path])
-            for path in paths
-        },
+        **{f"from {path.num_full}": gains([r for r in rows if r.path == path]) for path in paths},
     }
     print("\n" + table(summary))
     best = max(PROPOSALS, key=lambda rule: summary["all"][rule][0])
     print(f"\nbest: {best}; default: {DEFAULT_RULE}")
     if options.save:
-        conditions = {
-            "model": "demo model", "prompts": f"{PROMPTS} held out of training and search",
-            "sampling": f"{_demo.SAMPLER}, CFG {_demo.CFG:g}", "policy": "residual reuse",
-            "unit": "PSNR in dB to the full run on the same grid; gains are to uniform, paired by "
-            "prompt; each with half of its 95 % interval (t)",
-            "torch": torch.__version__,
-        }  # fmt: skip
-        figures = {
-            "conditions": conditions, "own grid": at_source, "gains": summary,
-            "cells": [row.figures() for row in rows],
-        }  # fmt: skip
-        text = json.dumps(figures, indent=1)
-        (RESULTS / "retarget.json").write_text(text + "\n", "utf-8")
+        cells = [row.figures() for row in rows]
+        save({"own grid": at_source, "gains": [summary], "cells": cells})
     return int(options.check and best != DEFAULT_RULE)
+
+
+def save(figures: dict[str, list]) -> None:
+    """Write them with their conditions, one line an item."""
+    conditions = {
+        "model": "demo model", "prompts": f"{PROMPTS} held out of training and search",
+        "sampling": f"{_demo.SAMPLER}, CFG {_demo.CFG:g}", "policy": "residual reuse",
+        "unit": "PSNR in dB to the full run on the same grid; gains are to uniform, paired by "
+        "prompt; each with half of its 95 % interval (t)",
+        "torch": torch.__version__,
+    }  # fmt: skip
+    parts = (
+        f'"{name}": [\n' + ",\n".join(map(json.dumps, items)) + "\n]"
+        for name, items in ({"conditions": [conditions]} | figures).items()
+    )
+    (RESULTS / "retarget.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
 class Row:
@@ -146,6 +138,21 @@ def on_own_grid(pictures: _demo.Pictures, paths: list[Schedule]) -> list[dict]:
     return figures
 
 
+def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[Row]:
+    """Every path on every grid, by every rule."""
+    source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
+    for scheduler, steps in itertools.product(SCHEDULERS, STEPS):
+        target = pictures.sigmas(scheduler, steps)
+        score = scorer(pictures, scheduler, steps)
+        for path in paths:
+            schedules = {rule: retarget(path, source, target, rule) for rule in PROPOSALS}
+            scores = {rule: score(schedule) for rule, schedule in schedules.items()}
+            scores[FEWER] = score(schedules[CONTROL].num_full)
+            row = Row(scheduler, path, schedules, scores)
+            print(row, flush=True)
+            yield row
+
+
 def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
     """Mean gain over uniform, of the prompts' means over some rows."""
     return gained({name: np.mean([row.scores[name] for row in rows], axis=0) for name in COLUMNS})
@@ -159,7 +166,7 @@ def gained(scores: Scores) -> dict[str, tuple[float, float]]:
 
 def rounded(values: np.ndarray) -> tuple[float, float]:
     mean, half = _demo.interval(values)
-    return round(mean, 2), round(half, 2)
+    return round(float(mean), 2), round(float(half), 2)
 
 
 def table(summary: dict[str, dict[str, tuple[float, float]]]) -> str:
