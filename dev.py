@@ -105,10 +105,11 @@ def main() -> None:
     )
     sub.add_argument("extra", nargs="*", help="arguments for demo/train.py, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
-    sub = command("bench", bench, "Run a benchmark of the folder benchmarks.")
+    sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
     sub.add_argument("name", choices=sorted(p.stem for p in BENCHMARKS.glob("[a-z]*.py")))
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
+    sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
 
     options = parser.parse_args()
     for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
@@ -177,7 +178,7 @@ def examples(options: argparse.Namespace) -> int:
 def bench(options: argparse.Namespace) -> int:
     tools = prepare(options)
     flags = [f"--{flag}" for flag in ("check", "save") if getattr(options, flag)]
-    return tools.run("-m", f"benchmarks.{options.name}", *flags)
+    return tools.run("-m", f"benchmarks.{options.name}", *flags, *options.extra)
 
 
 # --- the environment ------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ on another one; nothing of that is measured for the user's model, and nobody may
 
 Rounded to steps, proposals can collide or leave a long run of cached steps. So the answer is the
 schedule nearest to the proposal, in squared distance, among those with the right number of full
-steps, the forced ones, and no cached run longer than the source's.
+steps, the forced ones, and no cached run longer than the source's in noise level (longer by F₀/F
+where the run has fewer full steps; the shortest possible where that cannot be).
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ MAX_STEPS = 1000  # the search for the nearest schedule takes F N² operations
 def num_full(num_steps: int, source_full: int, source_steps: int) -> int:
     """Full steps of a whole run at the cache ratio of a source: ``round(N F₀ / N₀)``.
 
-    Halves are rounded up. At least ``MIN_FULL``, because a few steps later there is no picture
-    left; never more than there are steps.
+    Halves are rounded up. At least ``MIN_FULL`` (or as many as the source has): with fewer there is
+    no picture. Never more than there are steps.
     """
-    return min(num_steps, max(MIN_FULL, _half_up(num_steps * source_full / source_steps)))
+    floor = min(MIN_FULL, source_full)
+    return min(num_steps, max(floor, _half_up(num_steps * source_full / source_steps)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,15 @@ class Grids:
     """What a proposal is made from: the covered part of the source, and the target."""
 
     source_full: tuple[int, ...]  # steps of the source inside its part; the part's first is one
+    source_first: int  # how many of these stand for the forced first steps of a run
     source_range: tuple[int, int]  # first step of the part, and the one after its last
-    source_levels: np.ndarray  # [N₀ + 1], see ``levels``
+    source_levels: np.ndarray  # [N₀ + 1], see ``noise_levels``
     target_levels: np.ndarray  # [N + 1]
     num_full: int  # F of the target
     first_full: int  # first steps of the target that have to be full
     last_full: bool  # whether its last step has to be
     min_anchors: int  # of which the policy needs these
-    longest: float  # noise-level distance of the source's longest cached run
+    longest: float  # noise-level distance that a cached run may bridge
 
     @property
     def num_steps(self) -> int:
@@ -60,13 +63,13 @@ def step_fraction(grids: Grids) -> Schedule:
     """The source's full steps at the same fraction n / (N - 1) of the run."""
     begin, end = grids.source_range
     stretch = (grids.num_steps - 1) / max(1, end - begin - 1)
-    steps = _at_ranks(np.array(grids.source_full, float), grids.num_full)
+    steps = _at_ranks(np.array(grids.source_full, float), grids)
     return _nearest((steps - begin) * stretch, grids)
 
 
 def noise_level(grids: Grids) -> Schedule:
     """The source's full steps at the same noise level."""
-    levels = _at_ranks(grids.source_levels[list(grids.source_full)], grids.num_full)
+    levels = _at_ranks(grids.source_levels[list(grids.source_full)], grids)
     return _nearest(_positions(levels, grids.target_levels), grids)
 
 
@@ -135,11 +138,11 @@ def retarget(
             f"a schedule of {schedule.num_steps} steps has {schedule.num_steps + 1} noise levels, "
             f"got {len(source_sigmas)}"
         )
-    source, target = levels(source_sigmas, target_sigmas)
+    source, target = noise_levels(source_sigmas, target_sigmas)
     return PROPOSALS[rule](_grids(schedule, source, target, min_anchors))
 
 
-def levels(
+def noise_levels(
     source_sigmas: Sequence[float], target_sigmas: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noise levels of both grids on the scale from 0 to 1 of flow models.
@@ -189,14 +192,15 @@ def _grids(schedule: Schedule, source: np.ndarray, target: np.ndarray, min_ancho
         return _half_up(num_steps * steps / (end - begin))
 
     leading = next(n for n in itertools.count() if begin + n not in pattern)
-    forced = scaled(min(leading, FIRST_FULL * total / FIRST_OF))
-    first_full = min(num_steps, max(1, min_anchors, forced))
-    floor = _half_up(MIN_FULL * (end - begin) / total)
-    count = min(num_steps, max(scaled(len(inside)), floor, first_full + last_full))
-    longest = _longest_run(schedule, source, begin, end)
+    first = min(leading, FIRST_FULL * total / FIRST_OF)
+    first_full = min(num_steps, max(1, min_anchors, scaled(first)))
+    floor = min(len(pattern), _half_up(MIN_FULL * (end - begin) / total))
+    count = min(num_steps, max(scaled(len(pattern)), floor, first_full + last_full))
+    longest = _longest_run(schedule, source, begin, end) * max(1, len(pattern) / count)
     return Grids(
-        pattern, (begin, end), source, target, count, first_full, last_full, min_anchors, longest
-    )
+        pattern, max(1, _half_up(first)), (begin, end), source, target, count, first_full,
+        last_full, min_anchors, longest,
+    )  # fmt: skip
 
 
 def _covered(source: np.ndarray, target: np.ndarray) -> tuple[int, int]:
@@ -219,9 +223,15 @@ def _longest_run(schedule: Schedule, source: np.ndarray, begin: int, end: int) -
     return max((float(source[a] - source[b]) for a, b in touching), default=0.0)
 
 
-def _at_ranks(values: np.ndarray, count: int) -> np.ndarray:
-    """``count`` order statistics of ascending or descending values, interpolated between them."""
-    return np.interp(np.linspace(0, len(values) - 1, count), np.arange(len(values)), values)
+def _at_ranks(values: np.ndarray, grids: Grids) -> np.ndarray:
+    """F order statistics of the source's values, interpolated between them.
+
+    The last of the forced first steps stands for the source's last one of these, so that three of
+    50 weigh no more than one of 20; after it ranks are even.
+    """
+    forced = (grids.first_full - 1, grids.num_full - 1), (grids.source_first - 1, len(values) - 1)
+    ranks = np.interp(np.arange(grids.num_full), *forced)
+    return np.interp(ranks, np.arange(len(values)), values)
 
 
 def _positions(wanted: np.ndarray, grid: np.ndarray) -> np.ndarray:

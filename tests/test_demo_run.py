@@ -11,16 +11,23 @@ def test_each_speed_stands_beside_two_controls_with_as_many_full_steps():
         [13, 13, 13],
         [9, 9, 9],
     ]
-    for speed, uniform, plain in groups:
-        assert speed.name == f"{speed.speed}, published for FLUX.1-dev"
+    assert [group[0].name for group in groups] == [
+        "Quality, searched here: Golden Path Demo Model, 21 of 50",
+        "Balanced, searched here: Golden Path Demo Model, 13 of 50",
+        "Fast, uniform spacing",  # none of 9 full steps was found that beats it
+    ]
+    for _, uniform, plain in groups:
         assert uniform.speed == "Custom"
         assert (plain.speed, plain.schedule.num_cached) == (None, 0)
         assert uniform.is_control
         assert plain.is_control
 
 
-def test_other_step_counts_are_compared_by_uniform_spacing():
+def test_other_step_counts_take_the_paths_of_50_moved():
     _, *groups = plan(20)
+    moved = "retargeted, not measured: searched here: Golden Path Demo Model"
     assert [group[0].name for group in groups] == [
-        f"{speed}, uniform spacing" for speed in ("Quality", "Balanced", "Fast")
+        f"Quality, {moved}, 21 of 50",
+        f"Balanced, {moved}, 13 of 50",
+        "Fast, uniform spacing",
     ]

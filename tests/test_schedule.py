@@ -1,3 +1,4 @@
+import itertools
 import json
 import random
 import re
@@ -119,10 +120,28 @@ def test_uniform_with_few_full_steps_drops_forced_ones(num_full, full_steps):
     assert uniform(50, num_full).full_steps == full_steps
 
 
+@pytest.mark.parametrize(
+    ("first_full", "full_steps"),
+    [
+        (1, (0, 6, 12, 19)),  # 0 + floor((i + 1) 19 / 3)
+        (2, (0, 1, 10, 19)),  # 1 + floor(18 / 2)
+        (3, (0, 1, 2, 19)),
+        (9, (0, 1, 2, 19)),
+    ],
+)
+def test_uniform_spaces_the_rest_after_the_first_ones(first_full, full_steps):
+    assert uniform(20, 4, first_full).full_steps == full_steps
+
+
 def test_uniform_always_has_the_asked_number_of_full_steps():
-    for num_steps in range(1, 61):
+    for num_steps, first_full in itertools.product(range(1, 61), (1, 2, 3, 70)):
         for num_full in range(1, num_steps + 1):
-            assert uniform(num_steps, num_full).num_full == num_full
+            assert uniform(num_steps, num_full, first_full).num_full == num_full
+
+
+def test_uniform_begins_with_a_full_step():
+    with pytest.raises(ValueError, match="0 first steps cannot be full; at least one has to be"):
+        uniform(20, 4, first_full=0)
 
 
 def test_uniform_refuses_more_full_steps_than_steps():

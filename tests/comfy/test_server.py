@@ -111,10 +111,14 @@ def test_the_bundled_workflow_runs_and_reports(url, prompt):
     assert image.shape == (64, 64, 3)
     assert image.std() > 10  # a picture, not one colour
     assert seconds > 0
-    # Balanced, 12 steps: 26 % would be 3, at least 4 stay full.
-    assert record["full_steps"] == [0, 3, 7, 11]
-    assert record["cached_steps"] == [1, 2, 4, 5, 6, 8, 9, 10]
-    assert RunRecord.from_json(json.dumps(record)).schedule == "0,3,7,11/12"
+    # Balanced, 12 steps: 26 % would be 3, at least 4 stay full. They are those of the model's path
+    # for 50 steps, thinned to 4 and by the same noise levels: 2, 16.7, 32.7 and 49 of 50.
+    assert record["full_steps"] == [0, 4, 8, 11]
+    assert record["cached_steps"] == [1, 2, 3, 5, 6, 7, 9, 10]
+    assert record["origin"] == (
+        "retargeted, not measured: searched here: Golden Path Demo Model, 13 of 50"
+    )
+    assert RunRecord.from_json(json.dumps(record)).schedule == "0,4,8,11/12"
 
 
 def workflow_of_the_newest_image(url):
@@ -179,8 +183,8 @@ def run_and_listen(url, prompt, workflow):
                 assert event["type"] != "execution_error", event
                 if event["type"] == "golden_path.run":
                     events.append(event["data"])
-                if event["type"] == "execution_success":
-                    return events
+                if event["type"] == "executing" and event["data"]["node"] is None:
+                    return events  # the last event; the history is complete now
 
     return asyncio.run(main())
 
@@ -224,7 +228,7 @@ def test_an_unused_schedule_text_does_not_matter(url, prompt):
     (cache,) = nodes_of_type(prompt, "GPH_Cache")
     prompt[cache]["inputs"].update(speed="Fast", schedule="")
     _, _, record = run(url, prompt)
-    assert record["schedule"] == "0,3,7,11/12"
+    assert record["origin"] == "uniform spacing"  # the demo model has no path for Fast
 
 
 def test_an_unknown_speed_is_refused(url, prompt):

@@ -1,0 +1,79 @@
+"""A small search for schedules of the demo model, so that there is something to retarget.
+
+Hill climbing from the better of two starts: a random swap, near ones more often, is kept if the
+mean PSNR to the full run rises, until the budget is spent or no swap is left.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import torch
+
+from benchmarks import _demo
+from gph_core.schedule import Schedule, ScheduleSpace, uniform
+
+FILE = Path(__file__).parent / "results" / "demo-paths.json"
+STEPS, SCHEDULER = 50, "simple"
+PROMPTS = {21: 8, 13: 8, 9: 24}  # by full steps: with 9, the best for 8 prompts lost on others
+PUBLISHED = {  # for FLUX.1-dev
+    21: "0-11,13,15,17,19,24,30,38,46,49/50",
+    13: "0-4,6,8,10,14,19,30,43,49/50",
+    9: "0-3,5,8,13,27,49/50",
+}
+FORCED = (0, 1, 2, STEPS - 1)
+BUDGET, SEED = 200, 1
+NEAR, NEAR_SHARE = 3, 0.7
+
+
+def search() -> None:
+    """Search for each count and write ``FILE``."""
+    prompts = _demo.captions(max(PROMPTS.values()), SEED, held_out=False)
+    conditions = {
+        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
+        "policy": "residual reuse", "forced full": FORCED, "most evaluations": BUDGET,
+        "objective": "mean PSNR in dB to the full run, for the first prompts", "seed": SEED,
+        "torch": torch.__version__, "prompts": prompts,
+    }  # fmt: skip
+    paths = [climb(full, prompts[:number]) for full, number in PROMPTS.items()]
+    text = json.dumps({"conditions": conditions, "paths": paths}, indent=1)
+    FILE.write_text(text + "\n", "utf-8")
+
+
+def climb(count: int, prompts: list[str]) -> dict:
+    """The best schedule found with ``count`` full steps, and what the starts reach."""
+    pictures = _demo.Pictures(prompts, first_seed=SEED)
+    reference = pictures.sample(SCHEDULER, STEPS)
+
+    def score(schedule: Schedule) -> float:
+        return _demo.psnr(pictures.sample(SCHEDULER, STEPS, schedule), reference).mean()
+
+    published = Schedule.parse(PUBLISHED[count])
+    starts = {"uniform": uniform(STEPS, count), "published for FLUX.1-dev": published}
+    scores = {schedule: score(schedule) for schedule in starts.values()}
+    reached = {name: round(scores[schedule], 3) for name, schedule in starts.items()}
+    best = max(scores, key=scores.__getitem__)
+    rng = random.Random(f"{SEED} {count}")
+    space = ScheduleSpace(STEPS, STEPS - count, FORCED)
+    while len(scores) < BUDGET and not scores.keys() >= set(space.neighbors(best)):
+        candidate = swapped(best, rng)
+        if candidate in scores:
+            continue
+        scores[candidate] = score(candidate)
+        if scores[candidate] > scores[best]:
+            best = candidate
+            print(f"{count} full, {len(scores)}: {scores[best]:.3f} dB, {best}", flush=True)
+    return {
+        "full": count, "prompts": len(prompts), "evaluations": len(scores), "starts": reached,
+        "psnr": round(scores[best], 3), "schedule": str(best),
+    }  # fmt: skip
+
+
+def swapped(schedule: Schedule, rng: random.Random) -> Schedule:
+    """A neighbour: a random cached step becomes full, a full one cached, mostly one near it."""
+    added = rng.choice(schedule.cached_steps)
+    free = [step for step in schedule.full_steps if step not in FORCED]
+    near = [step for step in free if abs(step - added) <= NEAR]
+    return schedule.swap(rng.choice(near if near and rng.random() < NEAR_SHARE else free), added)
