@@ -40,6 +40,7 @@ from typing import NamedTuple, NoReturn
 ROOT = Path(__file__).resolve().parent
 DEV = ROOT / ".dev"
 BENCHMARKS = ROOT / "benchmarks"
+PAGE_TESTS = "tests/browser"
 PACK_NAME = "ComfyUI-GoldenPath"
 TORCH = "torch==2.13.0"
 PYTHONS = ((3, 10), (3, 13))
@@ -138,13 +139,23 @@ def test(options: argparse.Namespace) -> int:
         "ruff format": ["-m", "ruff", "format", "--check", "."],
         "types": ["-m", "basedpyright", "--pythonpath", str(tools.python)],
         "browser": ["-m", "tests.browser.chromium"],
-        "tests": ["-m", "pytest"],
     }
     failed = []
     for name, arguments in checks.items():
         print(f"\n--- {name}", flush=True)
         if tools.run(*arguments) != 0:
             failed.append(name)
+    # The tests of the page mostly wait for it: they run beside the others and are shown after them.
+    with tempfile.TemporaryFile() as output, tools.start("pytest", PAGE_TESTS, output) as page:
+        print("\n--- tests", flush=True)
+        if tools.run("-m", "pytest", f"--ignore={PAGE_TESTS}") != 0:
+            failed.append("tests")
+        no_browser = 5  # pytest's status where it collects nothing
+        if page.wait() not in (0, no_browser):
+            failed.append("tests of the page")
+        print("\n--- tests of the page", flush=True)
+        output.seek(0)
+        print(output.read().decode("utf-8", "replace"), flush=True)
     if failed:
         print(f"\nfailed: {', '.join(failed)}", flush=True)
     return 1 if failed else 0
@@ -190,6 +201,13 @@ class Tools:
 
     comfyui: Path
     python: Path
+
+    def start(self, module: str, argument: str, output) -> subprocess.Popen:
+        """Start a module beside this script; what it prints goes into a file."""
+        return subprocess.Popen(
+            [str(self.python), "-m", module, argument], cwd=ROOT, env=self.environment,
+            stdout=output, stderr=subprocess.STDOUT,
+        )  # fmt: skip
 
     def run(self, *arguments: str) -> int:
         """Run the environment's Python in the repository root; return the exit status."""

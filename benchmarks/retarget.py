@@ -3,8 +3,7 @@
 The demo model's own paths at 50 steps (``_search``) are retargeted to fewer steps and other
 schedulers. Every rule's schedule is sampled for prompts that neither training nor search saw and
 compared with the full run on the same grid. What decides is the gain over uniform spacing, paired
-by prompt; *fallback* is the spacing that a speed takes without a path, *fewer steps* is as many
-plain steps of the same scheduler. It takes about 20 minutes.
+by prompt; *fewer steps* is as many plain steps of the same scheduler. It takes about 20 minutes.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import torch
 
 from benchmarks import _demo, _search
 from demo.comfyui import load_pack, use_comfyui
-from gph_core.choice import spacing
 from gph_core.retarget import DEFAULT_RULE, PROPOSALS, retarget
 from gph_core.schedule import Schedule, uniform
 
@@ -29,8 +27,8 @@ RESULTS = Path(__file__).parent / "results"
 SCHEDULERS = ("simple", "beta", "linear_quadratic")
 STEPS = (12, 20, 28, 40)
 PROMPTS, CAPTION_SEED, NOISE_SEED = 64, 2, 1000
-CONTROL, FALLBACK, FEWER = "uniform", "fallback", "fewer steps"
-COLUMNS = (*PROPOSALS, FALLBACK, FEWER)
+CONTROL, FEWER = "uniform", "fewer steps"
+COLUMNS = (*PROPOSALS, FEWER)
 
 Scores = dict[str, np.ndarray]  # dB of every prompt, by rule
 
@@ -150,7 +148,6 @@ def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[
         score = scorer(pictures, scheduler, steps)
         for path in paths:
             schedules = {rule: retarget(path, source, target, rule) for rule in PROPOSALS}
-            schedules[FALLBACK] = spacing(steps, schedules[CONTROL].num_full)
             scores = {rule: score(schedule) for rule, schedule in schedules.items()}
             scores[FEWER] = score(schedules[CONTROL].num_full)
             row = Row(scheduler, path, schedules, scores)

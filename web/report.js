@@ -38,7 +38,7 @@ host.register({
     if (node.comfyClass !== NODE) return;
     const panel = createPanel(() => texts(host.locale()));
     panels.set(node, panel);
-    host.addView(node, "golden_path_report", panel.element, { height: 112 });
+    host.addView(node, "golden_path_report", panel.element, { height: 120 });
   },
 
   // A workflow was opened, came back from another tab, or was remade by an undo.
