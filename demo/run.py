@@ -72,7 +72,7 @@ def plan(steps: int) -> list[list[Row]]:
         spaced, fewer = spacing(steps, count), Schedule.all_full(count)
         groups.append(
             [
-                Row(f"{speed}, {choice.origin}", choice.schedule, speed),
+                Row(f"{speed}, {choice.origin.partition(':')[0]}", choice.schedule, speed),
                 Row(f"uniform, {count} full", spaced, "Custom", is_control=True),
                 Row(f"{count} plain steps", fewer, is_control=True),
             ]

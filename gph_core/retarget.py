@@ -105,7 +105,7 @@ PROPOSALS: dict[str, Callable[[Grids], Schedule]] = {
     "uniform": published_uniform,
     "even": even,
 }
-DEFAULT_RULE = "noise level"
+DEFAULT_RULE = "density"
 
 
 def retarget(
