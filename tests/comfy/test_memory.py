@@ -70,8 +70,8 @@ def watch(monkeypatch):
     watch = Watch()
 
     class Watched(ActiveRun):
-        def __init__(self, schedule, policy, sigmas, device_budget=math.inf, family=""):
-            super().__init__(schedule, policy, sigmas, device_budget, family)
+        def __init__(self, schedule, policy, sigmas, device_budget=math.inf, *args, **kwargs):
+            super().__init__(schedule, policy, sigmas, device_budget, *args, **kwargs)
             watch.budgets.append(device_budget)
 
         def end_call(self, *args, **kwargs):
