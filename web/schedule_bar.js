@@ -40,6 +40,7 @@ export function createBar(actions, most, t) {
 
   const count = el("input", {
     type: "number", min: 1, max: most, step: 1, "data-testid": "gph-steps", onchange: setCount,
+    onblur: () => (count.value = cells().length),
   });
   const lock = button("lock", actions.lock, "unlocked");
   const editing = Object.entries(edits).map(([name, next]) => [
@@ -67,7 +68,8 @@ export function createBar(actions, most, t) {
     const { numSteps, numFull } = readout(cells());
     const locked = isLocked();
     const name = (part, title) => set(part, { title, "aria-label": title });
-    count.value = numSteps;
+    // Answers of the server draw anew while somebody types here.
+    if (document.activeElement !== count) count.value = numSteps;
     count.disabled = off || locked;
     name(count, t(locked ? "editor.lockedSteps" : "editor.stepsTip"));
     lock.replaceChildren(icon(locked ? "locked" : "unlocked"));

@@ -229,6 +229,15 @@ def test_rows_that_come_and_go_resize_the_node_within_the_same_undo_step(page):
     assert undo_depth(page) == depth + 2
 
 
+def test_drawing_anew_leaves_the_number_that_is_being_typed(page):
+    editor = Editor.open(page, "0-1,3/4")
+    editor.find("steps").fill("3")
+    # As an answer of the server does, which may come at any time.
+    page.evaluate("app.rootGraph.getNodeById(1).widgets[0].callback()")
+    editor.press("Tab")
+    editor.wait_for_text("0-1/3")
+
+
 @pytest.mark.parametrize("count", ["0", "201", "", "2.5"])
 def test_an_impossible_number_of_steps_changes_nothing(page, count):
     editor = Editor.open(page, TEN)

@@ -159,6 +159,7 @@ def test_runs_of_another_workflow_wait_for_their_tab(page, workflow):
 
 def test_undo_and_redo_keep_the_report(page, workflow):
     send(page, "done", record=RECORD)
+    two_frames(page)  # its notes make the node taller, which is not to be a step of its own
     page.evaluate("""([id]) => {
       const node = app.rootGraph.getNodeById(id);
       app.canvas.emitBeforeChange();
@@ -178,6 +179,7 @@ def test_undo_and_redo_keep_the_report(page, workflow):
         send(page, "done", record=OTHER)  # what is on the page is not a leftover
         assert len(strip(panel(page))) == 2
         send(page, "done", record=RECORD)
+        two_frames(page)
 
 
 def test_collapsing_and_expanding_keep_the_report(page, workflow):
