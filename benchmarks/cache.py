@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 from benchmarks import _models as models
+from benchmarks._demo import Silent
 from demo.comfyui import load_pack, use_comfyui
 
 RESULTS = Path(__file__).parent / "results"
@@ -216,20 +217,6 @@ def sample(
             disable_pbar=True, seed=1, callback=tick,
         )  # fmt: skip
     return [b - a for a, b in itertools.pairwise(ticks)]
-
-
-class Silent:
-    """A reporter that keeps the record and takes no refusal."""
-
-    record = None
-
-    def planned(self, line: str, choice) -> None: ...
-    def stepped(self, step: int, kind: str) -> None: ...
-    def refused(self, reason: str) -> None:
-        raise RuntimeError(reason)
-
-    def finished(self, record) -> None:
-        self.record = record
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from ..gph_core.library import bundled_paths, check_name
 from ..gph_core.policies import Policy
 from ..gph_core.retarget import retarget
 from ..gph_core.schedule import Schedule
-from . import user_paths
+from . import patching, user_paths
 from .types import CATEGORY, PolicyType, ScheduleType
 
 YOURS = "yours: "
@@ -181,12 +181,7 @@ class SaveGoldenPath(io.ComfyNode):
 
 def conditions_of(model) -> dict[str, Any]:
     """What tells a MODEL from others: its family and the whole numbers of its configuration."""
-    from ..gph_core import families
-    from . import calls
-
-    transformer = calls.uncompiled(model.model.diffusion_model)
-    family = families.detect(transformer)
-    name = family.name if family else type(transformer).__name__
+    _, name = patching.identify(model)
     config = model.model.model_config.unet_config
     numbers = {key: value for key, value in config.items() if type(value) is int}
     return {"model": name, "family": name, "architecture": numbers}

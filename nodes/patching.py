@@ -63,6 +63,13 @@ def attach(model, plan: CachePlan, reporter: Reporter):
     return patched
 
 
+def identify(patcher) -> tuple[Family | None, str]:
+    """A MODEL's family, if it is known, and what to call it."""
+    transformer = calls.uncompiled(patcher.model.diffusion_model)
+    family = families.detect(transformer)
+    return family, family.name if family else type(transformer).__name__
+
+
 def _outer_sample(plan: CachePlan, reporter: Reporter):
     def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
         if len(sigmas) < 2:  # no step to take
@@ -91,9 +98,7 @@ def _start(
 ) -> ActiveRun:
     """The run of a plan, or one in full where the plan cannot be applied."""
     num_steps = len(sigmas) - 1
-    transformer = calls.uncompiled(patcher.model.diffusion_model)
-    family = families.detect(transformer)
-    name = family.name if family else type(transformer).__name__
+    family, name = identify(patcher)
     reason = _obstacle(plan.policy, family, name, sampler, sigmas)
     if reason is not None:
         reporter.refused(reason)
