@@ -102,7 +102,7 @@ function planOf(schedule) {
 
 /** One cell a step: what happened there, or "waiting"; `plan` is what the schedule says. */
 export function cells(run) {
-  return Array.from({ length: length(run) }, (_, step) => ({
+  return steps(run).map((step) => ({
     step,
     kind: run.kinds[step] ?? "waiting",
     plan: run.planned[step] ? "full" : "cached",
@@ -110,18 +110,19 @@ export function cells(run) {
   }));
 }
 
-/**
- * How many steps the run has, as far as is known. A sampler that a run is computed in full for may
- * take steps of its own.
- */
+/** How many steps the run has, as far as is known. */
 export function length(run) {
-  const isOwn = run.state === "done" && isAllFull(run);
-  return isOwn ? run.kinds.length : Math.max(run.planned.length, run.kinds.length);
+  return steps(run).length;
 }
 
-/** Whether there was nothing to cache. */
-export function isAllFull(run) {
-  return run.planned.every(Boolean);
+/**
+ * The steps that are shown. A sampler that a run is computed in full for may take steps of its own,
+ * few of which are on the grid: only what was reached is known.
+ */
+function steps(run) {
+  const isOwn = ["done", "refused"].includes(run.state) && run.planned.every(Boolean);
+  const all = Array.from({ length: Math.max(run.planned.length, run.kinds.length) }, (_, n) => n);
+  return isOwn ? all.filter((step) => run.kinds[step]) : all;
 }
 
 /** How many cells are in a row, so that all rows are about equally long. */

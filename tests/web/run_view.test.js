@@ -103,6 +103,16 @@ test("a run that is refused as a whole says why, while it runs and after it", ()
   assert.deepEqual(kinds(running), ["full"]);
 });
 
+test("of a run in full, only the steps that its sampler met are shown", () => {
+  const schedule = { ...record, schedule: "0-4/5", cached_steps: [], refused_steps: [] };
+  const [done] = savedReport([{ ...schedule, full_steps: [0, 3] }]).runs;
+  assert.deepEqual(cells(done).map(({ step, kind }) => [step, kind]), [[0, "full"], [3, "full"]]);
+  assert.equal(counts(done).reached, length(done));
+  const refused = { prompt_id: "p", run: 0, state: "refused", line: "a sampler of its own" };
+  const [running] = [refused, step(0, "full"), step(3, "full")].reduce(afterEvent, null).runs;
+  assert.deepEqual(kinds(running), ["full", "full"]);
+});
+
 test("a record whose schedule is no schedule shows what happened", () => {
   for (const schedule of ["", "0-2", "0/99999999", "<b>/5"]) {
     const [run] = savedReport([{ ...record, schedule }]).runs;
