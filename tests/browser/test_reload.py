@@ -1,0 +1,53 @@
+"""A page that is loaded anew shows the workflow as it was left, and its views work."""
+
+import pytest
+
+from .editor import Editor, serialized
+from .page import READY, example, load, run, two_frames
+from .test_report import is_idle, panel, strip
+from .test_report_runs import SEEDS, sampler
+
+
+@pytest.fixture
+def keeping(page):
+    """A page that keeps drafts, as it does unless a test says otherwise."""
+    keep = "on => app.extensionManager.setting.set('Comfy.Workflow.Persist', on)"
+    page.evaluate(keep, True)
+    yield
+    page.evaluate(keep, False)
+
+
+def reload(page, text):
+    """Load the page anew once its draft has this text."""
+    page.wait_for_function(
+        """text => [localStorage, sessionStorage].some(storage =>
+          Object.values(storage).some(value => value.includes(text)))""",
+        arg=text,
+    )
+    page.reload()
+    page.wait_for_function(READY)
+    two_frames(page)
+
+
+def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
+    editor = Editor.open(page, "0-2,5,9/10")
+    editor.click(4)
+    assert editor.text == "0-2,4-5,9/10"
+    reload(page, editor.text)
+    assert editor.cells == "ooo.oo...o"
+    editor.click(7)
+    assert editor.text == "0-2,4-5,7,9/10"
+    assert serialized(page)["widgets_values"] == [editor.text]
+    editor.undo()
+    assert editor.cells == "ooo.oo...o"
+
+
+def test_the_report_is_empty_until_the_next_run(page, keeping):
+    workflow = example("Try_Golden_Path_Cache")
+    workflow["id"] = page.evaluate("crypto.randomUUID()")
+    sampler(workflow)[0] = next(SEEDS)
+    load(page, workflow)
+    reload(page, workflow["id"])
+    assert is_idle(panel(page))
+    assert run(page) == "execution_success"
+    assert len(strip(panel(page))) == 50
