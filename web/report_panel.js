@@ -1,5 +1,6 @@
 /** The panel that shows a report (see run_view.js). It knows the page's DOM, but no ComfyUI. */
 
+import { el } from "./dom.js";
 import {
   cells,
   columns,
@@ -16,8 +17,7 @@ import {
  * @returns {{element: HTMLElement, show: (report: import("./run_view.js").Report) => void}}
  */
 export function createPanel(language) {
-  const element = make("div", "gph-report");
-  element.dataset.testid = "gph-report";
+  const element = el("div", { className: "gph-report", "data-testid": "gph-report" });
   let report = null;
   let selected = -1;
 
@@ -33,7 +33,7 @@ export function createPanel(language) {
     const say = language();
     const focus = element.contains(document.activeElement) && document.activeElement.dataset.gphGo;
     if (!report) {
-      element.replaceChildren(make("div", "gph-report-idle", say("report.idle")));
+      element.replaceChildren(el("div", { className: "gph-report-idle" }, say("report.idle")));
       return;
     }
     const run = report.runs[selected];
@@ -42,27 +42,22 @@ export function createPanel(language) {
   }
 
   function head(run, say) {
-    const line = make("div", "gph-report-head");
+    const line = el("div", { className: "gph-report-head" });
     const { figures } = run;
     const isWhole = run.state === "done" && counts(run).reached === length(run);
-    const title = make("strong", "gph-report-title", titleOf(run, say));
-    title.setAttribute("role", "status");
-    line.append(title);
+    line.append(el("strong", { className: "gph-report-title", role: "status" }, titleOf(run, say)));
     if (isWhole && figures.cachedSeconds.length) line.append(...meter(figures, say));
-    if (report.saved) line.append(make("span", "gph-report-tag", say("report.saved")));
+    if (report.saved) line.append(el("span", { className: "gph-report-tag" }, say("report.saved")));
     if (report.runs.length > 1) line.append(chooser(say));
     return line;
   }
 
   function chooser(say) {
-    const bar = make("span", "gph-report-runs");
+    const bar = el("span", { className: "gph-report-runs" });
     const go = (by, sign, label) => {
-      const button = make("button", "", sign);
-      button.type = "button";
-      button.dataset.gphGo = by;
-      button.title = label;
-      button.setAttribute("aria-label", label);
-      button.disabled = !report.runs[selected + by];
+      const disabled = !report.runs[selected + by];
+      const named = { title: label, "aria-label": label, "data-gph-go": by };
+      const button = el("button", { type: "button", disabled, ...named }, sign);
       button.addEventListener("click", () => {
         selected += by;
         draw();
@@ -72,7 +67,7 @@ export function createPanel(language) {
     const place = { index: selected + 1, count: report.runs.length };
     bar.append(
       go(-1, "‹", say("report.older")),
-      make("span", "", say("report.run", place)),
+      el("span", {}, say("report.run", place)),
       go(1, "›", say("report.newer")),
     );
     return bar;
@@ -95,25 +90,25 @@ function titleOf(run, say) {
 /** The realised speed-up as a part of the ideal one. */
 function meter(figures, say) {
   if (!figures.ideal) return [];
-  const bar = make("span", "gph-report-meter");
-  const fill = make("span", "");
+  const bar = el("span", { className: "gph-report-meter" });
+  const fill = el("span");
   fill.style.width = `${Math.min(100, (100 * figures.speedup) / figures.ideal)}%`;
   bar.append(fill);
-  const label = make("span", "gph-report-dim", say("report.ideal", { factor: figures.ideal.toFixed(2) }));
+  const ideal = say("report.ideal", { factor: figures.ideal.toFixed(2) });
+  const label = el("span", { className: "gph-report-dim" }, ideal);
   bar.title = label.title = say("report.idealHint");
   return [bar, label];
 }
 
 function strip(run, say) {
   const shown = cells(run);
-  const element = make("div", "gph-strip");
-  element.setAttribute("role", "img");
-  element.setAttribute("aria-label", say("report.strip", { ...counts(run), steps: shown.length }));
+  const label = say("report.strip", { ...counts(run), steps: shown.length });
+  const element = el("div", { className: "gph-strip", role: "img", "aria-label": label });
   element.style.setProperty("--gph-columns", columns(shown.length));
   for (const cell of shown) {
     const plan = cell.kind === "waiting" ? `.${cell.plan}` : "";
     const kind = say(`report.kind.${cell.kind}${plan}`);
-    const dot = make("span", `gph-cell gph-${cell.kind} gph-plan-${cell.plan}`);
+    const dot = el("span", { className: `gph-cell gph-${cell.kind} gph-plan-${cell.plan}` });
     const sigma = cell.sigma === undefined ? [] : [say("report.sigma", { sigma: +cell.sigma.toPrecision(3) })];
     dot.title = [say("report.step", { step: cell.step, kind }), ...sigma].join(" · ");
     element.append(dot);
@@ -124,48 +119,42 @@ function strip(run, say) {
 function legend(run, say) {
   const found = counts(run);
   const { figures } = run;
-  const list = make("ul", "gph-report-legend");
+  const list = el("ul", { className: "gph-report-legend" });
   const add = (kinds, times) => {
-    const item = make("li", "");
+    const item = el("li");
     for (const kind of kinds.filter((k) => found[k] || k !== "refused")) {
-      const label = make("span", "", say(`report.${kind}`, { count: found[kind] }));
+      const label = el("span", {}, say(`report.${kind}`, { count: found[kind] }));
       if (kind === "refused") label.title = say("report.kind.refused");
-      item.append(make("span", `gph-cell gph-${kind}`), label);
+      item.append(el("span", { className: `gph-cell gph-${kind}` }), label);
     }
     if (times?.length) {
       const values = { total: seconds(sum(times)), each: seconds(median(times)) };
-      item.append(make("span", "gph-report-dim", say("report.time", values)));
+      item.append(el("span", { className: "gph-report-dim" }, say("report.time", values)));
     }
     list.append(item);
   };
   add(["full", "refused"], figures?.fullSeconds); // refused steps are timed as full ones
   add(["cached"], figures?.cachedSeconds);
   if (figures?.bytes) {
-    list.append(make("li", "gph-report-dim", say("report.cache", { size: mebibytes(figures.bytes) })));
+    const size = say("report.cache", { size: mebibytes(figures.bytes) });
+    list.append(el("li", { className: "gph-report-dim" }, size));
   }
   return list;
 }
 
 /** Which schedule, and why. */
 function plan(run) {
-  const line = make("div", "gph-report-plan");
+  const line = el("div", { className: "gph-report-plan" });
   const why = [run.origin, run.figures?.policy, run.figures?.site].filter(Boolean).join(" · ");
-  line.append(make("span", "gph-report-dim", why), make("code", "", run.schedule));
+  line.append(el("span", { className: "gph-report-dim" }, why), el("code", {}, run.schedule));
   return line;
 }
 
 /** Why steps were computed in full, and other advice. */
 function notes(run) {
-  const list = make("ul", "gph-report-notes");
+  const list = el("ul", { className: "gph-report-notes" });
   list.classList.toggle("gph-report-alarm", run.state === "refused" || counts(run).refused > 0);
   const said = run.figures?.notes ?? [run.reason].filter(Boolean);
-  list.append(...said.map((note) => make("li", "", note)));
+  list.append(...said.map((note) => el("li", {}, note)));
   return list;
-}
-
-function make(tag, className, text = "") {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  element.textContent = text;
-  return element;
 }
