@@ -43,6 +43,7 @@ export async function openPaths(anchor, menu) {
     "div", { className: "gph-menu-foot" },
     command(t("editor.menuSave"), act(() => save(menu))),
     command(t("editor.menuImport"), act(() => importText(menu))),
+    command(t("editor.menuImportFile"), act(() => importFile(menu))),
   );
   panel.append(
     ...section(t("editor.menuOwn"), own, (path) => ownEntry(path, menu, act)),
@@ -111,6 +112,7 @@ function ownEntry(path, menu, act) {
     "div", { className: "gph-own", role: "none" },
     entry(path, menu, act),
     tool("copy", t("editor.menuExport", { name }), () => exportText(menu, name)),
+    tool("file", t("editor.menuExportFile", { name }), () => exportFile(name)),
     tool("rename", t("editor.menuRename", { name }), () => rename(menu, name)),
     tool("remove", t("editor.menuDelete", { name }), () => remove(menu, name)),
   );
@@ -136,9 +138,25 @@ async function save({ t, current }) {
   await keep(t, "/user_paths", { name: name.trim(), schedule: current() });
 }
 
+async function importFile({ t }) {
+  const file = await pickFile();
+  if (file) await keep(t, "/user_paths/import", { text: await file.text() });
+}
+
+/** The file that the user picks, undefined if none. */
+function pickFile() {
+  const input = el("input", { type: "file", accept: ".json,application/json" });
+  return new Promise((resolve) => {
+    for (const type of ["change", "cancel"]) {
+      input.addEventListener(type, () => resolve(input.files[0]));
+    }
+    input.click();
+  });
+}
+
 async function importText({ t }) {
-  const shared = await host.prompt(t("editor.menuImport"), t("editor.importAsk"));
-  if (shared?.trim()) await keep(t, "/user_paths/import", { text: shared });
+  const text = await host.prompt(t("editor.menuImport"), t("editor.importAsk"));
+  if (text?.trim()) await keep(t, "/user_paths/import", { text });
 }
 
 /** Keep a path; where the name is taken, ask whether to replace that one. */
@@ -154,8 +172,19 @@ async function keep(t, path, body) {
   host.toast("success", t("editor.saved", { name: answer.name }));
 }
 
+/** A path as it is shared. */
+async function shared(name) {
+  return JSON.stringify(await host.ask(url(name)), null, 1);
+}
+
+async function exportFile(name) {
+  const href = URL.createObjectURL(new Blob([await shared(name)], { type: "application/json" }));
+  el("a", { href, download: `${name}.json` }).click();
+  URL.revokeObjectURL(href);
+}
+
 async function exportText({ t }, name) {
-  const text = JSON.stringify(await host.ask(url(name)), null, 1);
+  const text = await shared(name);
   const copied = await host.copy(text, t("editor.menuExport", { name }), t("editor.exportAsk"));
   if (copied) host.toast("success", t("editor.exported", { name }));
 }

@@ -242,11 +242,18 @@ def test_a_run_with_a_wrong_text_is_refused_with_its_reason(page):
 # --- golden paths
 
 
+OWN = "/golden_path/user_paths"
+
+
 def open_menu(page, editor):
     editor.use("presets")
     menu = page.locator('[data-testid="gph-menu"]')
     menu.wait_for()
     return menu
+
+
+def remove_path(page, name):
+    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{OWN}/{name}")
 
 
 def answer(page, text):
@@ -313,7 +320,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
     page.get_by_text(f"{renamed} is deleted").first.wait_for()
 
-    open_menu(page, editor).get_by_text("Import").click()
+    open_menu(page, editor).get_by_text("Import…", exact=True).click()
     answer(page, shared)
     page.get_by_text(f"Saved as {mine}").first.wait_for()
     editor.use("full")
@@ -323,6 +330,32 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     open_menu(page, editor).get_by_label(f"Delete {mine}").click()
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
     page.get_by_text(f"{mine} is deleted").first.wait_for()
+
+
+def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
+    name = f"filed {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, name)
+    page.get_by_text(f"Saved as {name}").first.wait_for()
+
+    with page.expect_download() as download:
+        open_menu(page, editor).get_by_label(f"Save {name} as a file to share").click()
+    assert download.value.suggested_filename == f"{name}.json"
+    file = tmp_path / "shared.json"
+    download.value.save_as(file)
+    assert json.loads(file.read_text("utf-8"))["schedule"] == "0-2,5,9/10"
+    remove_path(page, name)
+
+    with page.expect_file_chooser() as chooser:
+        open_menu(page, editor).get_by_text("Import a file…").click()
+    chooser.value.set_files(file)
+    editor.use("full")
+    own = f".gph-own .gph-path:has-text('{name}')"
+    page.wait_for_function(f"async () => (await fetch('{OWN}/{name}')).ok")
+    open_menu(page, editor).locator(own).click()
+    editor.wait_for_text("0-2,5,9/10")
+    remove_path(page, name)
 
 
 def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
@@ -340,10 +373,7 @@ def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     saved = """async name => (await (await fetch(
       "/golden_path/user_paths/" + encodeURIComponent(name))).json()).schedule"""
     page.wait_for_function(f"async name => await ({saved})(name) === '0-2,5,7,9/10'", arg=name)
-    page.evaluate(
-        "name => fetch('/golden_path/user_paths/' + encodeURIComponent(name), {method: 'DELETE'})",
-        name,
-    )
+    remove_path(page, name)
 
 
 def test_a_broken_file_is_named_and_the_others_are_there(page):
