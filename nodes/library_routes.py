@@ -9,6 +9,7 @@ from ..gph_core.library import bundled_paths
 from ..gph_core.retarget import MAX_STEPS, retarget
 from ..gph_core.schedule import Schedule
 from . import user_paths
+from .library import find
 
 
 def list_paths() -> dict[str, Any]:
@@ -21,6 +22,11 @@ def list_paths() -> dict[str, Any]:
         ],
         "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
     }
+
+
+def card(option: str) -> dict[str, str]:
+    """What is known of an option of *Golden Path Library*."""
+    return {"card": find(option).card}
 
 
 def move(schedule: str, steps: int) -> dict[str, str]:

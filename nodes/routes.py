@@ -52,6 +52,7 @@ ROUTES = (
     ("GET", "/sigmas", nominal_sigmas),
     ("POST", "/retarget", library_routes.move),
     ("GET", "/paths", library_routes.list_paths),
+    ("GET", "/card", library_routes.card),
     ("POST", OWN, library_routes.save),
     ("POST", f"{OWN}/import", library_routes.import_text),
     ("GET", f"{OWN}/{{path}}", library_routes.export),

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from urllib.parse import quote
 
 import folder_paths
 import pytest
@@ -217,6 +218,18 @@ def test_paths_are_saved_listed_renamed_shared_and_deleted(user_directory):
     )
     assert (status, imported) == (200, {"name": "äöü 1"})
     assert listed["paths"][0]["schedule"] == "0-2/6"
+
+
+def test_the_card_of_an_option_is_what_the_node_hands_out():
+    SaveGoldenPath.execute("mine", "0-2/6")
+    cards = [GoldenPathLibrary.execute(option).result[2] for option in (FLUX, "yours: mine")]
+    found = ask(*(
+        ("GET", f"/golden_path/card?option={quote(option)}", None)
+        for option in (FLUX, "yours: mine", "no such path")
+    ))  # fmt: skip
+    assert found[:2] == [(200, {"card": card}) for card in cards]
+    assert found[2][0] == 400
+    assert "there is no golden path 'no such path'" in found[2][1]["error"]
 
 
 def test_a_taken_name_is_told_apart_from_a_wrong_one():
