@@ -4,6 +4,7 @@ import * as host from "./host.js";
 import { createPanel } from "./report_panel.js";
 import { afterEvent, savedReport } from "./run_view.js";
 import { texts } from "./strings.js";
+import { addView, register } from "./views.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/report.py
 const NODE = "GPH_Cache";
@@ -17,7 +18,7 @@ const panels = new WeakMap();
  */
 const memory = new Map();
 
-host.register({
+register({
   name: "golden-path.report",
 
   setup() {
@@ -38,7 +39,7 @@ host.register({
     if (node.comfyClass !== NODE) return;
     const panel = createPanel(() => texts(host.locale()));
     panels.set(node, panel);
-    host.addView(node, "golden_path_report", panel.element, { height: 120 });
+    addView(node, "golden_path_report", panel.element, { height: 120 });
   },
 
   // A workflow was opened, came back from another tab, or was remade by an undo.

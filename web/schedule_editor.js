@@ -5,11 +5,13 @@ import * as host from "./host.js";
 import { surroundings } from "./links.js";
 import { openPaths } from "./paths_menu.js";
 import * as schedule from "./schedule.js";
-import { askServer, nominalLevels } from "./schedule_answers.js";
+import { askServer } from "./schedule_answers.js";
 import { createBar } from "./schedule_bar.js";
 import { createGrid } from "./schedule_grid.js";
+import { createLevels } from "./schedule_levels.js";
 import { hint, warning } from "./schedule_messages.js";
 import { texts } from "./strings.js";
+import { addView, register } from "./views.js";
 
 const NODE = "GPH_ScheduleEditor";
 const MAX_STEPS = 200; // as nodes/schedule_editor.py
@@ -19,7 +21,7 @@ const WIDTH = 400;
 /** The editors of the open workflow, by node. */
 const editors = new Map();
 
-host.register({
+register({
   name: "golden-path.editor",
 
   setup() {
@@ -54,11 +56,10 @@ function createEditor(node) {
   let isWriting = false;
   let around = { caches: new Set() };
   let answers = {}; // of the server: policyError, levels, failure
-  let exact = null; // noise levels of the last run, {levels, key}
-  let given = null; // of the connected SIGMAS
 
   const t = (key, values) => texts(host.locale())(key, values);
   const isLocked = () => Boolean(node.properties[LOCK]);
+  const noise = createLevels(() => host.isLinked(node, "sigmas"));
   const grid = createGrid({
     texts: () => texts(host.locale()),
     begin: host.beginStep,
@@ -90,7 +91,7 @@ function createEditor(node) {
     "div", { className: "gph-editor", "data-testid": "gph-editor" },
     bar.element, grid.element, figures, messages,
   );
-  const view = host.addView(node, "schedule_grid", content, {
+  const view = addView(node, "schedule_grid", content, {
     height: 128,
     focusState: grid.state,
     focus(state) {
@@ -166,7 +167,7 @@ function createEditor(node) {
   function draw() {
     seen = text();
     const off = Boolean(error) || isLinked;
-    const { levels, key, values } = noise();
+    const { levels, key, values } = noise.shown(around, cells.length);
     grid.draw(cells, { sigmas: levels, off });
     content.classList.toggle("gph-wrong", Boolean(error));
     content.classList.toggle("gph-linked", isLinked);
@@ -189,24 +190,6 @@ function createEditor(node) {
     });
   }
 
-  /** The noise levels to show and where they come from, the most certain first. */
-  function noise() {
-    if (exact && exact.key === samplerKey()) return { levels: exact.levels, key: "curveExact" };
-    if (sigmas()?.length === cells.length + 1) return { levels: given, key: "curveNode" };
-    const { scheduler } = around;
-    const levels = nominalLevels(scheduler, cells.length);
-    return levels ? { levels, key: "curveNominal", values: { scheduler } } : {};
-  }
-
-  /** The connected noise levels, as the last run knew them. */
-  function sigmas() {
-    return host.isLinked(node, "sigmas") ? given : null;
-  }
-
-  function samplerKey() {
-    return `${around.scheduler} ${around.steps} ${cells.length}`;
-  }
-
   function drawMessages() {
     const next = lines();
     const words = next.map((line) => line.textContent).join("");
@@ -219,7 +202,7 @@ function createEditor(node) {
     if (isLinked) return [hint(t("editor.linked"))];
     const range = grid.selected().length ? [hint(grid.describe())] : [];
     const found = schedule.warnings(cells, {
-      samplerSteps: around.steps ?? (sigmas() ? given.length - 1 : undefined),
+      samplerSteps: around.steps ?? (noise.connected() ? noise.connected().length - 1 : undefined),
       policyError: answers.policyError,
       speed: around.speed,
     });
@@ -317,12 +300,12 @@ function createEditor(node) {
   /** A run of a connected cache tells its noise levels. */
   function ran(cache, levels) {
     if (!levels || !around.caches.has(cache)) return;
-    exact = { levels, key: samplerKey() };
+    noise.ran(levels, around, cells.length);
     draw();
   }
 
   function executed(output) {
-    given = output?.gph_sigmas?.at(-1) ?? null;
+    noise.executed(output);
     draw();
   }
 
