@@ -1,0 +1,114 @@
+"""The figures of a comparison: metrics of each item, their means, and what has none and why."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+Metric = Callable[[Tensor, Tensor], Tensor]
+
+FRAME_CHANGE = "frame_change"  # the one metric of pairs of consecutive items
+IDENTICAL = "identical"  # stands for infinity, which JSON does not have
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One metric of all items."""
+
+    values: tuple[float, ...]
+
+    @property
+    def num_identical(self) -> int:
+        """Items without any difference, where the metric is infinite, as PSNR is."""
+        return sum(map(math.isinf, self.values))
+
+    @property
+    def mean(self) -> float:
+        """Over the items that differ; ``inf`` if none does.
+
+        One identical item would make the mean of all infinite and hide what the others lost.
+        """
+        return statistics.fmean([x for x in self.values if not math.isinf(x)] or [math.inf])
+
+    def to_dict(self) -> dict[str, Any]:
+        values = [_in_json(value) for value in self.values]
+        return {"mean": _in_json(self.mean), "identical": self.num_identical, "values": values}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was measured, and why the rest was not, by the name of the metric."""
+
+    figures: Mapping[str, Figures]
+    unavailable: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        metrics = {name: figures.to_dict() for name, figures in self.figures.items()}
+        return {"metrics": metrics, "unavailable": dict(self.unavailable)}
+
+
+def compare(
+    reference: Tensor,
+    test: Tensor,
+    metrics: Mapping[str, Metric],
+    ticked: Callable[[], None] = lambda: None,
+) -> Comparison:
+    """Measure item by item two batches ``[B, C, H, W]``; ``ticked`` is called after each item.
+
+    A metric that lacks a package or refuses the images is left out with its reason.
+    """
+    values: dict[str, list[float]] = {name: [] for name in metrics}
+    unavailable: dict[str, str] = {}
+    for n in range(len(reference)):
+        for name, metric in metrics.items():
+            items = slice(n, n + 1 + (name == FRAME_CHANGE))
+            is_last_frame = name == FRAME_CHANGE and n == len(reference) - 1
+            if name in unavailable or (is_last_frame and n > 0):
+                continue
+            try:
+                values[name] += metric(reference[items], test[items]).tolist()
+            except (ImportError, ValueError) as error:
+                unavailable[name] = str(error)
+        ticked()
+    figures = {
+        name: Figures(tuple(found)) for name, found in values.items() if name not in unavailable
+    }
+    return Comparison(figures, unavailable)
+
+
+def check_comparable(reference: Tensor, test: Tensor) -> None:
+    """Refuse batches ``[B, H, W, C]`` of unequal shapes, without RGB images, or not of numbers."""
+    if reference.shape != test.shape:
+        raise ValueError(
+            f"the reference is {_in_words(reference)}, the test is {_in_words(test)}; "
+            "they can only be compared item by item at the same number and size"
+        )
+    if not len(reference):
+        raise ValueError("there are no images to compare; connect at least one to each input")
+    if reference.shape[-1] != 3:
+        raise ValueError(
+            f"the images have {reference.shape[-1]} channels, 3 are needed (red, green, blue); "
+            "remove the transparency first"
+        )
+    for name, images in (("reference", reference), ("test", test)):
+        if not images.isfinite().all():
+            raise ValueError(
+                f"the {name} has pixels that are no finite numbers, as too low a precision "
+                "leaves them; mend the run that made it"
+            )
+
+
+def _in_words(batch: Tensor) -> str:
+    count, height, width, channels = batch.shape
+    images = "1 image" if count == 1 else f"{count} images"
+    return f"{images} of {width} x {height} pixels and {channels} channels"
+
+
+def _in_json(value: float) -> float | str:
+    return IDENTICAL if math.isinf(value) else value

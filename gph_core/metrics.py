@@ -1,0 +1,126 @@
+"""How far two batches of images are apart, item by item.
+
+Images are ``[B, C, H, W]`` in [0, 1]. Every result is ``[B]`` in float32 or better and is never
+averaged over B: the mean over runs of each run's PSNR is another number than the PSNR of the pooled
+error. No metric adds an epsilon; what identical items get stands in each docstring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+SSIM_WINDOW = 11  # pixels, across
+
+# The distance [B, 1, 1, 1] between two batches [B, 3, H, W] in [-1, 1]; see ``lpips_network``.
+Network = Callable[[Tensor, Tensor], Tensor]
+
+
+def psnr(reference: Tensor, test: Tensor) -> Tensor:
+    """Peak signal-to-noise ratio in dB, peak 1, in float64; ``inf`` for identical items."""
+    return -10 * _mean_square(reference, test).log10()
+
+
+def psnr_8bit(reference: Tensor, test: Tensor) -> Tensor:
+    """PSNR in dB of the images rounded to 8 bit, peak 255; ``inf`` where they are then identical.
+
+    Source: Golden Path Hypothesis, which compares 8-bit images. Values outside [0, 1] are clipped,
+    as they are in a saved image.
+    """
+    return psnr(_rounded_to_8_bit(reference), _rounded_to_8_bit(test))
+
+
+def ssim(reference: Tensor, test: Tensor) -> Tensor:
+    """Structural similarity, in float64; 1 for identical items.
+
+    The parameters of Wang et al. (2004): a Gaussian window of 11 x 11 pixels and sigma 1.5,
+    K1 = 0.01, K2 = 0.03, dynamic range 1, population covariance. Only windows that lie in the image
+    count. Channels are compared apart and averaged; the source compares luminance.
+    """
+    _check_shapes(reference, test)
+    height, width = reference.shape[-2:]
+    if min(height, width) < SSIM_WINDOW:
+        raise ValueError(
+            f"SSIM needs images of at least {SSIM_WINDOW} x {SSIM_WINDOW} pixels, "
+            f"these have {width} x {height}"
+        )
+    similarity = _structural_similarity()
+    pairs = zip(_on_cpu(reference), _on_cpu(test), strict=True)
+    return torch.tensor(
+        [
+            similarity(
+                *pair, channel_axis=0, data_range=1.0, gaussian_weights=True, sigma=1.5,
+                use_sample_covariance=False,
+            )
+            for pair in pairs
+        ],
+        dtype=torch.float64,
+    )  # fmt: skip
+
+
+def lpips(reference: Tensor, test: Tensor, network: Network) -> Tensor:
+    """Learned perceptual distance (Zhang et al. 2018); 0 for identical items.
+
+    Computed in float32 where the network and the images are.
+    """
+    _check_shapes(reference, test)
+    if reference.shape[1] != 3:
+        raise ValueError(f"LPIPS needs images of 3 channels, these have {reference.shape[1]}")
+    with torch.no_grad():
+        return network(2 * reference.float() - 1, 2 * test.float() - 1).flatten()
+
+
+def latent_mse(reference: Tensor, test: Tensor) -> Tensor:
+    """Mean square difference of latents ``[B, ...]``, in float64; 0 for identical items."""
+    return _mean_square(reference, test)
+
+
+def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
+    """How much more the test's consecutive frames differ than the reference's, ``[B - 1]``.
+
+    The batches are the frames of two videos. Entry i is LPIPS between frames i and i + 1 of the
+    test minus the same of the reference: positive where the test flickers more, negative where it
+    moves less. Its mean over the pairs is the source's temporal LPIPS change.
+
+    Source: Golden Path Hypothesis, temporal LPIPS change of videos.
+    """
+    _check_shapes(reference, test)
+    if len(reference) < 2:
+        raise ValueError(f"the change between frames needs at least 2 frames, got {len(reference)}")
+    change = [lpips(frames[:-1], frames[1:], network) for frames in (reference, test)]
+    return change[1] - change[0]
+
+
+def _mean_square(reference: Tensor, test: Tensor) -> Tensor:
+    _check_shapes(reference, test)
+    return (reference.double() - test.double()).square().flatten(1).mean(1)
+
+
+def _check_shapes(reference: Tensor, test: Tensor) -> None:
+    if reference.shape != test.shape:
+        raise ValueError(
+            f"the reference has the shape {tuple(reference.shape)}, the test {tuple(test.shape)}; "
+            "both must be equal"
+        )
+
+
+def _rounded_to_8_bit(images: Tensor) -> Tensor:
+    """In [0, 1] again."""
+    return (255 * images.double().clamp(0, 1)).round() / 255
+
+
+def _on_cpu(images: Tensor):
+    return images.double().cpu().numpy()
+
+
+def _structural_similarity():
+    # Imported here: without the package one metric is missing, not the pack.
+    try:
+        from skimage.metrics import structural_similarity
+    except ImportError as error:
+        raise ImportError(
+            "SSIM needs the package scikit-image; install it with: pip install scikit-image"
+        ) from error
+    return structural_similarity

@@ -1,0 +1,91 @@
+"""What a search maximizes: a number made of the quality metrics of one example.
+
+Higher is always better; the sign of a metric is settled here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+# Metrics by name, as ``metrics`` computes them and a log keeps them.
+Metrics = Mapping[str, float]
+
+# dB for a cached image that equals the full one, whose PSNR is infinite: means stay finite.
+PSNR_OF_EQUAL = 100.0
+
+
+class NotANumberError(ValueError):
+    """A metric has no value, because an image has none in places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A weighted sum of metrics.
+
+    It is affine in each of them, so the mean over examples is the objective of the mean metrics.
+    """
+
+    name: str
+    weights: tuple[tuple[str, float], ...]
+    offset: float = 0.0
+
+    def value(self, metrics: Metrics) -> float:
+        """The objective of one example."""
+        return self.offset + sum(w * _finite(name, metrics[name]) for name, w in self.weights)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that it needs."""
+        return tuple(name for name, _ in self.weights)
+
+
+PSNR = Objective("PSNR", (("psnr", 1.0),))
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (
+        PSNR,
+        Objective("SSIM", (("ssim", 1.0),)),
+        Objective("LPIPS", (("lpips", -1.0),)),
+        Objective("latent MSE", (("latent_mse", -1.0),)),
+    )
+}
+JOINT = "PSNR and LPIPS"  # standardized: it needs the statistics of a probe
+
+
+def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
+    """PSNR less LPIPS, each in standard deviations from its mean over some schedules.
+
+    Args:
+        probed: for each schedule of a probe, the metrics of its examples.
+
+    Source: seed paper, appendix *Schedule Search*: mean and sample standard deviation of the
+    example averages over the probe's 50 schedules.
+    """
+    averages = [
+        {name: statistics.fmean(_finite(name, m[name]) for m in examples) for name in _JOINT_SIGNS}
+        for examples in probed
+    ]
+    weights, offset = [], 0.0
+    for name, sign in _JOINT_SIGNS.items():
+        values = [average[name] for average in averages]
+        deviation = statistics.stdev(values)
+        if deviation == 0:
+            raise ValueError(
+                f"all {len(values)} schedules of the probe have the same {name}, so it cannot be "
+                "weighed against others; choose another objective"
+            )
+        weights.append((name, sign / deviation))
+        offset -= sign * statistics.fmean(values) / deviation
+    return Objective(JOINT, tuple(weights), offset)
+
+
+_JOINT_SIGNS = {"psnr": 1.0, "lpips": -1.0}
+
+
+def _finite(name: str, value: float) -> float:
+    if math.isnan(value):
+        raise NotANumberError(f"{name} is not a number; the images hold values that are none")
+    return min(value, PSNR_OF_EQUAL) if name == "psnr" else value
