@@ -222,12 +222,16 @@ class ScheduleSpace:
         """A schedule drawn uniformly."""
         return self._with(rng.sample(self.free_steps, self._num_free_full))
 
+    def movable_steps(self, schedule: Schedule) -> tuple[int, ...]:
+        """The full steps of a schedule that are not required."""
+        return tuple(n for n in schedule.full_steps if n not in self.required_full)
+
     def neighbors(self, schedule: Schedule) -> list[Schedule]:
         """All schedules one swap away, in a fixed order."""
         if schedule not in self:
             raise ValueError(f"{schedule} is not in this space")
-        movable = [n for n in schedule.full_steps if n not in self.required_full]
-        return [schedule.swap(a, b) for a in movable for b in schedule.cached_steps]
+        cached = schedule.cached_steps
+        return [schedule.swap(a, b) for a in self.movable_steps(schedule) for b in cached]
 
     @property
     def _num_free_full(self) -> int:

@@ -1,0 +1,162 @@
+"""The memory of a study: every measurement of every schedule, in an SQLite file.
+
+Each measurement is committed by itself, so a crash loses only the one under way, and several
+processes can share the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..objective import Metrics
+from ..schedule import Schedule
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS condition (field TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS measurement (
+    number INTEGER PRIMARY KEY, schedule TEXT NOT NULL, example INTEGER NOT NULL,
+    metrics TEXT NOT NULL, full_steps REAL NOT NULL, seconds REAL NOT NULL,
+    UNIQUE (schedule, example)
+);
+"""
+_PATIENCE = 60  # seconds to wait for another process
+
+
+class Entry(NamedTuple):
+    """The measurement of one example; for the costs see ``StudyLog.add``."""
+
+    metrics: Metrics
+    full_steps: float
+    seconds: float
+
+
+class StudyLog:
+    """Measurements under fixed conditions.
+
+    Args:
+        path: of the file, created if it is not there; without one the log is kept in memory.
+        conditions: what the measurements depend on, as plain data. A file made under other ones
+            is refused with a ``ValueError`` that names the first field that differs.
+    """
+
+    def __init__(self, path: Path | None, conditions: Mapping[str, Any]) -> None:
+        self.path = path
+        self._database = sqlite3.connect(
+            path or ":memory:", timeout=_PATIENCE, check_same_thread=False
+        )
+        # Python 3.13 warns of one that nobody closed; the garbage collector may come in any thread.
+        weakref.finalize(self, self._database.close)
+        try:
+            self._open(conditions)
+        except sqlite3.Error as error:
+            self._database.close()
+            raise OSError(
+                f"the memory of the study, {path}, cannot be used ({error}); if another search "
+                "uses it, wait for that, else move the file away"
+            ) from error
+        except ValueError:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+
+    def metrics(self, schedule: Schedule) -> dict[int, Metrics]:
+        """What is known of a schedule, by example."""
+        return {example: entry.metrics for example, entry in self.entries(schedule).items()}
+
+    def entries(self, schedule: Schedule) -> dict[int, Entry]:
+        """The same with what it cost."""
+        rows = self._database.execute(
+            "SELECT example, metrics, full_steps, seconds FROM measurement WHERE schedule = ? "
+            "ORDER BY example",
+            (str(schedule),),
+        )
+        return {example: Entry(json.loads(metrics), *cost) for example, metrics, *cost in rows}
+
+    def add(
+        self, schedule: Schedule, examples: Sequence[int], metrics: Sequence[Metrics],
+        full_steps: float, seconds: float,
+    ) -> None:  # fmt: skip
+        """Keep a measurement; what another process measured meanwhile stays.
+
+        Args:
+            full_steps: transformer evaluations at full compute that it took, of all examples.
+            seconds: its time.
+        """
+        share = len(examples)
+        self._measured.add(str(schedule))
+        with self._database:
+            self._database.executemany(
+                "INSERT OR IGNORE INTO measurement VALUES (NULL, ?, ?, ?, ?, ?)",
+                [
+                    (str(schedule), example, json.dumps(found), full_steps / share, seconds / share)
+                    for example, found in zip(examples, metrics, strict=True)
+                ],
+            )
+
+    def spent(self, *schedules: Schedule) -> tuple[float, float]:
+        """Full steps and seconds of all measurements, or of those of some schedules."""
+        query = "SELECT TOTAL(full_steps), TOTAL(seconds) FROM measurement"
+        if schedules:
+            query += f" WHERE schedule IN ({', '.join('?' * len(schedules))})"
+        return self._database.execute(query, list(map(str, schedules))).fetchone()
+
+    def __len__(self) -> int:
+        """How many schedules were measured, wholly or in part; not those that another process
+        measures meanwhile."""
+        return len(self._measured)
+
+    def __contains__(self, schedule: Schedule) -> bool:
+        """Whether a schedule is one of them."""
+        return str(schedule) in self._measured
+
+    def __iter__(self) -> Iterator[Schedule]:
+        """Every schedule, in the order of the first measurements."""
+        query = "SELECT schedule FROM measurement GROUP BY schedule ORDER BY MIN(number)"
+        return (Schedule.parse(text) for (text,) in self._database.execute(query).fetchall())
+
+    def _open(self, conditions: Mapping[str, Any]) -> None:
+        self._database.executescript(_TABLES)
+        with self._database:
+            # Of two processes that make the file at once, the second has to see the first's.
+            self._database.execute("BEGIN IMMEDIATE")
+            self._check(conditions)
+        # A study asks at every proposal, too often for the file.
+        self._measured = {str(schedule) for schedule in self}
+
+    def _check(self, conditions: Mapping[str, Any]) -> None:
+        """Store the conditions, or compare them with those of the file."""
+        rows = self._database.execute("SELECT field, value FROM condition").fetchall()
+        stored = {field: json.loads(value) for field, value in rows}
+        wanted = json.loads(json.dumps(dict(conditions)))
+        if not stored:
+            self._database.executemany(
+                "INSERT INTO condition VALUES (?, ?)",
+                [(field, json.dumps(value)) for field, value in wanted.items()],
+            )
+            return
+        for field in [*wanted, *stored]:
+            if stored.get(field) != wanted.get(field):
+                former, present = _difference(stored.get(field), wanted.get(field))
+                raise ValueError(
+                    f"the study {self.path} was made with the {field} {former}, this search has "
+                    f"{present}; choose another study name, or the former settings to go on with it"
+                )
+
+
+def _difference(one: Any, other: Any) -> tuple[str, str]:
+    """Two values as short texts; of lists only the first items that differ."""
+    while isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        one, other = next((a, b) for a, b in zip(one, other, strict=True) if a != b)
+    return _short(one), _short(other)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else f"{text[:117]}..."

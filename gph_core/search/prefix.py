@@ -1,0 +1,93 @@
+"""Prefix reuse: schedules with the same first full steps share the state after them.
+
+A run of a sampler that keeps nothing from step to step but its state can begin there, and ends bit
+for bit where it would have ended from the start.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ..policies import Anchor
+from ..schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A run right before a step: what is needed to go on from there."""
+
+    step: int
+    latent: Tensor  # as the sampler holds it
+    anchors: Mapping[Hashable, tuple[Anchor, ...]]  # of each branch, newest first
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Everything it keeps alive; anchors of two states may be the same ones."""
+        held = (anchor for anchors in self.anchors.values() for anchor in anchors)
+        return [self.latent, *(tensor for anchor in held for tensor in anchor.tensors)]
+
+
+class PrefixMemory:
+    """States after full steps, the least recently used dropped beyond a budget in bytes.
+
+    Its keys are a run's name (which examples, in which batch) and the full steps so far.
+    """
+
+    def __init__(self, budget: float) -> None:
+        self.num_bytes = 0
+        self._budget = budget
+        self._states: OrderedDict[tuple[Hashable, tuple[int, ...]], State] = OrderedDict()
+        self._users: Counter[int] = Counter()  # of each tensor, by id: the states hold them
+
+    def longest(self, run: Hashable, schedule: Schedule, before: float = math.inf) -> State | None:
+        """The latest state, before a step, that a run under this schedule passes through."""
+        full, found = [step for step in schedule.full_steps if step + 1 < before], None
+        for count in range(1, len(full) + 1):
+            key = run, tuple(full[:count])
+            if key in self._states:
+                self._states.move_to_end(key)
+                found = self._states[key]
+        return found
+
+    def wants(self, run: Hashable, schedule: Schedule, step: int) -> bool:
+        """Whether the state before a step is one to keep: after a full step, and not known."""
+        prefix = _before(schedule, step)
+        return bool(prefix) and prefix[-1] == step - 1 and (run, prefix) not in self._states
+
+    def keep(self, run: Hashable, schedule: Schedule, state: State) -> None:
+        """Remember a state of a run under this schedule."""
+        self._states[run, _before(schedule, state.step)] = state
+        for tensor in state.tensors:
+            self._users[id(tensor)] += 1
+            if self._users[id(tensor)] == 1:
+                self.num_bytes += _bytes(tensor)
+        while self.num_bytes > self._budget:
+            self._drop()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._states.clear()
+        self._users.clear()
+        self.num_bytes = 0
+
+    def _drop(self) -> None:
+        _, state = self._states.popitem(last=False)
+        for tensor in state.tensors:
+            self._users[id(tensor)] -= 1
+            if not self._users[id(tensor)]:
+                del self._users[id(tensor)]
+                self.num_bytes -= _bytes(tensor)
+
+
+def _before(schedule: Schedule, step: int) -> tuple[int, ...]:
+    return schedule.full_steps[: bisect.bisect_left(schedule.full_steps, step)]
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

@@ -1,0 +1,278 @@
+"""From a budget to a golden path: probe, search, choose finalists, validate, deliver.
+
+With several policies each gets a short search and the best two go on, because schedule and policy
+interact. What is delivered is the pair with the best mean on the validation examples, which no
+search saw; the controls compete, so nothing worse than them is delivered unnoticed, and so does the
+best of each policy that did not go on, because a few scoring examples may have misjudged it.
+
+Source: seed paper, section *Searching for Golden Paths* and appendix *Schedule Search*.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
+from ..policies import Policy
+from ..retarget import FIRST_FULL, FIRST_OF
+from ..schedule import Schedule, ScheduleSpace
+from . import ALGORITHMS, Setup, choose_default
+from .budget import Asked, Budget
+from .log import StudyLog
+from .probing import probed
+from .proposals import Proposal, Score
+from .racing import Race
+from .sampling import median_difference, temperatures
+from .selection import finalists
+from .study import Examples, Study
+
+SHORTEST_CHAIN = 100
+NO_VALUES = (
+    "no schedule could be scored: the images hold values that are no numbers, with every schedule; "
+    "look at one image of Golden Path Cache first"
+)
+SHORT_SHARE = 0.4  # of the budget, for the short searches of several policies together
+GO_ON = 2  # policies that go on after them
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A policy with the examples under it and the memories of both studies.
+
+    Args:
+        controls: schedules that are validated beside what is found, by name; those within the
+            space are where searches begin.
+        validation, validated: examples that the search does not see; without them the scoring
+            examples choose, too.
+    """
+
+    policy: Policy
+    scoring: Examples
+    scores: StudyLog
+    controls: Mapping[str, Schedule]
+    validation: Examples | None = None
+    validated: StudyLog | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a path is searched.
+
+    Args:
+        algorithm: one of ``ALGORITHMS``, or None for the default.
+        objective: one of ``OBJECTIVES``, or ``JOINT``.
+        budget: of all policies together.
+    """
+
+    num_full: int
+    budget: Budget
+    algorithm: str | None = None
+    objective: str = PSNR.name
+    seed: int = 0
+    race: Race | None = None
+
+
+class Validated(NamedTuple):
+    """A pair of schedule and policy with its values on the validation examples."""
+
+    schedule: Schedule
+    policy: Policy
+    score: Score
+    name: str  # of a control; empty for what was searched
+
+
+class Delivery(NamedTuple):
+    """What a search ends with.
+
+    Args:
+        others: finalists and controls, best first.
+        studies: by policy, the last one of each that was searched to the end.
+        reason: why the search ended.
+    """
+
+    best: Validated
+    others: list[Validated]
+    objective: Objective
+    studies: dict[Policy, Study]
+    reason: str
+
+
+class Listener:
+    """Told how a search goes on; does nothing with it."""
+
+    def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
+        """A schedule is newly scored."""
+
+    def validates(self, done: int, total: int) -> None:
+        """So many of the schedules that are compared in the end are done."""
+
+
+def search_space(num_steps: int, num_full: int, policy: Policy) -> ScheduleSpace:
+    """The schedules that are searched: first steps and the last one are full.
+
+    As many first ones as three of 50, as the policy needs, and as leave two free full steps.
+    """
+    first = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
+    first = max(policy.min_anchors, min(first, num_full - 3))
+    last = {num_steps - 1} if num_full - first >= 2 else set()
+    required = {*range(min(first, num_full)), *last}
+    return ScheduleSpace(num_steps, num_steps - num_full, tuple(required))
+
+
+def find_path(
+    contestants: Sequence[Contestant],
+    num_steps: int,
+    settings: Settings,
+    listener: Listener | None = None,
+) -> Delivery:
+    """Search for the best pair of schedule and policy.
+
+    Args:
+        contestants: one for each policy.
+
+    Raises:
+        ValueError: no schedule could be scored.
+    """
+    listener = listener or Listener()
+    legs = [_Leg(contestant, num_steps, settings, listener) for contestant in contestants]
+    objective = legs[0].objective()
+    share, dropped = 1.0, []
+    if len(legs) > 1:
+        short = SHORT_SHARE / len(legs)
+        share = short + (1 - SHORT_SHARE) / min(GO_ON, len(legs))
+        for leg in legs:
+            leg.run(objective, share, short)
+        # By what the short searches asked for alone: the log may hold what came after them.
+        legs.sort(key=lambda leg: -leg.study.best_mean)
+        legs, dropped = legs[:GO_ON], legs[GO_ON:]
+        for leg in dropped:
+            leg.end()
+        found = [leg.study.best for leg in legs if leg.study.best]
+        for leg in legs:
+            leg.seeds = [*found, *leg.seeds]
+    reasons = []
+    for leg in legs:
+        reasons.append(leg.run(objective, share))
+        leg.end()
+    work = [(leg, schedule) for leg in legs for schedule in leg.compared()]
+    work += [(leg, schedule) for leg in dropped for schedule in leg.finalists()[:1]]
+    validated = sorted(_validated(work, objective, listener), key=lambda v: -v.score.mean)
+    if not validated:
+        raise ValueError(NO_VALUES)
+    studies = {leg.policy: leg.study for leg in legs}
+    return Delivery(validated[0], validated[1:], objective, studies, reasons[0])
+
+
+def _validated(
+    work: Sequence[tuple[_Leg, Schedule]], objective: Objective, listener: Listener
+) -> Iterator[Validated]:
+    """The schedules of some policies with their scores on the examples that no search saw."""
+    for done, (leg, schedule) in enumerate(work):
+        listener.validates(done, len(work))
+        found = leg.validate(objective, schedule)
+        if found.score.is_whole:
+            yield found
+
+
+class _Leg:
+    """The searches of one policy."""
+
+    def __init__(
+        self, contestant: Contestant, num_steps: int, settings: Settings, listener: Listener
+    ) -> None:
+        self.policy = contestant.policy
+        self.study: Study
+        self.seeds = list(contestant.controls.values())
+        self._contestant, self._settings, self._listener = contestant, settings, listener
+        self._space = search_space(num_steps, settings.num_full, contestant.policy)
+        self._asked = Asked()
+
+    def objective(self) -> Objective:
+        """What is maximized; the joint one needs the metrics of a probe."""
+        if self._settings.objective != JOINT:
+            return OBJECTIVES[self._settings.objective]
+        study = self._begin(PSNR, 1.0)
+        pairs = probed(study, self._space, self._settings.seed)
+        if not pairs:
+            raise ValueError(NO_VALUES)
+        return standardized(study.metrics(schedule) for pair in pairs for schedule in pair)
+
+    def run(self, objective: Objective, share: float, limit: float | None = None) -> str:
+        """Search with a share of the budget, all that was measured before included.
+
+        Args:
+            limit: share that ends the search where it has asked for so much itself, whatever else
+                was measured: at the same place each time.
+        """
+        study = self._begin(objective, share, limit)
+        name = self._settings.algorithm or choose_default(self._space)
+        algorithm = ALGORITHMS[name]
+        rng = random.Random(f"{self._settings.seed} {name}")
+        starts = [seed for seed in dict.fromkeys(self.seeds) if seed in self._space]
+        if not starts:
+            starts = [self._space.sample(rng)]
+        setup = Setup()
+        if algorithm.needs_length:
+            setup = self._setup(study, objective, starts[0], algorithm.needs_probe)
+        return study.run(algorithm.start(self._space, rng, starts, setup))
+
+    def end(self) -> None:
+        """The search is over: free what only it needed."""
+        if self._contestant.validation is not None:
+            self._contestant.scoring.forget()
+
+    def finalists(self) -> list[Schedule]:
+        """The best schedules that differ enough, those of former searches of the log included."""
+        return finalists(self.study.measured(self._space))
+
+    def compared(self) -> list[Schedule]:
+        """Finalists and controls."""
+        return list(dict.fromkeys([*self.finalists(), *self._contestant.controls.values()]))
+
+    def validate(self, objective: Objective, schedule: Schedule) -> Validated:
+        """A schedule on the examples that the search did not see, if there are any."""
+        work = self._contestant
+        names = {schedule: name for name, schedule in work.controls.items()}
+        study = (
+            Study(work.scoring, objective, log=work.scores)
+            if work.validation is None
+            else Study(work.validation, objective, log=work.validated)
+        )
+        score = study.score(Proposal(schedule))
+        return Validated(schedule, self.policy, score, names.get(schedule, ""))
+
+    def _begin(self, objective: Objective, share: float, limit: float | None = None) -> Study:
+        """A new study with a share of the budget, on the same memory."""
+        study = self.study = Study(
+            self._contestant.scoring,
+            objective,
+            self._settings.budget.share(share),
+            self._contestant.scores,
+            self._settings.race,
+            on_score=lambda *scored: self._listener.scored(self.policy, study, *scored),
+            limit=self._settings.budget.share(limit or share),
+            asked=self._asked,
+        )
+        return study
+
+    def _setup(
+        self, study: Study, objective: Objective, start: Schedule, needs_probe: bool
+    ) -> Setup:
+        """Annealing's temperatures and the length of its chains, or of a model's beginning.
+
+        The temperatures for PSNR are those of the source's comparison of searches; other objectives
+        have other units, which a probe of 25 pairs measures, as in the source's own searches. A
+        chain is as long as there are neighbors, as in the source (200, 360 and 680 for 205, 333 and
+        493) but not shorter than 100, and at most half of what can be afforded.
+        """
+        study.score(Proposal(start))
+        affordable = study.affordable([start])
+        length = max(SHORTEST_CHAIN, len(self._space.neighbors(start)))
+        length = max(1, round(min(length, affordable / 2)))
+        if objective == PSNR or not needs_probe:
+            return Setup(num_proposals=length)
+        median = median_difference(probed(study, self._space, self._settings.seed), study.scores)
+        return Setup(*temperatures(median), length)
