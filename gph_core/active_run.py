@@ -63,6 +63,7 @@ class ActiveRun:
         origin: where the schedule comes from, for the record.
         on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
             schedule), once it is known; again if a later call of the step changes it.
+        for_others: see ``Anchors``.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class ActiveRun:
         family: str = "",
         origin: str = "",
         on_step: Callable[[int, str], None] | None = None,
+        for_others: bool = False,
     ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
@@ -87,13 +89,13 @@ class ActiveRun:
         self.family = family
         self.origin = origin
         self.notes: list[str] = []
-        self.anchors = Anchors(policy, schedule, device_budget)
+        self.anchors = Anchors(policy, schedule, device_budget, for_others)
         self._sigmas = tuple(sigmas)
         self._full = frozenset(schedule.full_steps)
         self._found_steps: dict[float, int | None] = {}
         self._calls: list[Call] = []
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
-        self._stopped = False
+        self._stopped = ""  # why
         self._on_step = on_step
         self._told: dict[int, str] = {}
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
@@ -211,7 +213,7 @@ class ActiveRun:
     def stop_caching(self, reason: str) -> None:
         """Compute everything in full from here on."""
         with self._lock:
-            self._stopped = True
+            self._stopped = self._stopped or reason
             self.anchors.clear()
             self.note(reason)
 
@@ -245,6 +247,7 @@ class ActiveRun:
             cached_seconds=tuple(seconds[True].values()),
             cache_bytes=self.anchors.peak_bytes,
             notes=tuple(self.notes),
+            caching_stopped=self._stopped,
         )
 
     def _tell(self, step: int, cached: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import torch
 
@@ -35,14 +35,22 @@ class Anchors:
     Args:
         device_budget: bytes of anchors that may stay where they were computed; what exceeds it
             goes to the main memory.
+        for_others: keep also what this schedule will not use: runs under others go on from here.
     """
 
-    def __init__(self, policy: Policy, schedule: Schedule, device_budget: float = math.inf) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        schedule: Schedule,
+        device_budget: float = math.inf,
+        for_others: bool = False,
+    ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
         self.peak_bytes = 0
         self._num_anchors = policy.num_anchors
         self._full_steps = schedule.full_steps
-        self._last_uses = last_uses(policy, schedule)
+        num_steps = schedule.num_steps
+        self._last_uses = [num_steps] * num_steps if for_others else last_uses(policy, schedule)
         self._device_budget = device_budget
         self._latest_step = 0
 
@@ -78,6 +86,14 @@ class Anchors:
             self.held[branch] = kept[: self._num_anchors - 1]
             self.held[branch].insert(0, self._placed(new))
         self.peak_bytes = max(self.peak_bytes, self.num_bytes)
+
+    def snapshot(self) -> dict[Hashable, tuple[Anchor, ...]]:
+        """What is held now, of each branch."""
+        return {branch: tuple(anchors) for branch, anchors in self.held.items()}
+
+    def restore(self, held: Mapping[Hashable, Sequence[Anchor]]) -> None:
+        """Hold what a snapshot had, of this run or of one that was the same up to there."""
+        self.held = {branch: list(anchors) for branch, anchors in held.items()}
 
     def forget_up_to(self, step: int) -> None:
         """Drop anchors that no cached step from here on can use."""

@@ -32,6 +32,7 @@ class RunRecord:
     cached_seconds: tuple[float, ...]
     cache_bytes: int  # peak memory of the anchors
     notes: tuple[str, ...]  # why the run differed from its plan
+    caching_stopped: str = ""  # why, if it was in full from some step on; among the notes, too
 
     @property
     def refused_steps(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from comfy_api.latest import io
 
@@ -11,6 +12,7 @@ from ..gph_core.policies import Policy
 from ..gph_core.schedule import Schedule
 from ..gph_core.speeds import SPEEDS
 from . import patching
+from .patching import BUDGET_MIB
 from .report import Reporter
 from .types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 
@@ -86,7 +88,7 @@ class GoldenPathCache(io.ComfyNode):
                 ),
                 io.Int.Input(
                     "cache_budget_mib",
-                    default=2048,
+                    default=BUDGET_MIB,
                     min=0,
                     max=1_000_000,
                     optional=True,
@@ -104,15 +106,7 @@ class GoldenPathCache(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, speed: str | None, schedule: str | None) -> bool | str:
-        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if speed is not None and speed not in CHOICES:
-            return f"{speed!r} is not a speed; choose one of {', '.join(CHOICES)}"
-        try:
-            if speed == CUSTOM and schedule is not None:
-                Schedule.parse(schedule)
-        except ValueError as error:
-            return str(error)
-        return True
+        return check_speed(speed, schedule, CHOICES)
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
@@ -122,7 +116,7 @@ class GoldenPathCache(io.ComfyNode):
     @classmethod
     def execute(
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
-        cache_device: str = "automatic", cache_budget_mib: int = 2048,
+        cache_device: str = "automatic", cache_budget_mib: int = BUDGET_MIB,
     ) -> io.NodeOutput:  # fmt: skip
         if speed == OFF:
             return io.NodeOutput(model)
@@ -135,3 +129,19 @@ class GoldenPathCache(io.ComfyNode):
         if plan.custom is not None:
             plan.policy.check(plan.custom)
         return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
+
+
+def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:
+    """True, or what is wrong with a speed or the schedule of ``CUSTOM``.
+
+    A node whose ``validate_inputs`` names an input turns ComfyUI's own check of it off. A linked
+    value is not known yet.
+    """
+    if speed is not None and speed not in choices:
+        return f"{speed!r} is not a speed; choose one of {', '.join(choices)}"
+    try:
+        if speed == CUSTOM and schedule is not None:
+            Schedule.parse(schedule)
+    except ValueError as error:
+        return str(error)
+    return True

@@ -19,6 +19,8 @@ from ..gph_core.surgery import Surgery
 from .branches import Branches, guided
 from .control import Deferrals, Pending
 
+OUT_OF_MEMORY = "caching stopped because a residual did not fit into memory"
+
 
 def wrappers(run: ActiveRun) -> dict[str, Callable]:
     """The wrappers that a run needs, by their place in ComfyUI."""
@@ -154,7 +156,7 @@ class StackCalls(_BranchCalls):
         try:
             self._remember(surgery, decision, branches)
         except comfy.model_management.OOM_EXCEPTION:
-            self._run.stop_caching("caching stopped because a residual did not fit into memory")
+            self._run.stop_caching(OUT_OF_MEMORY)
         surgery.discard()
         return output
 

@@ -8,7 +8,6 @@ that wrapper creates an ``ActiveRun`` and adds, to the options of this run only,
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +27,7 @@ from ..gph_core.schedule import Schedule
 from . import calls, samplers, user_paths
 
 KEY = "golden_path"
+BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class CachePlan:
     speed: str
     custom: Schedule | None
     policy: Policy
-    device_budget: float = math.inf  # bytes of anchors that may stay on the model's device
+    device_budget: float = BUDGET_MIB * 2**20  # bytes of anchors that stay on the model's device
+    for_others: bool = False  # runs under other schedules go on from states of this one
 
     def resolve(self, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
@@ -46,21 +47,38 @@ class CachePlan:
 
 
 class Reporter(Protocol):
-    """Who is told about a run (see ``report.py``)."""
+    """Who is told about a run (see ``report.py``); ``started`` comes last before it begins."""
 
     def planned(self, line: str, choice: Choice) -> None: ...
     def refused(self, reason: str) -> None: ...
+    def started(self, run: ActiveRun) -> None: ...
     def stepped(self, step: int, kind: str) -> None: ...
     def finished(self, record: RunRecord) -> None: ...
 
 
 def attach(model, plan: CachePlan, reporter: Reporter):
     """A clone of the MODEL that samples under the plan; the MODEL itself stays as it is."""
-    patched = model.clone()
     # A second cache node on the same model replaces the first: two would cache each other's steps.
-    patched.remove_wrappers_with_key(WrappersMP.OUTER_SAMPLE, KEY)
+    patched = without_cache(model)
     patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, _outer_sample(plan, reporter))
     return patched
+
+
+def without_cache(model):
+    """A clone of the MODEL that computes every step in full."""
+    plain = model.clone()
+    plain.remove_wrappers_with_key(WrappersMP.OUTER_SAMPLE, KEY)
+    return plain
+
+
+def refuse_other_caches(patcher) -> None:
+    """``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be in full."""
+    cache = patcher.model_options.get("transformer_options", {}).get("easycache")
+    if cache is not None:
+        raise ValueError(
+            f"{cache.name} is active on this model, so that no run of it is a full one that others "
+            f"could be compared with; take {cache.name} out of the workflow"
+        )
 
 
 def identify(patcher) -> tuple[Family | None, str]:
@@ -68,6 +86,20 @@ def identify(patcher) -> tuple[Family | None, str]:
     transformer = calls.uncompiled(patcher.model.diffusion_model)
     family = families.detect(transformer)
     return family, family.name if family else type(transformer).__name__
+
+
+def choice_of(plan: CachePlan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
+    """The schedule that a plan gives a run of a MODEL on these noise levels.
+
+    Args:
+        continues: no noise is added before the first step.
+    """
+    family, _ = identify(patcher)
+    # The sampling that other nodes set is not in the model yet.
+    sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
+    config = patcher.model.model_config.unet_config
+    conditions = Conditions(family and family.name, config, sigmas, plan.policy)
+    return plan.resolve(conditions, sigma_max, continues)
 
 
 def _outer_sample(plan: CachePlan, reporter: Reporter):
@@ -82,6 +114,7 @@ def _outer_sample(plan: CachePlan, reporter: Reporter):
         options = guider.model_options.setdefault("transformer_options", {})
         if "easycache" in options:
             run.note("EasyCache is active too: the errors of both add up")
+        reporter.started(run)
         for kind, wrapper in calls.wrappers(run).items():
             add_wrapper_with_key(kind, KEY, wrapper, options)
         try:
@@ -98,8 +131,8 @@ def _start(
 ) -> ActiveRun:
     """The run of a plan, or one in full where the plan cannot be applied."""
     num_steps = len(sigmas) - 1
-    family, name = identify(patcher)
-    reason = _obstacle(plan.policy, family, name, sampler, sigmas)
+    _, name = identify(patcher)
+    reason = obstacle(plan.policy, patcher, sampler, sigmas)
     if reason is not None:
         reporter.refused(reason)
         schedule = Schedule.all_full(num_steps)
@@ -108,14 +141,10 @@ def _start(
         )
         run.note(reason)
         return run
-    # The sampling that other nodes set is not in the model yet.
-    sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    config = patcher.model.model_config.unet_config
-    conditions = Conditions(family and family.name, config, sigmas, plan.policy)
-    choice = plan.resolve(conditions, sigma_max, continues)
+    choice = choice_of(plan, patcher, sigmas, continues)
     run = ActiveRun(
         choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
-        reporter.stepped,
+        reporter.stepped, plan.for_others,
     )  # fmt: skip
     if num_steps <= FEW_STEPS and plan.custom is None and choice.schedule.num_cached:
         run.note(
@@ -137,10 +166,9 @@ def _start(
     return run
 
 
-def _obstacle(
-    policy: Policy, family: Family | None, name: str, sampler, sigmas: list[float]
-) -> str | None:
-    """Why this run has to be computed in full, or None."""
+def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
+    """Why a run has to be computed in full, or None."""
+    family, name = identify(patcher)
     sampler_name = samplers.name(sampler)
     said = f"the sampler {sampler_name}"
     for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):

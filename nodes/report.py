@@ -7,6 +7,7 @@ from typing import Any
 
 from server import PromptServer
 
+from ..gph_core.active_run import ActiveRun
 from ..gph_core.choice import Choice
 from ..gph_core.record import RunRecord
 from . import prompts
@@ -34,6 +35,9 @@ class Reporter:
         _LOG.warning("Golden Path Cache: %s", reason)
         self._begin()
         self._send("refused", line=reason)
+
+    def started(self, run: ActiveRun) -> None:
+        """Nothing to tell."""
 
     def stepped(self, step: int, kind: str) -> None:
         """A step's kind is known."""

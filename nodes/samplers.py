@@ -21,6 +21,14 @@ def is_stochastic(sampler) -> bool:
     return not silenced and any(part in name(sampler) for part in _STOCHASTIC)
 
 
+def keeps_nothing(sampler) -> bool:
+    """Whether its state is all that goes from step to step, so that a run can begin at any of them.
+
+    ComfyUI's ddim is euler, too.
+    """
+    return name(sampler) == "euler" and not is_stochastic(sampler)
+
+
 def needs_every_call(sampler_name: str) -> bool:
     """Whether it chooses its own noise levels, or counts on what each model call leaves behind."""
     return sampler_name in ("dpm_fast", "dpm_adaptive", "ar_video")

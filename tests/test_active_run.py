@@ -130,7 +130,10 @@ def test_after_stop_caching_everything_is_full():
     assert run.anchors.num_bytes == 0
     assert play(run, 0.8, 1.0) == "full"
     assert play(run, 0.6, 1.0) == "full"
-    assert run.finish().notes == ("because",)
+    run.stop_caching("because of another thing, later")
+    record = run.finish()
+    assert record.notes == ("because", "because of another thing, later")
+    assert record.caching_stopped == "because"
 
 
 def test_an_unrecorded_residual_is_said_and_the_next_step_is_full():

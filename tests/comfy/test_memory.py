@@ -4,26 +4,33 @@ import contextlib
 import gc
 import math
 import weakref
+from dataclasses import replace
 
 import comfy.model_management
+import comfy.sample
+import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.active_run import ActiveRun
 from golden_path_pack.gph_core.causal_linear import CausalLinear
 from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
-from golden_path_pack.gph_core.policies import Site
+from golden_path_pack.gph_core.policies import Anchor, Site
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.search.prefix import PrefixMemory
 from golden_path_pack.gph_core.surgery import Surgery
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
 from golden_path_pack.nodes import patching
 from golden_path_pack.nodes.cache import GoldenPathCache
+from golden_path_pack.nodes.sampling import Keeper, Sampling
 
-from . import tiny
+from . import tiny, zoo
 
 SCHEDULE = "0-2,4/8"
 LINEAR = CausalLinear(torch.rand(8, 8, generator=torch.Generator().manual_seed(4)).tril(-1))
 
 # Float32 in bytes. A feature of the stack: 16 tokens of 96 channels; of an output: the latent.
+DEFAULT_BUDGET = 2_147_483_648  # 2048 MiB
 TOKENS = 16 * 96 * 4
 LATENT = 16 * 8 * 8 * 4
 
@@ -93,6 +100,17 @@ def no_collector():
     gc.disable()
     yield
     gc.enable()
+
+
+def sampling(model, steps=8):
+    """What a search samples: the tiny FLUX with two prompts."""
+    guider = comfy.samplers.CFGGuider(model)
+    guider.set_conds(tiny.conditioning(1), tiny.conditioning(2))
+    guider.set_cfg(3.0)
+    latent = torch.zeros(1, 16, 8, 8)
+    noise = comfy.sample.prepare_noise(latent, seed=1)
+    euler = comfy.samplers.sampler_object("euler")
+    return Sampling(guider, noise, latent, euler, zoo.sigmas(model, steps), seed=1)
 
 
 # --- how much -------------------------------------------------------------------------------------
@@ -228,7 +246,35 @@ def test_the_node_hands_the_budget_to_the_run(model, watch, choice, mib, budget)
         .result
     )
     assert torch.equal(tiny.sample(patched), tiny.sample(tiny.attach(model, SCHEDULE)))
-    assert watch.budgets == [budget, math.inf]
+    assert watch.budgets == [budget, DEFAULT_BUDGET]
+
+
+def test_what_is_searched_and_compared_has_the_budget_that_the_node_begins_with(model, watch):
+    work = sampling(model)
+    with torch.inference_mode():
+        work.cached(Schedule.parse(SCHEDULE), Reuse())
+        work.resumed(Schedule.parse(SCHEDULE), Reuse(), PrefixMemory(1e9))
+    assert watch.budgets == [DEFAULT_BUDGET] * 2
+
+
+def test_a_run_whose_states_are_kept_holds_on_its_device_what_its_policy_needs(model, monkeypatch):
+    seen, alive = [], []  # residuals "on the device", and how many are alive after each step
+
+    def to_another_device(anchor, device):
+        seen.append(weakref.ref(anchor.feature[0]))
+        return replace(anchor, feature=tuple(part.clone() for part in anchor.feature))
+
+    def reached(self, step, latent):
+        keep(self, step, latent)
+        alive.append(len({id(tensor()) for tensor in seen if tensor() is not None}))
+
+    keep = Keeper.reached
+    monkeypatch.setattr(Anchor, "to", to_another_device)
+    monkeypatch.setattr(Keeper, "reached", reached)
+    with torch.inference_mode():
+        sampling(model, 16).resumed(Schedule.parse("0-9,11,13/16"), Reuse(), PrefixMemory(1e9))
+    assert len(seen) >= 2 * 12  # one residual of each prompt at each full step
+    assert max(alive) == 2
 
 
 def test_a_residual_that_does_not_fit_stops_caching_but_not_the_run(model, reference, monkeypatch):

@@ -82,6 +82,9 @@ class Listener:
     def planned(self, line, choice):
         self.plans.append(line)
 
+    def started(self, run):
+        pass
+
     def stepped(self, step, kind):
         self.steps.append((step, kind))
 

@@ -1,0 +1,136 @@
+"""Examples in batches, and what their full runs gave: the same for every policy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from .assessing import Assessor, Result
+from .sampling import Sampling
+
+_LOG = logging.getLogger(__name__)
+
+# How far the items of a batch may be from the same ones alone: rounding in bfloat16 stays below.
+CROSS_TALK = 0.02
+
+
+@dataclass
+class Batch:
+    """Examples that are sampled at once."""
+
+    numbers: tuple[int, ...]
+    sampling: Sampling
+    reference: Result | None = None  # of the full run, once it is computed
+
+
+@dataclass
+class References:
+    """Batches of examples with their full runs, which are computed when they are needed.
+
+    Args:
+        count: how many examples there are.
+        prepare: a ``Sampling`` of the examples of some numbers, None where they cannot be one
+            batch.
+        assessor: makes results of latents.
+        batch: examples that are sampled at once, where they can be.
+        on_run: called before each run.
+        on_reference: told after each full run how many examples have theirs, and of how many.
+        notes: what the user should know, in sentences, each once.
+    """
+
+    count: int
+    prepare: Callable[[Sequence[int]], Sampling | None]
+    assessor: Assessor
+    batch: int = 1
+    on_run: Callable[[], None] = lambda: None
+    on_reference: Callable[[int, int], None] = lambda *_: None
+    notes: list[str] = field(default_factory=list)
+    _batches: list[Batch] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.batch = min(self.batch, self.count)
+
+    def batches(self) -> list[Batch]:
+        """All examples; whether they can be sampled at once is found out the first time."""
+        if not self._batches:
+            self._batches = self._arranged()
+        return self._batches
+
+    def ensure(self) -> None:
+        """Compute all full runs that are not there."""
+        for batch in self.batches():
+            self.of(batch)
+
+    def of(self, batch: Batch) -> Result:
+        """What the full run of a batch gave."""
+        if batch.reference is None:
+            self.on_run()
+            batch.reference = self.assessor.reference(batch.sampling.full())
+            done = sum(len(b.numbers) for b in self._batches if b.reference is not None)
+            self.on_reference(done, self.count)
+        return batch.reference
+
+    def halve(self, error: Exception) -> None:
+        """Begin anew with smaller batches, as the device had not enough memory."""
+        largest = max((len(batch.numbers) for batch in self._batches), default=self.batch)
+        if largest == 1:
+            raise RuntimeError(
+                "one example does not fit into the memory of the device; use a smaller "
+                "size or fewer frames, or let ComfyUI keep less there (--lowvram)"
+            ) from error
+        self._batches = []
+        self.batch = largest // 2
+        self.note(f"out of memory: examples are sampled {self.batch} at once from here on")
+
+    def emptied(self) -> References:
+        """The same without any result; notes are those of both."""
+        return replace(self, _batches=[])
+
+    def note(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+            _LOG.warning("Golden Path: %s", text)
+
+    def _arranged(self) -> list[Batch]:
+        found: list[Batch] = []
+        is_checked = False
+        for first in range(0, self.count, self.batch):
+            numbers = tuple(range(first, min(first + self.batch, self.count)))
+            whole = self.prepare(numbers)
+            if whole is None:
+                self.note(
+                    "not all examples can be sampled at once: their prompts differ in length or "
+                    "in what belongs to them, or the latent has a mask or sound; those are sampled "
+                    "one by one"
+                )
+                found += [Batch((n,), self._alone(n)) for n in numbers]
+                continue
+            if len(numbers) > 1 and not is_checked:
+                if self._has_cross_talk(whole, numbers):
+                    self.batch = 1
+                    return self._arranged()
+                is_checked = True
+            found.append(Batch(numbers, whole))
+        return found
+
+    def _alone(self, number: int) -> Sampling:
+        alone = self.prepare([number])
+        assert alone is not None
+        return alone
+
+    def _has_cross_talk(self, whole: Sampling, numbers: Sequence[int]) -> bool:
+        """Whether an item of a batch is not what it is alone, after one step to the end."""
+        one_step = torch.stack([whole.sigmas[0], torch.zeros_like(whole.sigmas[0])])
+        self.on_run()
+        together, alone = whole.plain(one_step)[:1], self._alone(numbers[0]).plain(one_step)
+        if (together - alone).norm() <= CROSS_TALK * alone.norm():
+            return False
+        self.note(
+            "examples that are sampled at once influence each other in this workflow; they are "
+            "sampled one by one"
+        )
+        return True
