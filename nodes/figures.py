@@ -1,0 +1,45 @@
+"""What the figures of several nodes share: strips of steps, and the way to an IMAGE."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..gph_core.schedule import Schedule
+
+FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
+
+
+def require() -> None:
+    """``ImportError`` says what to install, if nothing can be drawn; for before long work."""
+    try:
+        import matplotlib  # noqa: F401, imported to find out
+    except ImportError as error:
+        raise ImportError(
+            "pictures and figures need the package matplotlib; install it with: "
+            "pip install matplotlib"
+        ) from error
+
+
+def strip(axes, row: float, schedule: Schedule) -> None:
+    """A row of cells, one a step: full ones dark, cached ones light and hatched."""
+    kinds = (
+        (schedule.full_steps, FULL, FULL, ""),
+        (schedule.cached_steps, CACHED, EDGE, "////"),
+    )
+    for steps, color, edge, hatch in kinds:
+        axes.barh(
+            [row] * len(steps), 0.9, left=steps, height=0.7, color=color, edgecolor=edge,
+            hatch=hatch, linewidth=0.4,
+        )  # fmt: skip
+
+
+def to_image(figure) -> Tensor:
+    """A matplotlib figure as an IMAGE, ``[1, H, W, 3]``."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.array(canvas.buffer_rgba())[..., :3]
+    return torch.from_numpy(pixels).float().div(255).unsqueeze(0)
