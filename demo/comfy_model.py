@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from . import network
+from . import network, scenes
 from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
 
 
@@ -55,6 +55,20 @@ class DemoVAE:
         """``[B, H, W, 3]`` to ``[B, 48, H/8, W/8]``; sides are cut to multiples of 8."""
         height, width = (side // PATCH * PATCH for side in pixels.shape[1:3])
         return self._autoencoder.encode(pixels[:, :height, :width, :3].float().cpu())
+
+
+class DemoCLIP:
+    """The word vectors, as nodes that encode a prompt call them."""
+
+    def tokenize(self, text: str) -> list[int]:
+        """Numbers of the words; ``ValueError`` that lists those which are not in the vocabulary."""
+        return scenes.word_ids(text)
+
+    def encode_from_tokens_scheduled(self, tokens: list[int]) -> list:
+        """A CONDITIONING of one prompt."""
+        with torch.no_grad():
+            vectors, pooled = load_words()(torch.tensor([tokens]))
+        return [[vectors, {"pooled_output": pooled}]]
 
 
 def load_model(disable_dynamic: bool = False):

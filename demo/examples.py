@@ -1,8 +1,8 @@
 """Build the example workflows: ComfyUI's templates with *Golden Path Cache* before the sampler.
 
-Writes ``example_workflows/*.json`` from the package ``comfyui-workflow-templates-json``, except
-``Try_Golden_Path_Cache.json``, whose cache node is the pattern of all others. Run it with
-``python dev.py examples``. Standard library only.
+Writes ``example_workflows/*.json`` from the package ``comfyui-workflow-templates-json``, those of
+the demo model without it, except ``Try_Golden_Path_Cache.json``, whose cache node is the pattern
+of all others. Run it with ``python dev.py examples``. Standard library only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from . import search_example
 from .workflow_edits import (
     FOLDER,
     TRY,
@@ -212,7 +213,8 @@ def text_of(workflow: dict) -> str:
 
 def build_all() -> dict[str, dict]:
     """Every built workflow by its name."""
-    return {example.name: build(example) for example in EXAMPLES} | {COMPARE: build_comparison()}
+    of_demo = {COMPARE: build_comparison(), search_example.NAME: search_example.build()}
+    return {example.name: build(example) for example in EXAMPLES} | of_demo
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-# Widgets that the page adds beside an input of these names; their values are saved, not sent.
+# The page adds a widget beside an input of these names, unless the input says no; its value is
+# saved, not sent.
 _SEEDS = ("seed", "noise_seed")
+_NOTES = ("MarkdownNote", "Note")  # the page's own, which no server runs
 _WIDGET_TYPES = ("INT", "FLOAT", "STRING", "BOOLEAN", "COMBO")
 
 
@@ -20,6 +22,8 @@ def to_prompt(workflow: dict, object_info: dict) -> dict:
     sources = {link[0]: [str(link[1]), link[2]] for link in workflow["links"]}
     prompt = {}
     for node in workflow["nodes"]:
+        if node["type"] in _NOTES:
+            continue
         inputs = _widget_values(node, object_info[node["type"]])
         for slot in node["inputs"]:
             if slot["link"] is not None:
@@ -39,9 +43,10 @@ def _widget_values(node: dict, info: dict) -> dict:
     inputs = {}
     for group in ("required", "optional"):
         for name, (kind, *options) in info["input"].get(group, {}).items():
-            widget = (options[0] if options else {}).get("widgetType", kind)
+            known = options[0] if options else {}
+            widget = known.get("widgetType", kind)
             if isinstance(widget, list) or widget in _WIDGET_TYPES:
                 inputs[name] = next(values)
-                if name in _SEEDS:
+                if known.get("control_after_generate", name in _SEEDS):
                     next(values)  # what happens to the seed after a run
     return inputs

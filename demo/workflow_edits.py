@@ -63,8 +63,8 @@ class Ids:
     """Numbers that no node and no link of a workflow has."""
 
     def __init__(self, workflow: dict) -> None:
-        self.node = max(n for g in graphs(workflow) for n in nodes(g))
-        self.link = max(link["id"] for g in graphs(workflow) for link in g["links"])
+        self.node = max((n for g in graphs(workflow) for n in nodes(g)), default=0)
+        self.link = max((link["id"] for g in graphs(workflow) for link in g["links"]), default=0)
 
     def next_node(self) -> int:
         self.node += 1

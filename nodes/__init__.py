@@ -7,10 +7,14 @@ from server import PromptServer
 
 from . import prompts, routes
 from .cache import GoldenPathCache
+from .compare_run import CompareRun
 from .demo import DemoModel, DemoPrompt
+from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
 from .policy import PolicySelector
+from .quality_compare import QualityCompare
 from .schedule_editor import ScheduleEditor
+from .schedule_search import ScheduleSearch
 
 
 class GoldenPathExtension(ComfyExtension):
@@ -25,5 +29,5 @@ class GoldenPathExtension(ComfyExtension):
     async def get_node_list(self) -> list[type[io.ComfyNode]]:
         return [
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
-            DemoModel, DemoPrompt,
+            QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, DemoModel, DemoPrompt,
         ]  # fmt: skip

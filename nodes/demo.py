@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from comfy_api.latest import io
 
 from ..demo import comfy_model, scenes
@@ -25,12 +24,13 @@ class DemoModel(io.ComfyNode):
                 "download. It draws coloured shapes at 64×64 pixels; sample with CFG 5."
             ),
             search_aliases=["toy model", "test model", "small FLUX", "example"],
-            outputs=[io.Model.Output(), io.Vae.Output()],
+            outputs=[io.Model.Output(), io.Vae.Output(), io.Clip.Output()],
         )
 
     @classmethod
     def execute(cls) -> io.NodeOutput:
-        return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE())
+        clip = comfy_model.DemoCLIP()
+        return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE(), clip)
 
 
 class DemoPrompt(io.ComfyNode):
@@ -71,6 +71,5 @@ class DemoPrompt(io.ComfyNode):
 
     @classmethod
     def execute(cls, text: str) -> io.NodeOutput:
-        with torch.no_grad():
-            tokens, pooled = comfy_model.load_words()(torch.tensor([scenes.word_ids(text)]))
-        return io.NodeOutput([[tokens, {"pooled_output": pooled}]])
+        clip = comfy_model.DemoCLIP()
+        return io.NodeOutput(clip.encode_from_tokens_scheduled(clip.tokenize(text)))

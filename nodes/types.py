@@ -12,3 +12,6 @@ ScheduleType = io.Custom("GPH_SCHEDULE")
 
 # A frozen gph_core policy.
 PolicyType = io.Custom("GPH_POLICY")
+
+# A tuple of ``examples.Example``.
+ExamplesType = io.Custom("GPH_EXAMPLES")

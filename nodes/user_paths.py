@@ -7,8 +7,8 @@ from pathlib import Path
 
 import folder_paths
 
-from ..gph_core.golden_path import GoldenPath
-from ..gph_core.library import UserPaths
+from ..gph_core.golden_path import SEARCHED, GoldenPath
+from ..gph_core.library import UserPaths, check_name
 
 _LOG = logging.getLogger(__name__)
 
@@ -16,6 +16,17 @@ _LOG = logging.getLogger(__name__)
 def library() -> UserPaths:
     """The folder ``golden_path/paths`` of the user directory; it need not exist yet."""
     return UserPaths(Path(folder_paths.get_user_directory()) / "golden_path" / "paths")
+
+
+def check_replaceable(name: str) -> None:
+    """``ValueError`` unless a search may save a path of this name."""
+    check_name(name)
+    known = next((path for path in read() if path.name.casefold() == name.casefold()), None)
+    if known is not None and known.origin != SEARCHED:
+        raise ValueError(
+            f"your library has a path {known.name!r} that no search here found ({known.origin}); "
+            "choose another study name"
+        )
 
 
 def read() -> tuple[GoldenPath, ...]:

@@ -88,14 +88,15 @@ export function onGraphChanged(changed) {
 
 /**
  * Listen to an event that the pack's Python sends. Call it in `setup`. Payloads carry `node_id`
- * and `workflow_id`; for those of a workflow that is not the open one there is no node.
+ * and `workflow_id`; for those of a workflow that is not the open one there is no node. ComfyUI's
+ * own events come the same way, some without a payload.
  * @param {string} type such as "golden_path.run"
  * @param {(node: object | undefined, detail: any) => void} handle
  */
 export function onEvent(type, handle) {
   api.addEventListener(type, ({ detail }) => {
-    const isOpen = !detail.workflow_id || detail.workflow_id === workflowId();
-    handle(isOpen ? findNode(detail.node_id) : undefined, detail);
+    const isOpen = !detail?.workflow_id || detail.workflow_id === workflowId();
+    handle(isOpen ? findNode(detail?.node_id) : undefined, detail);
   });
 }
 

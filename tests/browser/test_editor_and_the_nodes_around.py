@@ -397,7 +397,7 @@ def test_a_broken_file_is_named_and_the_others_are_there(page):
 
 
 def test_a_server_that_does_not_answer_is_told(page):
-    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=500, body="no"))
+    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=503, body="no"))
     try:
         editor = Editor.open(page, "0-2,5,9/10")
         editor.use("uniform")

@@ -38,11 +38,13 @@ ENTER = """() => {
   const graph = graphs.find(g => g.nodes.some(n => n.type === "GPH_Cache"));
   if (graph !== app.rootGraph) app.canvas.setGraph(graph);
 }"""
-# All of the graph if that is readable, else what is around the cache.
+# All of the graph if that is readable, else a search and its result, or what is around the cache.
 SHOW = """clip => {
   const graph = app.canvas.graph;
-  const caches = graph.nodes.filter(n => n.type === "GPH_Cache").map(n => n.boundingRect);
-  const all = graph.nodes.map(n => n.boundingRect);
+  const of = kind => graph.nodes.filter(n => kind.test(n.type)).map(n => n.boundingRect);
+  const search = of(/^GPH_ScheduleSearch$/);
+  const chosen = search.length ? [...search, ...of(/^Preview/)] : of(/^GPH_Cache$/);
+  const all = of(/./);
   const span = (boxes, axis) => [
     Math.min(...boxes.map(b => b[axis])), Math.max(...boxes.map(b => b[axis] + b[axis + 2]))];
   const fit = 0.96 * Math.min(...[0, 1].map(axis => {
@@ -50,7 +52,7 @@ SHOW = """clip => {
     return [clip.width, clip.height][axis] / (to - from);
   }));
   const scale = fit < 0.5 ? 0.6 : Math.min(fit, 1);
-  const boxes = fit < 0.5 ? caches : all;
+  const boxes = fit < 0.5 ? chosen : all;
   const offset = [0, 1].map(axis => {
     const [from, to] = span(boxes, axis);
     const middle = [clip.x + clip.width / 2, clip.y + clip.height / 2][axis];

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import _demo
+from benchmarks import _demo, _dense, golden_path, search
+from benchmarks._paths import Found
 from benchmarks._search import swapped
+from benchmarks.golden_path import NO_POLICY, PLAIN, UNIFORM, Way
 from benchmarks.retarget import gained
 from demo import scenes
 from gph_core.schedule import Schedule
@@ -72,3 +74,89 @@ def test_the_search_keeps_count_and_forced_steps():
         assert found.distance(schedule) == 2
         assert found.num_full == 9
         assert {0, 1, 2, 49} <= set(found.full_steps)
+
+
+COURSE = [(100, 20.0), (300, 24.0), (900, 25.0)]  # full steps so far, best mean
+
+
+def test_the_cost_of_a_gap_is_that_of_the_first_schedule_within_it():
+    assert search.cost_of_gap(COURSE, best=25.0, gap=1.0) == 300
+    assert search.cost_of_gap(COURSE, best=25.0, gap=0.0) == 900
+    assert search.cost_of_gap(COURSE, best=26.0, gap=0.5) == np.inf
+
+
+def test_the_gap_at_a_cost_is_the_median_of_the_seeds():
+    courses = [COURSE, [(100, 25.0)], [(500, 23.0)]]
+    assert np.isnan(search.median_gap(courses, best=25.0, cost=400))  # one has no score yet
+    assert search.median_gap(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
+    assert search.median_gap(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
+
+
+def test_what_shares_its_first_full_steps_is_cheaper_with_states():
+    first, second = Schedule.parse("0-1,3,7/9"), Schedule.parse("0-1,3,8/9")
+    values = {first: np.array([20.0, 21.0]), second: np.array([22.0, 23.0])}
+    costs = {}
+    for keeps_states in (False, True):
+        table = search.Table(values, keeps_states)
+        found = [table.measure(schedule, range(2)) for schedule in (first, second)]
+        costs[keeps_states] = [measurement.full_steps for measurement in found]
+        assert found[1].metrics == [{"psnr": 22.0}, {"psnr": 23.0}]
+    # Two examples of four full steps; of the second schedule only the last is new.
+    assert costs == {False: [8, 8], True: [8, 2]}
+
+
+def test_a_search_is_ahead_of_a_sample_once_it_beats_its_best():
+    sample = np.array([20.0, 24.0, 22.0])
+    course = [*COURSE, (1200, 25.0)]
+    found = _dense.summary(course, sample)
+    assert found == {"full steps": 1200, "best": 25.0, "ahead of the sample after": 900}
+    assert _dense.summary(course, sample + 1)["ahead of the sample after"] is None
+
+
+def test_a_bootstrap_interval_of_equal_values_is_their_value():
+    assert golden_path.interval(np.full(50, 2.5)) == (2.5, 2.5, 2.5)
+
+
+def test_a_bootstrap_interval_is_near_the_normal_one():
+    values = np.random.default_rng(0).normal(1.0, 2.0, 400)
+    mean, low, high = golden_path.interval(values)
+    half = 1.96 * values.std(ddof=1) / 20
+    assert mean == pytest.approx(values.mean(), abs=1e-3)
+    assert (low, high) == (
+        pytest.approx(mean - half, abs=0.02),
+        pytest.approx(mean + half, abs=0.02),
+    )
+
+
+def test_lists_of_chunks_become_one_column_a_noise():
+    noises = golden_path.NOISES
+    parts = {
+        (8, noises[0]): [3.0],
+        (0, noises[0]): [1.0, 2.0],
+        (0, noises[1]): [4.0, 5.0],
+        (8, noises[1]): [6.0],
+    }
+    assert golden_path.matrix(parts).tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+
+
+def test_a_searched_pair_is_held_against_uniform_with_its_policy_and_against_plain_steps():
+    schedule = Schedule.parse("0-2,4,8/10")
+    found = [Found(5, 8, "two-anchor", {"two-anchor": schedule, "residual reuse": schedule})]
+    best = Way(5, "searched on 8", "two-anchor")
+    scores = {
+        best: np.array([[30.0, 32.0], [34.0, 36.0]]),
+        Way(5, UNIFORM, "two-anchor"): np.array([[29.0, 31.0], [33.8, 35.8]]),  # -0.6
+        Way(5, UNIFORM, "residual reuse"): np.array([[31.5], [35.0]]),  # one noise
+        Way(5, PLAIN, NO_POLICY): np.array([[30.0, 31.4], [33.6, 35.8]]),  # -0.3
+    }
+    rows = golden_path.summary(scores, found)
+    ahead = {(row["name"], row["policy"]): row["ahead"] for row in rows}
+    assert ahead["searched on 8", "two-anchor"] == {}
+    assert ahead[UNIFORM, "two-anchor"]["searched on 8"][0] == pytest.approx(0.6)
+    assert ahead[UNIFORM, "residual reuse"]["searched on 8"][0] == pytest.approx(-1.25)
+    assert rows[0]["policy"] == "residual reuse"  # the best first
+    assert [row["schedule"] for row in rows if row["is_pair"]] == [str(schedule)]
+    assert golden_path.misses(rows, found) == [
+        "5 full, searched on 8: +0.30 dB ahead of plain steps"
+    ]
+    assert "| 5 | **searched on 8** | two-anchor | 33.00 |  |" in golden_path.table(rows)

@@ -49,7 +49,7 @@ def test_weights_are_small_and_complete(trained):
 def test_comfyui_samples_what_plain_euler_samples(trained):
     # The whole ComfyUI path (model class, sampling settings, scheduler, guidance, VAE)
     # against a loop of ten lines.
-    model, vae = DemoModel.execute().result
+    model, vae, _ = DemoModel.execute().result
     (positive,) = DemoPrompt.execute(CAPTION).result
     (negative,) = DemoPrompt.execute("").result
     steps = 20

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import math
 import os
 import sys
 import urllib.error
@@ -21,6 +22,8 @@ from demo.client import Client
 from demo.run import WORKFLOW
 from demo.workflow import nodes_of_type, to_prompt
 from gph_core.record import RunRecord
+
+from .listener import events_of
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +86,10 @@ def test_the_nodes_are_there(object_info):
         "GPH_ScheduleEditor": "Schedule Editor",
         "GPH_GoldenPathLibrary": "Golden Path Library",
         "GPH_SaveGoldenPath": "Save Golden Path",
+        "GPH_QualityCompare": "Quality Compare",
+        "GPH_CompareRun": "Golden Path Compare Run",
+        "GPH_ScoringExamples": "Scoring Examples",
+        "GPH_ScheduleSearch": "Schedule Search",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -98,7 +105,10 @@ def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
 
 
 def test_every_input_has_a_tooltip(object_info):
-    names = ("Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "DemoPrompt")
+    names = (
+        "Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "QualityCompare",
+        "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt",
+    )  # fmt: skip
     for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]
         for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
@@ -166,28 +176,9 @@ def test_each_run_of_a_prompt_is_reported(url, prompt):
 
 def run_and_listen(url, prompt, workflow):
     """The events of the cache nodes during a prompt."""
-
-    async def main():
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(f"{url}/ws?clientId=listener") as messages,
-        ):
-            extra = {"extra_pnginfo": {"workflow": workflow}}
-            body = {"prompt": prompt, "client_id": "listener", "extra_data": extra}
-            async with session.post(f"{url}/prompt", json=body) as response:
-                assert response.status == 200, await response.text()
-            events = []
-            async for message in messages:
-                if message.type is not aiohttp.WSMsgType.TEXT:
-                    continue
-                event = json.loads(message.data)
-                assert event["type"] != "execution_error", event
-                if event["type"] == "golden_path.run":
-                    events.append(event["data"])
-                if event["type"] == "executing" and event["data"]["node"] is None:
-                    return events  # the last event; the history is complete now
-
-    return asyncio.run(main())
+    events = events_of(url, prompt, workflow)
+    assert "execution_error" not in [event["type"] for event in events]
+    return [event["data"] for event in events if event["type"] == "golden_path.run"]
 
 
 def test_the_same_prompt_gives_the_same_image_without_the_node(url, prompt):
@@ -251,6 +242,35 @@ def test_an_unknown_word_is_refused_with_the_vocabulary(url, prompt):
     (details,) = refusal(url, prompt)
     assert "does not know 'brown', 'hexagon'" in details
     assert "circle" in details
+
+
+def test_two_images_are_compared_and_what_needs_a_missing_metric_does_not_run(url):
+    grey = {"width": 32, "height": 32, "batch_size": 2}
+    prompt = {
+        "1": {"class_type": "EmptyImage", "inputs": grey | {"color": 0}},
+        "2": {"class_type": "EmptyImage", "inputs": grey | {"color": 0x333333}},
+        "3": {
+            "class_type": "GPH_QualityCompare",
+            "inputs": {
+                "reference": ["1", 0], "test": ["2", 0], "lpips": "gone.pth", "video": False,
+                "heat_map_max": 0.0,
+            },
+        },
+        "4": {"class_type": "PreviewAny", "inputs": {"source": ["3", 0]}},
+        "5": {"class_type": "PreviewAny", "inputs": {"source": ["3", 2]}},
+        "6": {"class_type": "PreviewImage", "inputs": {"images": ["3", 4]}},
+    }  # fmt: skip
+    events = events_of(url, prompt, {"id": "compared", "nodes": []})
+    done = [event["data"] for event in events if event["type"] == "executed"]
+    outputs = {data["node"]: data["output"] for data in done}
+    (report,) = outputs["3"]["gph_quality"]
+    assert report["metrics"]["psnr"]["mean"] == pytest.approx(-20 * math.log10(0.2), abs=1e-3)
+    assert report["workflow_id"] == "compared"
+    assert float(outputs["4"]["text"][0]) == report["metrics"]["psnr"]["mean"]
+    assert len(outputs["6"]["images"]) == 2
+    assert "5" not in outputs
+    (error,) = (event["data"] for event in events if event["type"] == "execution_error")
+    assert "Quality Compare has no LPIPS: gone.pth is not in" in error["exception_message"]
 
 
 def test_the_workflow_is_offered_as_a_template(url):

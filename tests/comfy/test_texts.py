@@ -94,6 +94,13 @@ SEARCHES = {
     "preset": "GPH_GoldenPathLibrary",
     "schedule": "GPH_GoldenPathLibrary",
     "share": "GPH_SaveGoldenPath",
+    "psnr": "GPH_QualityCompare",
+    "lpips": "GPH_QualityCompare",
+    "difference": "GPH_QualityCompare",
+    "benchmark": "GPH_CompareRun",
+    "calibrat": "GPH_ScoringExamples",
+    "optimize": "GPH_ScheduleSearch",
+    "tune": "GPH_ScheduleSearch",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }

@@ -1,0 +1,237 @@
+"""The example workflow *Search a golden path*, drawn node by node. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .workflow_edits import Ids, add_note, cache_node, connect, finished
+
+NAME = "Search_a_Golden_Path"
+# At 50 steps three minutes are too short: with 9 full ones nothing better than uniform was found
+# (64 unseen captions), and for 13 and 21 the pack has paths of longer searches.
+STEPS, CFG = 20, 5.0
+# Captions of the kind that the model was trained on. The search must not see those of validation.
+SCORING = (
+    "purple ring above red triangle on striped black background",
+    "two purple squares on checkered yellow background",
+    "large cyan ring on dotted red background",
+    "small white circle on gradient black background",
+    "orange cross above purple square on plain pink background",
+    "large white cross on checkered cyan background",
+    "black triangle above yellow square on checkered purple background",
+    "small cyan triangle on striped white background",
+    "cyan diamond left of red diamond on plain yellow background",
+    "three yellow diamonds on plain orange background",
+    "small green triangle on gradient purple background",
+    "small orange cross on checkered black background",
+    "green triangle above white square on plain purple background",
+    "one cyan ring on dotted black background",
+    "three blue diamonds on gradient purple background",
+    "large yellow triangle on plain red background",
+)
+VALIDATION = (
+    "white triangle left of blue ring on striped purple background",
+    "two white diamonds on checkered red background",
+    "two pink diamonds on plain orange background",
+    "one purple cross on gradient green background",
+    "one black cross on striped red background",
+    "purple ring left of cyan ring on striped black background",
+    "three blue diamonds on dotted yellow background",
+    "large green square on dotted orange background",
+    "one white diamond on plain black background",
+    "small yellow square on striped black background",
+    "blue circle above orange cross on gradient white background",
+    "black ring left of cyan ring on dotted purple background",
+    "three blue circles on gradient black background",
+    "small black cross on checkered orange background",
+    "large white triangle on plain red background",
+    "blue cross left of yellow ring on plain red background",
+    "two cyan triangles on gradient yellow background",
+    "small yellow cross on dotted red background",
+    "green circle left of white triangle on plain black background",
+    "orange square above purple triangle on gradient red background",
+    "two orange squares on checkered black background",
+    "one purple ring on plain black background",
+    "small blue square on striped pink background",
+    "white circle left of blue cross on plain cyan background",
+    "one black diamond on striped yellow background",
+    "small cyan diamond on checkered orange background",
+    "one black cross on plain orange background",
+    "cyan cross left of black circle on gradient yellow background",
+    "three blue diamonds on checkered white background",
+    "three black rings on plain white background",
+    "one purple diamond on checkered pink background",
+    "green cross left of white circle on gradient cyan background",
+    "small purple triangle on dotted black background",
+    "yellow ring above white diamond on gradient pink background",
+    "one blue diamond on gradient white background",
+    "three orange rings on striped white background",
+    "three cyan rings on checkered yellow background",
+    "large black cross on dotted purple background",
+    "green triangle left of pink cross on gradient orange background",
+    "small green square on plain white background",
+)
+PICTURE = "blue square left of pink diamond on striped purple background"
+SEARCH = {  # the widgets of the node, in its order
+    "cfg": CFG,
+    "speed": "Quality",
+    "full_steps": 10,
+    "minutes": 3.0,
+    "study": "demo search",
+    "policies": "residual reuse",
+    "objective": "PSNR",
+    "lpips": "off",
+    "algorithm": "automatic",
+    "evaluations": 0,
+    "batch_size": 8,
+    "racing": True,
+    "state_gib": 2.0,
+    "seed": 0,
+}
+NOTE = (
+    "## Search a golden path\n\n"
+    "Queue it and watch *Schedule Search*. It samples *Scoring Examples* with one schedule after "
+    "another, each with 8 of 20 steps full, and looks for the one that comes closest to the full "
+    "run. After three minutes at most the best are compared with evenly spaced ones on *Validation "
+    "Examples*, which the search did not see: figure and table say by how much the winner is "
+    "ahead. It goes on into *Golden Path Cache*, and the picture on the right is made with it.\n\n"
+    "Cancel whenever you like: queued again, it goes on where it was. The path is kept in the "
+    "library, named after *study*.\n\n"
+    "**Your own model:** put your loaders in the place of the demo model and write prompts of your "
+    "kind, with one seed for all or one for each. Set size, sampler, steps and CFG (in two nodes) "
+    "as you use them; for FLUX.1-dev CFG 1, *guidance* 3.5 in both example nodes, and "
+    "*FluxGuidance* behind the prompt of the picture. *minutes*: the seconds of a fast image × "
+    "examples × 100 / 120, or more. Set *batch_size* (advanced) to 1 and give *study* a new name."
+)
+
+
+class Part(NamedTuple):
+    """A node: its place, the sources of its inputs, its outputs, the values of its widgets."""
+
+    kind: str
+    box: tuple[int, int, int, int]  # left, top, width, height
+    inputs: Mapping[str, tuple[str, str]] = {}  # the key of another part, and its output's name
+    outputs: Mapping[str, str] = {}  # name: type
+    values: Sequence = ()
+    title: str | None = None
+
+
+def _examples(title: str, top: int, height: int, prompts: Sequence[str], seed: int) -> Part:
+    seeds = ", ".join(str(seed + n) for n in range(len(prompts)))
+    return Part(
+        "GPH_ScoringExamples", (40, top, 420, height), {"clip": ("model", "CLIP")},
+        {"examples": "GPH_EXAMPLES"}, ("\n".join(prompts), seeds, "", 0.0), title,
+    )  # fmt: skip
+
+
+def _prompt(title: str, top: int, text: str) -> Part:
+    return Part(
+        "CLIPTextEncode", (500, top, 280, 120), {"clip": ("model", "CLIP")},
+        {"CONDITIONING": "CONDITIONING"}, (text,), title,
+    )  # fmt: skip
+
+
+PARTS = {
+    "model": Part(
+        "GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")}
+    ),
+    "scoring": _examples("Scoring Examples", 260, 480, SCORING, seed=1),
+    "validation": _examples("Validation Examples", 790, 480, VALIDATION, seed=101),
+    "latent": Part(
+        "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
+    ),
+    "sampler": Part("KSamplerSelect", (500, 280, 280, 60), {}, {"SAMPLER": "SAMPLER"}, ("euler",)),
+    "sigmas": Part(
+        "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
+        {"SIGMAS": "SIGMAS"}, ("simple", STEPS, 1.0),
+    ),
+    "positive": _prompt("Prompt of the picture", 550, PICTURE),
+    "negative": _prompt("Negative prompt (empty)", 720, ""),
+    "search": Part(
+        "GPH_ScheduleSearch", (820, 120, 460, 800),
+        {
+            "model": ("model", "MODEL"), "examples": ("scoring", "examples"),
+            "latent": ("latent", "LATENT"), "sampler": ("sampler", "SAMPLER"),
+            "sigmas": ("sigmas", "SIGMAS"), "vae": ("model", "VAE"),
+            "validation": ("validation", "examples"),
+        },
+        {
+            "schedule": "GPH_SCHEDULE", "policy": "GPH_POLICY", "figure": "IMAGE",
+            "table": "STRING",
+        },
+        tuple(SEARCH.values()),
+    ),
+    "figure": Part("PreviewImage", (1320, 120, 720, 460), {"images": ("search", "figure")}),
+    "table": Part("PreviewAny", (1320, 630, 720, 330), {"source": ("search", "table")}),
+    "cache": Part(
+        "GPH_Cache", (2080, 120, 360, 380),
+        {
+            "model": ("model", "MODEL"), "schedule": ("search", "schedule"),
+            "policy": ("search", "policy"),
+        },
+        {"MODEL": "MODEL"},
+    ),
+    "sampled": Part(
+        "SamplerCustom", (2480, 120, 300, 260),
+        {
+            "model": ("cache", "MODEL"), "positive": ("positive", "CONDITIONING"),
+            "negative": ("negative", "CONDITIONING"), "sampler": ("sampler", "SAMPLER"),
+            "sigmas": ("sigmas", "SIGMAS"), "latent_image": ("latent", "LATENT"),
+        },
+        {"output": "LATENT", "denoised_output": "LATENT"},
+        (True, 1, "fixed", CFG),
+    ),
+    "decoded": Part(
+        "VAEDecode", (2480, 430, 300, 60),
+        {"samples": ("sampled", "output"), "vae": ("model", "VAE")}, {"IMAGE": "IMAGE"},
+    ),
+    "picture": Part(
+        "SaveImage", (2480, 540, 300, 420), {"images": ("decoded", "IMAGE")},
+        values=("golden_path",),
+    ),
+}  # fmt: skip
+
+
+def build() -> dict:
+    """The workflow, in the page's format 0.4."""
+    workflow = {
+        "id": "0b6d5f0a-3f0e-4c39-8a53-5c8c0c1f7f42", "revision": 0, "last_node_id": 0,
+        "last_link_id": 0, "nodes": [], "links": [], "groups": [], "config": {}, "extra": {},
+        "version": 0.4,
+    }  # fmt: skip
+    ids = Ids(workflow)
+    made = {name: _node(part, ids.next_node()) for name, part in PARTS.items()}
+    workflow["nodes"] += made.values()
+    for name, part in PARTS.items():
+        for entry, (source, output) in part.inputs.items():
+            outputs = PARTS[source].outputs
+            origin, number = made[source]["id"], list(outputs).index(output)
+            connect(workflow, origin, number, made[name], entry, outputs[output], ids)
+    add_note(workflow, made["model"], NOTE, ids)
+    return finished(workflow, ids)
+
+
+def _node(part: Part, number: int) -> dict:
+    left, top, width, height = part.box
+    if part.kind == "GPH_Cache":
+        node = cache_node(number, [left, top], None)
+        node["widgets_values"][:2] = ["Custom", ""]  # Nodes 2.0 would show an unused text
+        return node
+    node = {
+        "id": number,
+        "type": part.kind,
+        "pos": [left, top],
+        "size": [width, height],
+        "flags": {},
+        "order": 0,
+        "mode": 0,
+        "inputs": [
+            {"name": name, "type": PARTS[source].outputs[output], "link": None}
+            for name, (source, output) in part.inputs.items()
+        ],
+        "outputs": [{"name": k, "type": kind, "links": []} for k, kind in part.outputs.items()],
+        "properties": {"Node name for S&R": part.kind},
+        "widgets_values": list(part.values),
+    }
+    return node | ({"title": part.title} if part.title else {})

@@ -1,0 +1,195 @@
+"""The live panel on Schedule Search: what it shows of events that the tests send."""
+
+import pytest
+
+from .search import (
+    DONE,
+    FACTS,
+    NODE,
+    TABLE,
+    end,
+    is_idle,
+    opened,
+    panel,
+    send,
+    status,
+    strip,
+    tell_status,
+)  # fmt: skip
+
+
+@pytest.fixture
+def workflow(page):
+    return opened(page)
+
+
+def test_a_node_that_has_not_run_says_what_it_will_show(page, workflow):
+    assert is_idle(panel(page))
+
+
+def test_a_search_shows_its_best_schedule_score_speed_and_budget(page, workflow):
+    send(page, "searching")
+    assert strip(panel(page)) == ["full", "full", "cached", "full", "cached"]
+    text = panel(page).inner_text()
+    for part in (
+        "Searching…", "PSNR 31.42 dB", "residual reuse", "0-1,3/5", "9 scored", "23 per minute",
+        "42 % used",
+    ):  # fmt: skip
+        assert part in text
+    bar = panel(page).query_selector("[role=progressbar]")
+    assert bar.get_attribute("aria-valuenow") == "42"
+    assert bar.evaluate("b => b.firstChild.offsetWidth / b.offsetWidth") == pytest.approx(
+        0.42, abs=0.02
+    )
+
+
+def test_the_curve_goes_up_by_steps_between_its_first_and_last_value(page, workflow):
+    send(page, "searching")
+    curve = panel(page).query_selector(".gph-search-curve")
+    assert curve.inner_text().split("\n") == ["20.00 dB", "31.42 dB"]
+    assert curve.query_selector("svg").get_attribute("aria-label") == (
+        "Best PSNR over 9 scored schedules, from 20.00 dB to 31.42 dB"
+    )
+    # Of schedules 1 to 9, in eighths; 25 is 5 of 11.4159 above the first value; downwards.
+    path = curve.query_selector("path").get_attribute("d").removeprefix("M")
+    numbers = [[float(n) for n in corner.split()] for corner in path.split("L")]
+    middle = 1 - 5 / 11.4159
+    for corner, expected in zip(
+        numbers,
+        ([0, 1], [0.25, 1], [0.25, middle], [0.5, middle], [0.5, 0], [1, 0]),
+        strict=True,
+    ):
+        assert corner == pytest.approx(expected)
+
+
+def test_kinds_of_steps_differ_by_more_than_colour(page, workflow):
+    send(page, "searching")
+    full, _, cached, *_ = (
+        cell.evaluate("c => c.offsetHeight")
+        for cell in panel(page).query_selector_all(".gph-strip .gph-cell")
+    )
+    assert cached < full
+
+
+def test_a_search_before_its_first_score_shows_no_figure_that_is_not_known(page, workflow):
+    nothing = {"best": None, "policy": None, "score": None, "curve": []}
+    nothing |= {"used": 0, "scored": 0, "per_minute": 0}
+    send(page, "preparing", FACTS | nothing)
+    assert status(panel(page)) == "Preparing…"
+    send(page, "preparing", FACTS | nothing | {"part": [3, 8]})
+    assert status(panel(page)) == "Full runs: 3 of 8…"
+    text = panel(page).inner_text()
+    assert "0 % used" in text
+    assert "dB" not in text
+    assert "per minute" not in text
+    assert strip(panel(page)) == []
+
+
+def test_the_states_follow_each_other(page, workflow):
+    said = []
+    parts = {"preparing": None, "searching": None, "validating": [2, 7], "done": [6, 7]}
+    for state, part in parts.items():
+        send(page, state, FACTS | {"part": part})
+        said.append(status(panel(page)))
+    assert said == ["Preparing…", "Searching…", "Comparing the best ones: 2 of 7…", "Done"]
+
+
+def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflow):
+    send(page, "done", DONE)
+    table = panel(page).query_selector(".gph-search-result")
+    assert table.text_content() == TABLE
+    score = panel(page).query_selector(".gph-search-score")
+    assert score.text_content() == "PSNR 31.42 dB on the validation examples"
+    assert "mono" in table.evaluate("t => getComputedStyle(t).fontFamily")
+    scale = page.evaluate("app.canvas.ds.scale")
+    table.click()
+    page.mouse.wheel(0, 100)
+    page.wait_for_function("document.querySelector('.gph-search-result').scrollTop > 50")
+    assert page.evaluate("app.canvas.ds.scale") == scale
+    assert table.evaluate("t => t.scrollWidth > t.clientWidth")
+
+
+def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, workflow):
+    send(page, "searching")
+    end(page, "execution_interrupted", prompt="another")
+    assert status(panel(page)) == "Searching…"
+    end(page, "execution_interrupted")
+    assert status(panel(page)) == "Stopped"
+    assert "Queue it again" in panel(page).inner_text()
+    assert "PSNR 31.42 dB" in panel(page).inner_text()
+    assert len(strip(panel(page))) == 5
+    send(page, "preparing", prompt="q")
+    assert status(panel(page)) == "Preparing…"
+    assert "Queue it again" not in panel(page).inner_text()
+
+
+def test_a_search_whose_server_was_killed_is_stopped_once_the_next_one_answers(page, workflow):
+    send(page, "searching")
+    tell_status(page, None)  # the connection is lost
+    tell_status(page, {"exec_info": {"queue_remaining": 1}})
+    assert status(panel(page)) == "Searching…"
+    tell_status(page, {"exec_info": {"queue_remaining": 0}})
+    assert status(panel(page)) == "Stopped"
+
+
+def test_a_search_that_ends_by_an_error_says_so_one_that_is_done_stays_done(page, workflow):
+    send(page, "searching")
+    end(page, "execution_error")
+    assert status(panel(page)) == "Ended by an error"
+    send(page, "done", DONE)
+    end(page, "execution_error")  # of a later node
+    assert status(panel(page)) == "Done"
+
+
+@pytest.mark.parametrize(
+    ("unit", "score", "text"),
+    [
+        ("SSIM", 0.95, "SSIM 0.9500"),
+        ("LPIPS", -0.05123, "LPIPS 0.0512"),
+        ("latent MSE", -0.00123, "latent MSE 0.00123"),
+        ("PSNR and LPIPS", 1.234, "PSNR and LPIPS +1.23 σ"),
+    ],
+)
+def test_each_objective_has_its_unit_and_its_direction(page, workflow, unit, score, text):
+    send(page, "searching", FACTS | {"unit": unit, "score": score})
+    shown = panel(page).query_selector(".gph-search-score")
+    assert shown.inner_text() == text
+    direction = "lower" if score < 0 else "higher"
+    assert shown.get_attribute("title").endswith(f"{direction} is better")
+
+
+def test_events_update_elements_instead_of_adding_any(page, workflow):
+    send(page, "searching")
+    elements = "e => [...e.querySelectorAll('*')]"
+    before = panel(page).evaluate_handle(elements)
+    for scored in range(10, 60):
+        point = [[scored, 31.5 + scored]]
+        send(page, "searching", FACTS | {"scored": scored, "curve": FACTS["curve"] + point})
+    assert panel(page).evaluate(
+        f"(e, before) => ({elements})(e).every((x, n) => x === before[n])", before
+    )
+
+
+def test_an_output_of_the_node_is_shown_and_goes_to_its_own_workflow(page, workflow):
+    execute = "([id, output]) => app.rootGraph.getNodeById(id).onExecuted(output)"
+    facts = DONE | {"state": "done", "node_id": str(NODE), "prompt_id": "p"}
+    page.evaluate(execute, [NODE, {"gph_search": [facts | {"workflow_id": "another"}]}])
+    assert is_idle(panel(page))
+    page.evaluate(execute, [NODE, {"gph_search": [facts | {"workflow_id": workflow["id"]}]}])
+    assert status(panel(page)) == "Done"
+    assert panel(page).query_selector(".gph-search-result").text_content() == TABLE
+
+
+def test_what_is_no_search_is_not_shown(page, workflow):
+    execute = "([id, output]) => app.rootGraph.getNodeById(id).onExecuted(output)"
+    for output in (None, {}, {"gph_search": "text"}, {"gph_search": [None, 3, {"state": "odd"}]}):
+        page.evaluate(execute, [NODE, output])
+    send(page, "dancing")
+    assert is_idle(panel(page))
+
+
+def test_foreign_text_stays_text(page, workflow):
+    foreign = "<img id=foreign src=x>"
+    send(page, "done", DONE | {key: foreign for key in ("best", "policy", "unit", "table")})
+    assert panel(page).inner_text().count(foreign) == 4
+    assert page.locator("#foreign").count() == 0

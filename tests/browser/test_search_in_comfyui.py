@@ -1,0 +1,145 @@
+"""The panel on Schedule Search among tabs, undo, renderers and other nodes."""
+
+import json
+
+import pytest
+
+from .page import load, two_frames
+from .search import (
+    DONE,
+    FACTS,
+    NODE,
+    OTHER,
+    back_to,
+    end,
+    is_idle,
+    opened,
+    panel,
+    send,
+    status,
+    strip,
+)
+
+
+@pytest.fixture
+def workflow(page):
+    return opened(page)
+
+
+def test_events_neither_resize_nor_change_the_workflow_nor_make_undo_steps(page, workflow):
+    state = """() => {
+      const { changeTracker } = app.extensionManager.workflow.activeWorkflow;
+      changeTracker.captureCanvasState();
+      return [changeTracker.undoQueue.length, JSON.stringify(app.rootGraph.serialize().nodes)];
+    }"""
+    before = page.evaluate(state)
+    height = panel(page).bounding_box()["height"]
+    long = FACTS | {"best": f"{','.join(str(n) for n in range(0, 200, 2))}/200"}
+    for name, facts in (("preparing", OTHER), ("searching", long), ("done", long | DONE)):
+        send(page, name, facts)
+        two_frames(page)
+        two_frames(page)
+        assert panel(page).bounding_box()["height"] == pytest.approx(height, abs=0.5)
+        assert page.evaluate(state) == before
+    assert "golden_path_search" not in json.dumps(page.evaluate("app.graphToPrompt()"))
+
+
+def test_each_search_node_shows_its_own_search(page, workflow):
+    other = page.evaluate("""() => {
+      const node = LiteGraph.createNode("GPH_ScheduleSearch");
+      node.pos = [600, 0];
+      app.rootGraph.add(node);
+      return String(node.id);
+    }""")
+    send(page, "searching")
+    send(page, "searching", OTHER, node=other)
+    assert len(strip(panel(page))) == 5
+    assert len(strip(panel(page, other))) == 2
+
+
+def test_a_node_in_a_subgraph_gets_its_search(page, workflow):
+    outer, inner = page.evaluate("""([id]) => {
+      const nodes = new Set([app.rootGraph.getNodeById(id)]);
+      const { node, subgraph } = app.rootGraph.convertToSubgraph(nodes);
+      app.canvas.setGraph(subgraph);
+      return [node.id, subgraph.nodes[0].id].map(String);
+    }""", [NODE])  # fmt: skip
+    send(page, "searching", node=f"{outer}:{inner}")
+    assert len(strip(panel(page, inner))) == 5
+    page.evaluate("app.canvas.setGraph(app.rootGraph)")
+
+
+def test_a_search_of_another_workflow_waits_for_its_tab(page, workflow):
+    send(page, "searching", OTHER)
+    load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
+    assert is_idle(panel(page))
+    send(page, "done", DONE, workflow=workflow["id"])
+    assert is_idle(panel(page))
+    back_to(page, workflow)
+    assert status(panel(page)) == "Done"
+    assert len(strip(panel(page))) == 5
+
+
+def test_a_search_that_is_interrupted_in_another_tab_is_stopped_in_its_own(page, workflow):
+    send(page, "searching")
+    load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
+    end(page, "execution_interrupted")
+    assert is_idle(panel(page))
+    back_to(page, workflow)
+    assert status(panel(page)) == "Stopped"
+
+
+def test_undo_and_redo_keep_the_search(page, workflow):
+    send(page, "searching")
+    page.evaluate("""([id]) => {
+      const node = app.rootGraph.getNodeById(id);
+      app.canvas.emitBeforeChange();
+      node.widgets.find(w => w.name === "study").value = "another";
+      app.canvas.emitAfterChange();
+      app.canvas.deselectAll();
+    }""", [NODE])  # fmt: skip
+    for key, text in (("Control+z", "my search"), ("Control+y", "another")):
+        page.locator("#graph-canvas").press(key)
+        page.wait_for_function(
+            """([id, text]) => app.rootGraph.getNodeById(id).widgets
+              .find(w => w.name === "study").value === text""",
+            arg=[NODE, text],
+        )
+        two_frames(page)
+        two_frames(page)
+        assert len(strip(panel(page))) == 5
+        send(page, "searching", OTHER)  # what is on the page is not a leftover
+        assert len(strip(panel(page))) == 2
+        send(page, "searching")
+
+
+def test_collapsing_and_expanding_keep_the_search(page, workflow):
+    send(page, "searching")
+    collapse = "id => app.rootGraph.getNodeById(id).collapse()"
+    page.evaluate(collapse, NODE)
+    page.locator(".gph-search").wait_for(state="hidden")
+    page.evaluate(collapse, NODE)
+    assert len(strip(panel(page))) == 5
+
+
+def test_the_search_goes_with_a_change_of_renderer(page, workflow, renderer):
+    send(page, "searching")
+    for is_vue in (renderer != "vue", renderer == "vue"):
+        page.evaluate(
+            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
+        )
+        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
+        place = ".lg-node" if is_vue else ".dom-widget"
+        page.locator(f"{place} .gph-search-head").wait_for()
+        assert len(strip(panel(page))) == 5
+
+
+def test_a_copy_shows_nothing_until_it_runs(page, workflow):
+    send(page, "searching")
+    page.evaluate("id => app.canvas.selectNode(app.rootGraph.getNodeById(id))", NODE)
+    page.locator("#graph-canvas").press("Control+c")
+    page.locator("#graph-canvas").press("Control+v")
+    page.wait_for_function("app.rootGraph.nodes.length === 2")
+    copy = page.evaluate("id => app.rootGraph.nodes.find(n => n.id != id).id", NODE)
+    assert is_idle(panel(page, copy))
+    assert len(strip(panel(page))) == 5
