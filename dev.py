@@ -107,7 +107,8 @@ def main() -> None:
     sub.add_argument("extra", nargs="*", help="arguments for demo/train.py, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
-    sub.add_argument("name", choices=sorted(p.stem for p in BENCHMARKS.glob("[a-z]*.py")))
+    names = sorted(p.stem.replace("_", "-") for p in BENCHMARKS.glob("[a-z]*.py"))
+    sub.add_argument("name", choices=names)
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
@@ -189,7 +190,7 @@ def examples(options: argparse.Namespace) -> int:
 def bench(options: argparse.Namespace) -> int:
     tools = prepare(options)
     flags = [f"--{flag}" for flag in ("check", "save") if getattr(options, flag)]
-    return tools.run("-m", f"benchmarks.{options.name}", *flags, *options.extra)
+    return tools.run("-m", f"benchmarks.{options.name.replace('-', '_')}", *flags, *options.extra)
 
 
 # --- the environment ------------------------------------------------------------------------------

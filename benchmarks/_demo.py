@@ -22,6 +22,7 @@ class Silent:
     record = None
 
     def planned(self, line: str, choice) -> None: ...
+    def started(self, run) -> None: ...
     def stepped(self, step: int, kind: str) -> None: ...
     def refused(self, reason: str) -> None:
         raise RuntimeError(reason)
@@ -62,9 +63,12 @@ class Pictures:
         sampling = self.model.get_model_object("model_sampling")
         return comfy.samplers.calculate_sigmas(sampling, scheduler, steps).tolist()
 
-    def sample(self, scheduler: str, steps: int, schedule=None) -> Tensor:
-        """``[B, 64, 64, 3]`` 8-bit values; without a schedule, of the model as it is."""
-        model = self.model if schedule is None else self._cached(schedule)
+    def sample(self, scheduler: str, steps: int, schedule=None, policy=None) -> Tensor:
+        """``[B, 64, 64, 3]`` 8-bit values; without a schedule, of the model as it is.
+
+        The policy is the pack's, residual reuse without one.
+        """
+        model = self.model if schedule is None else self._cached(schedule, policy)
         batches = range(0, self.count, BATCH)
         return torch.cat([self._batch(model, scheduler, steps, first) for first in batches])
 
@@ -82,13 +86,60 @@ class Pictures:
             images = self.vae.decode(model.model.process_latent_out(latent))
         return (images.clamp(0, 1) * 255).round()
 
-    def _cached(self, schedule):
+    def _cached(self, schedule, policy):
         from golden_path_pack.gph_core.extrapolation import Reuse
-        from golden_path_pack.gph_core.schedule import Schedule
         from golden_path_pack.nodes import patching
 
-        own = Schedule.parse(str(schedule))  # of the pack's own module
-        return patching.attach(self.model, patching.CachePlan("Custom", own, Reuse()), Silent())
+        plan = patching.CachePlan("Custom", of_pack(schedule), policy or Reuse())
+        return patching.attach(self.model, plan, Silent())
+
+
+def of_pack(schedule):
+    """A schedule as the pack's own module has it."""
+    from golden_path_pack.gph_core.schedule import Schedule
+
+    return Schedule.parse(str(schedule))
+
+
+def examples(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+    """The pack's ``SampledExamples`` of some prompts, scored by PSNR, with residual reuse."""
+    from golden_path_pack.demo.comfy_model import DemoVAE
+    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.nodes.assessing import assessor_for
+    from golden_path_pack.nodes.measuring import SampledExamples
+
+    prepare = _prepare(prompts, first_seed, scheduler, steps)
+    assessor = assessor_for("PSNR", DemoVAE(), "off")
+    return SampledExamples(len(prompts), prepare, Reuse(), assessor, batch=BATCH)
+
+
+def sampling(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+    """The pack's ``Sampling`` of some prompts as one batch."""
+    return _prepare(prompts, first_seed, scheduler, steps)(range(len(prompts)))
+
+
+def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+    import comfy.samplers
+    from golden_path_pack.demo import comfy_model
+    from golden_path_pack.nodes.examples import Example, sampling_of
+
+    model, clip = comfy_model.load_model(), comfy_model.DemoCLIP()
+    away, *toward = (
+        clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in ("", *prompts)
+    )
+    several = [
+        Example(prompt, positive, away, first_seed + number)
+        for number, (prompt, positive) in enumerate(zip(prompts, toward, strict=True))
+    ]
+    guider = comfy.samplers.CFGGuider(model)
+    guider.set_cfg(CFG)
+    guider.set_conds(toward[0], away)
+    levels = model.get_model_object("model_sampling")
+    return sampling_of(
+        several, guider, {"samples": torch.zeros(1, *network.LATENT_SHAPE)},
+        comfy.samplers.sampler_object(SAMPLER),
+        comfy.samplers.calculate_sigmas(levels, scheduler, steps),
+    )  # fmt: skip
 
 
 def psnr(images: Tensor, reference: Tensor) -> np.ndarray:

@@ -70,6 +70,11 @@ def test_dependencies_are_read_without_the_parser_of_newer_pythons(monkeypatch):
         assert dev.own_dependencies(Path(sys.executable)) == found
 
 
+def test_comfyui_manager_installs_the_same_dependencies():
+    listed = (dev.ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    assert listed == dev.own_dependencies(Path(sys.executable))[0]
+
+
 @pytest.mark.parametrize(
     ("name", "bring"),
     [

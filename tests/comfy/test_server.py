@@ -220,7 +220,9 @@ def test_an_unused_schedule_text_does_not_matter(url, prompt):
     (cache,) = nodes_of_type(prompt, "GPH_Cache")
     prompt[cache]["inputs"].update(speed="Fast", schedule="")
     _, _, record = run(url, prompt)
-    assert record["origin"] == "uniform spacing"  # the demo model has no path for Fast
+    assert record["origin"] == (
+        "retargeted, not measured: searched here: Golden Path Demo Model, 9 of 50"
+    )
 
 
 def test_an_unknown_speed_is_refused(url, prompt):

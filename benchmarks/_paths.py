@@ -1,0 +1,164 @@
+"""The search for the demo model's golden paths, with the pack's own protocol.
+
+Schedule and policy together, scored on 8 prompts as in the seed paper, or on more, and validated
+on 50 others or more. The scores are kept in ``.dev/``, so a search that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from benchmarks import _demo
+from gph_core.schedule import Schedule
+
+FILE = Path(__file__).parent / "results" / "golden-paths.json"
+MEMORY = Path(__file__).parent.parent / ".dev" / "golden-path"
+STEPS, SCHEDULER = 50, "simple"
+FIXED = (0, 1, 2, STEPS - 1)  # full in every schedule of the space
+BUDGETS = {  # schedules, by full steps and scoring prompts; with 8 as in the seed paper
+    (9, 8): 400, (13, 8): 700, (21, 8): 1400,
+    (9, 32): 400, (13, 32): 400,
+    (9, 128): 250, (13, 128): 250,
+}  # fmt: skip
+VALIDATION = 50  # prompts
+MORE_VALIDATION = {(13, 128): 200}  # 50 did not tell the best three apart
+SCORING_SEED, VALIDATION_SEED = 1, 5  # of captions, and of noise
+SEED = 0
+STATE_BYTES = 2**30  # for each policy
+PUBLISHED = {  # for FLUX.1-dev
+    21: "0-11,13,15,17,19,24,30,38,46,49/50",
+    13: "0-4,6,8,10,14,19,30,43,49/50",
+    9: "0-3,5,8,13,27,49/50",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search delivered: a policy, and for every policy the best schedule known for it."""
+
+    full: int
+    scoring: int  # prompts
+    policy: str
+    schedules: dict[str, Schedule]
+
+
+def load() -> list[Found]:
+    """What the searches delivered.
+
+    A policy that did not go on after the short searches is given the delivered schedule.
+    """
+    return [_best(record) for record in _records()]
+
+
+def _best(record: dict) -> Found:
+    searched = [row for row in record["validated"] if not row["control"]]
+    best = {row["policy"]: Schedule.parse(row["schedule"]) for row in reversed(searched)}
+    delivered = searched[0]["policy"]
+    schedules = {name: best.get(name, best[delivered]) for name in policies()}
+    return Found(record["full"], record["scoring"], delivered, schedules)
+
+
+def _records() -> list[dict]:
+    return json.loads(FILE.read_text("utf-8")) if FILE.exists() else []
+
+
+def policies() -> dict:
+    """The policies that compete, by name."""
+    from golden_path_pack.nodes.schedule_search import POLICIES
+
+    return {str(policy): policy for policy in POLICIES}
+
+
+def search(wanted: Collection[tuple[int, int]] = tuple(BUDGETS)) -> None:
+    """Search for some numbers of full steps and of scoring prompts, and write it into ``FILE``."""
+    for full, scoring in wanted:
+        validation = MORE_VALIDATION.get((full, scoring), VALIDATION)
+        numbers = {"full": full, "scoring": scoring, "validation": validation}
+        record = {**numbers, **_found(full, scoring)}
+        others = [r for r in _records() if (r["full"], r["scoring"]) != (full, scoring)]
+        records = sorted([*others, record], key=lambda r: (r["scoring"], r["full"]))
+        FILE.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+
+
+def _found(full: int, scoring: int) -> dict:
+    from golden_path_pack.gph_core.search.protocol import Settings, find_path
+    from golden_path_pack.gph_core.search.racing import Race
+    from golden_path_pack.gph_core.search.study import Budget
+
+    budget = Budget(evaluations=BUDGETS[full, scoring])
+    settings = Settings(full, budget, seed=SEED, race=Race(_demo.BATCH))
+    contestants = _contestants(full, scoring)
+    with torch.inference_mode():
+        delivery = find_path(contestants, STEPS, settings, _listener(f"{full} full, {scoring}"))
+    return {
+        "reason": delivery.reason,
+        "spent": {
+            str(work.policy): {"schedules": len(work.scores), "full steps": work.scores.spent()[0]}
+            for work in contestants
+        },
+        "validated": [
+            {
+                "schedule": str(v.schedule), "policy": str(v.policy), "control": v.name,
+                "validation": round(v.score.mean, 3),
+            }
+            for v in (delivery.best, *delivery.others)
+        ],
+    }  # fmt: skip
+
+
+def _contestants(full: int, scoring: int) -> list:
+    from golden_path_pack.gph_core.schedule import Schedule, uniform
+    from golden_path_pack.gph_core.search.log import StudyLog
+    from golden_path_pack.gph_core.search.prefix import PrefixMemory
+    from golden_path_pack.gph_core.search.protocol import Contestant
+
+    controls = {
+        "published for FLUX.1-dev": Schedule.parse(PUBLISHED[full]),
+        "uniform": uniform(STEPS, full),
+    }
+    MEMORY.mkdir(parents=True, exist_ok=True)
+
+    def part(number: int, seed: int):
+        prompts = _demo.captions(number, seed, held_out=False)
+        conditions = {
+            "prompts": prompts, "seed": seed, "torch": torch.__version__,
+            "sampling": [_demo.SAMPLER, SCHEDULER, STEPS, _demo.CFG],
+        }  # fmt: skip
+        return _demo.examples(prompts, seed * 1000, SCHEDULER, STEPS), conditions
+
+    def log(policy: str, name: str, conditions: dict):
+        return StudyLog(MEMORY / f"{full} {policy} {name}.sqlite", {**conditions, "policy": policy})
+
+    validation = MORE_VALIDATION.get((full, scoring), VALIDATION)
+    examples, conditions = part(scoring, SCORING_SEED)
+    others, their_conditions = part(validation, VALIDATION_SEED)
+    return [
+        Contestant(
+            policy,
+            examples.under(policy, PrefixMemory(STATE_BYTES)),
+            log(name, f"scoring {scoring}", conditions),
+            controls,
+            others.under(policy),
+            log(name, f"validation {validation}", their_conditions),
+        )
+        for name, policy in policies().items()
+    ]
+
+
+def _listener(title: str):
+    from golden_path_pack.gph_core.search.protocol import Listener
+
+    class Printer(Listener):
+        """Prints each schedule that is the best so far."""
+
+        def scored(self, policy, study, schedule, score) -> None:
+            if study.best == schedule:
+                count = len(study.scores)
+                print(f"{title}, {policy}: {count} scored, {schedule} {score.mean:.2f}", flush=True)
+
+    return Printer()

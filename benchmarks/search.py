@@ -1,0 +1,252 @@
+"""How many transformer evaluations each search needs to find the best schedule.
+
+On a space of the demo model of which every schedule is scored (``_space``), so the best one is
+known. The cost unit is a *full step*: one transformer evaluation at full compute of one example.
+Every search runs with 20 seeds until it has found the best schedule. *annealing* has the settings
+of the seed paper's comparison of searches, *recommended* those of Schedule Search: shorter chains,
+states from which runs go on, racing. Warm starts are left out of both. Medians of 20 seeds differ
+by a quarter, so these two are compared with 100. It takes five minutes, with ``-- --score`` ten
+more to score the space anew, with ``-- --gap`` five more for what the latents of early steps tell,
+with ``-- --dense`` half an hour more for searches of 50 steps (``_dense``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks import _dense, _gap, _space
+from demo.comfyui import load_pack, use_comfyui
+from gph_core.choice import spacing
+from gph_core.schedule import Schedule, uniform
+from gph_core.search import ALGORITHMS, DEFAULT, Setup
+from gph_core.search.protocol import SHORTEST_CHAIN
+from gph_core.search.racing import Race
+from gph_core.search.study import Budget, Measurement, Study
+
+RESULTS = Path(__file__).parent / "results"
+SEEDS = 20
+MANY_SEEDS = 100
+BUDGET = 60_000  # full steps: more than all 8 examples of 1000 schedules
+GAPS = (0.5, 0.2, 0.1, 0.05, 0.01)  # dB to the best schedule
+BAR_GAP, BAR_SHARE = 0.05, 1 / 3
+NUM_COLORS = 10  # before matplotlib begins again
+TRIFLE = 1e-9  # dB: the same mean, added up in another order
+PAPER, RECOMMENDED = "annealing", "recommended"
+
+
+@dataclass
+class Table:
+    """Examples whose scores are looked up; with ``keeps_states``, shared first steps are free."""
+
+    values: dict[Schedule, np.ndarray]
+    keeps_states: bool
+    _known: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return _space.PROMPTS
+
+    def begin(self) -> None:
+        """Nothing is to be done."""
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+
+    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
+        values = self.values[schedule]
+        cost = sum(self._cost(schedule, example) for example in examples)
+        return Measurement([{"psnr": float(values[e])} for e in examples], cost)
+
+    def _cost(self, schedule: Schedule, example: int) -> int:
+        full = schedule.full_steps
+        prefixes = [(example, full[:count]) for count in range(1, len(full))]
+        shared = sum(prefix in self._known for prefix in prefixes) if self.keeps_states else 0
+        self._known.update(prefixes)
+        return len(full) - shared
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A search with some of the savings."""
+
+    algorithm: str
+    num_proposals: int = 200  # of a chain, as in the seed paper's comparison
+    keeps_states: bool = False
+    races: bool = False
+    starts_warm: bool = False
+
+    def run(
+        self, values: dict[Schedule, np.ndarray], seed: int, best: float
+    ) -> list[tuple[float, float]]:
+        """The course: full steps so far, and the best mean, after each improvement."""
+        rng = random.Random(seed)
+        course: list[tuple[float, float]] = []
+
+        def follow(_schedule, score) -> None:
+            if score.is_whole and (not course or score.mean > course[-1][1]):
+                course.append((study.full_steps, score.mean))
+                if score.mean > best - TRIFLE:
+                    raise _FoundError
+
+        study = Study(
+            Table(values, self.keeps_states),
+            budget=Budget(full_steps=BUDGET),
+            race=Race() if self.races else None,
+            stops_when_stalled=False,
+            on_score=follow,
+        )
+        warm = [uniform(20, 7), spacing(20, 7)] if self.starts_warm else []
+        seeds = [schedule for schedule in warm if schedule in _space.SPACE]
+        setup = Setup(num_proposals=self.num_proposals)
+        with suppress(_FoundError):
+            study.run(ALGORITHMS[self.algorithm].start(_space.SPACE, rng, seeds, setup))
+        return course
+
+
+class _FoundError(Exception):
+    """The best schedule of the space is found."""
+
+
+SAVINGS = {
+    "short annealing": Variant(DEFAULT, SHORTEST_CHAIN),
+    "short annealing, states": Variant(DEFAULT, SHORTEST_CHAIN, keeps_states=True),
+    "short annealing, racing": Variant(DEFAULT, SHORTEST_CHAIN, races=True),
+    RECOMMENDED: Variant(DEFAULT, SHORTEST_CHAIN, keeps_states=True, races=True),
+}
+VARIANTS = {name: Variant(name) for name in ALGORITHMS} | SAVINGS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="dev.py bench search", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results")
+    parser.add_argument("--score", action="store_true", help="score the space anew")
+    parser.add_argument("--gap", action="store_true", help="compare early gaps with the scores")
+    parser.add_argument("--dense", action="store_true", help="search among 50 steps, too")
+    options = parser.parse_args()
+    if options.score or options.gap or options.dense:
+        use_comfyui("--cpu")
+        torch.set_num_threads(1)
+        load_pack()
+    if options.score:
+        _space.score()
+    if options.gap:
+        _gap.measure()
+    if options.dense:
+        _dense.measure()
+    values = _space.load()
+    best = max(float(v.mean()) for v in values.values())
+    courses = {}
+    for name, variant in VARIANTS.items():
+        courses[name] = [variant.run(values, seed, best) for seed in range(SEEDS)]
+        print(row(name, courses[name], best), flush=True)
+    many = {
+        name: [VARIANTS[name].run(values, seed, best) for seed in range(MANY_SEEDS)]
+        for name in (PAPER, RECOMMENDED)
+    }
+    shares = {gap: ratio(many, best, gap) for gap in GAPS}
+    if options.save:
+        save(courses, many, best)
+    end = worst_end(courses[PAPER], best)
+    print(f"\n{PAPER} ends at most {end:.3f} dB below the best, of {SEEDS} seeds")
+    for gap, share in shares.items():
+        costs = " of ".join(f"{median_cost(many[n], best, gap):.0f}" for n in (RECOMMENDED, PAPER))
+        print(f"to a median gap of {gap} dB, {RECOMMENDED} needs {share:.2f} of {PAPER} ({costs})")
+    return int(options.check and (end > BAR_GAP or shares[BAR_GAP] > BAR_SHARE))
+
+
+def cost_of_gap(course: list[tuple[float, float]], best: float, gap: float) -> float:
+    """Full steps until a course is that near to the best; infinite if never."""
+    return next((cost for cost, mean in course if best - mean <= gap), np.inf)
+
+
+def ratio(courses: dict[str, list], best: float, gap: float) -> float:
+    """Median cost of the recommended search as a part of the paper's."""
+    ours, paper = (median_cost(courses[name], best, gap) for name in (RECOMMENDED, PAPER))
+    return ours / paper
+
+
+def median_cost(courses: list, best: float, gap: float) -> float:
+    """Full steps to a gap, of the median seed."""
+    return float(np.median([cost_of_gap(course, best, gap) for course in courses]))
+
+
+def worst_end(courses: list, best: float) -> float:
+    """How far below the best the unluckiest seed ends."""
+    return max(best - course[-1][1] for course in courses)
+
+
+def row(name: str, courses: list, best: float) -> str:
+    costs = "".join(f"{median_cost(courses, best, gap):10.0f}" for gap in GAPS)
+    return f"{name:24}{costs}   worst end {worst_end(courses, best):.3f}"
+
+
+def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
+    """Write figures and picture, with their conditions."""
+    conditions = {
+        "space": "2380 schedules of the demo model: 20 steps, 7 full, 0, 1 and 19 fixed, 8 prompts",
+        "seeds": f"{SEEDS}; of the two that are compared {MANY_SEEDS}",
+        "budget": f"{BUDGET} full steps", "best": round(best, 3),
+        "columns": "full steps of the median seed until its best schedule is so many dB below the "
+        "best of the space; null: never",
+        "gaps": GAPS,
+    }  # fmt: skip
+    named = [*courses.items(), *((f"{name}, {MANY_SEEDS} seeds", many[name]) for name in many)]
+    rows = [
+        {
+            "search": name,
+            "full steps": [c if np.isfinite(c) else None for c in costs],
+            "worst end": round(worst_end(found, best), 3),
+        }
+        for name, found in named
+        for costs in [[median_cost(found, best, gap) for gap in GAPS]]
+    ]
+    lines = ",\n".join(map(json.dumps, rows))
+    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
+    (RESULTS / "search.json").write_text(text, "utf-8")
+    draw(courses, best)
+
+
+def draw(courses: dict[str, list], best: float) -> None:
+    """The gap of the median seed over the full steps: searches left, savings right."""
+    from matplotlib.figure import Figure
+
+    costs = np.geomspace(100, BUDGET, 200)
+    picture = Figure(figsize=(12, 4.5), dpi=110, layout="constrained")
+    panels = picture.subplots(1, 2, sharey=True)
+    groups = (
+        [name for name in courses if name not in SAVINGS],
+        [PAPER, *(name for name in courses if name in SAVINGS)],
+    )
+    for axes, names in zip(panels, groups, strict=True):
+        for number, name in enumerate(names):
+            dashes = ":" if number >= NUM_COLORS else "--"
+            style = "-" if name in (PAPER, RECOMMENDED) else dashes
+            axes.plot(costs, [median_gap(courses[name], best, c) for c in costs], style, label=name)
+        axes.set_xscale("log")
+        axes.set_xlabel("transformer evaluations at full compute, all examples")
+        axes.legend(fontsize=7)
+    panels[0].set_ylabel("dB below the best schedule, median of the seeds")
+    picture.savefig(RESULTS / "search.png")
+
+
+def median_gap(courses: list, best: float, cost: float) -> float:
+    """dB below the best when so many full steps are spent; NaN until every seed has a score."""
+    gaps = [
+        min((best - mean for spent, mean in course if spent <= cost), default=np.nan)
+        for course in courses
+    ]
+    return float(np.median(gaps))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
