@@ -26,8 +26,7 @@ import torch
 
 from benchmarks import _dense, _gap, _space
 from demo.comfyui import load_pack, use_comfyui
-from gph_core.choice import spacing
-from gph_core.schedule import Schedule, uniform
+from gph_core.schedule import Schedule
 from gph_core.search import ALGORITHMS, DEFAULT, Setup
 from gph_core.search.protocol import SHORTEST_CHAIN
 from gph_core.search.racing import Race
@@ -82,7 +81,6 @@ class Variant:
     num_proposals: int = 200  # of a chain, as in the seed paper's comparison
     keeps_states: bool = False
     races: bool = False
-    starts_warm: bool = False
 
     def run(
         self, values: dict[Schedule, np.ndarray], seed: int, best: float
@@ -104,11 +102,9 @@ class Variant:
             stops_when_stalled=False,
             on_score=follow,
         )
-        warm = [uniform(20, 7), spacing(20, 7)] if self.starts_warm else []
-        seeds = [schedule for schedule in warm if schedule in _space.SPACE]
         setup = Setup(num_proposals=self.num_proposals)
         with suppress(_FoundError):
-            study.run(ALGORITHMS[self.algorithm].start(_space.SPACE, rng, seeds, setup))
+            study.run(ALGORITHMS[self.algorithm].start(_space.SPACE, rng, [], setup))
         return course
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..gph_core import metrics
 from ..gph_core.objective import JOINT, Metrics
-from . import lpips_weights
+from . import fingerprint, lpips_weights
 
 # ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
 ImageMetric = Callable[[Tensor, Tensor], Tensor]
@@ -112,3 +112,13 @@ def assessor_for(objective: str, vae, lpips: str) -> Assessor:
             raise ValueError(f"{objective} needs the weights of LPIPS: lpips is {error}") from error
         found["lpips"] = partial(metrics.lpips, network=network)
     return Assessor(vae, {name: found[name] for name in needed})
+
+
+def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
+    """What tells the files apart that an objective's metrics depend on."""
+    if objective == "latent MSE":
+        return {}
+    files = {"VAE": fingerprint.of_module(vae)}
+    if "LPIPS" in objective:
+        files["LPIPS weights"] = lpips_weights.file_name(lpips)
+    return files

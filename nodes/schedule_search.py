@@ -18,8 +18,8 @@ from ..gph_core.search.racing import Race
 from ..gph_core.search.study import Budget
 from ..gph_core.speeds import OF_STEPS, SPEEDS
 from ..gph_core.two_anchor import TwoAnchor
-from . import figures, fingerprint, lpips_weights, prompts, search_report, user_paths
-from .assessing import assessor_for
+from . import figures, lpips_weights, prompts, search_report, user_paths
+from .assessing import assessor_for, files_behind
 from .examples import Example
 from .library import conditions_of
 from .search_live import Live
@@ -262,7 +262,7 @@ class ScheduleSearch(io.ComfyNode):
             sampler=sampler,
             sigmas=sigmas,
             assessor=assessor_for(objective, vae, lpips),
-            assessed_by=_assessed_by(objective, vae, lpips),
+            assessed_by=files_behind(objective, vae, lpips),
             objective=objective,
             num_full=count,
             batch=batch_size,
@@ -289,13 +289,3 @@ class ScheduleSearch(io.ComfyNode):
             str(best.schedule), best.policy, search_report.figure(delivery, live.facts["curve"]),
             text, ui={"gph_search": [live.finish(text, best, bool(validation))]},
         )  # fmt: skip
-
-
-def _assessed_by(objective: str, vae, lpips: str) -> dict[str, str]:
-    """The files that an objective depends on."""
-    if objective == "latent MSE":
-        return {}
-    files = {"VAE": fingerprint.of_module(vae)}
-    if "LPIPS" in objective:
-        files["LPIPS weights"] = lpips_weights.file_name(lpips)
-    return files
