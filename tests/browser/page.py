@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import dev
@@ -33,6 +34,16 @@ def load(page, workflow: dict, scale: float = 1) -> None:
 def two_frames(page) -> None:
     """Overlays of the classic renderer get their place in the next frame."""
     page.evaluate("() => new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")
+
+
+def there_and_back(page, renderer: str) -> Iterator[str]:
+    """Change to the other renderer and back; where each has the elements of nodes."""
+    for is_vue in (renderer != "vue", renderer == "vue"):
+        page.evaluate(
+            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
+        )
+        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
+        yield ".lg-node" if is_vue else ".dom-widget"
 
 
 def widget_value(page, node_id: int | str, name: str):

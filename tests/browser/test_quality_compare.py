@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, run, two_frames, view
+from .page import example, load, run, there_and_back, two_frames, view
 
 NODE = 3
 REPORT = {
@@ -179,12 +179,7 @@ def test_undo_and_redo_keep_the_table(page, workflow):
 
 def test_the_table_goes_with_a_change_of_renderer(page, workflow, renderer):
     send(page, REPORT)
-    for is_vue in (renderer != "vue", renderer == "vue"):
-        page.evaluate(
-            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
-        )
-        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
-        place = ".lg-node" if is_vue else ".dom-widget"
+    for place in there_and_back(page, renderer):
         page.locator(f"{place} .gph-quality table").wait_for()
         assert len(table(page)) == 5
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, two_frames, view
+from .page import example, load, there_and_back, two_frames, view
 
 NODE = 2  # the cache node of the bundled workflow
 RECORD = {
@@ -193,12 +193,7 @@ def test_collapsing_and_expanding_keep_the_report(page, workflow):
 
 def test_the_report_goes_with_a_change_of_renderer(page, workflow, renderer):
     send(page, "done", record=RECORD)
-    for is_vue in (renderer != "vue", renderer == "vue"):
-        page.evaluate(
-            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
-        )
-        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
-        place = ".lg-node" if is_vue else ".dom-widget"
+    for place in there_and_back(page, renderer):
         page.locator(f"{place} .gph-report-title").wait_for()
         assert len(strip(panel(page))) == 5
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import load, two_frames
+from .page import load, there_and_back, two_frames
 from .search import (
     DONE,
     FACTS,
@@ -124,12 +124,7 @@ def test_collapsing_and_expanding_keep_the_search(page, workflow):
 
 def test_the_search_goes_with_a_change_of_renderer(page, workflow, renderer):
     send(page, "searching")
-    for is_vue in (renderer != "vue", renderer == "vue"):
-        page.evaluate(
-            "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)", is_vue
-        )
-        page.wait_for_function("on => LiteGraph.vueNodesMode === on", arg=is_vue)
-        place = ".lg-node" if is_vue else ".dom-widget"
+    for place in there_and_back(page, renderer):
         page.locator(f"{place} .gph-search-head").wait_for()
         assert len(strip(panel(page))) == 5
 
