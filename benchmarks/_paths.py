@@ -14,12 +14,11 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
+from benchmarks._search import PUBLISHED, SCHEDULER, STEPS
 from gph_core.schedule import Schedule
 
 FILE = Path(__file__).parent / "results" / "golden-paths.json"
 MEMORY = Path(__file__).parent.parent / ".dev" / "golden-path"
-STEPS, SCHEDULER = 50, "simple"
-FIXED = (0, 1, 2, STEPS - 1)  # full in every schedule of the space
 BUDGETS = {  # schedules, by full steps and scoring prompts; with 8 as in the seed paper
     (9, 8): 400, (13, 8): 700, (21, 8): 1400,
     (9, 32): 400, (13, 32): 400,
@@ -30,11 +29,6 @@ MORE_VALIDATION = {(13, 128): 200}  # 50 did not tell the best three apart
 SCORING_SEED, VALIDATION_SEED = 1, 5  # of captions, and of noise
 SEED = 0
 STATE_BYTES = 2**30  # for each policy
-PUBLISHED = {  # for FLUX.1-dev
-    21: "0-11,13,15,17,19,24,30,38,46,49/50",
-    13: "0-4,6,8,10,14,19,30,43,49/50",
-    9: "0-3,5,8,13,27,49/50",
-}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import torch
 
 from benchmarks import _demo
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
+from gph_core.search.moves import local_swap
 
 FILE = Path(__file__).parent / "results" / "demo-paths.json"
 STEPS, SCHEDULER = 50, "simple"
@@ -25,7 +26,6 @@ PUBLISHED = {  # for FLUX.1-dev
 }
 FORCED = (0, 1, 2, STEPS - 1)
 BUDGET, SEED = 200, 1
-NEAR, NEAR_SHARE = 3, 0.7
 
 
 def search() -> None:
@@ -58,7 +58,7 @@ def climb(count: int, prompts: list[str]) -> dict:
     rng = random.Random(f"{SEED} {count}")
     space = ScheduleSpace(STEPS, STEPS - count, FORCED)
     while len(scores) < BUDGET and not scores.keys() >= set(space.neighbors(best)):
-        candidate = swapped(best, rng)
+        candidate = local_swap(space, best, rng)
         if candidate in scores:
             continue
         scores[candidate] = score(candidate)
@@ -69,11 +69,3 @@ def climb(count: int, prompts: list[str]) -> dict:
         "full": count, "prompts": len(prompts), "evaluations": len(scores), "starts": reached,
         "psnr": round(scores[best], 3), "schedule": str(best),
     }  # fmt: skip
-
-
-def swapped(schedule: Schedule, rng: random.Random) -> Schedule:
-    """A neighbour: a random cached step becomes full, a full one cached, mostly one near it."""
-    added = rng.choice(schedule.cached_steps)
-    free = [step for step in schedule.full_steps if step not in FORCED]
-    near = [step for step in free if abs(step - added) <= NEAR]
-    return schedule.swap(rng.choice(near if near and rng.random() < NEAR_SHARE else free), added)

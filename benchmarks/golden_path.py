@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 from benchmarks import _demo, _paths
+from benchmarks._search import FORCED
 from demo.comfyui import load_pack, use_comfyui
 from demo.sampling import sigmas as noise_levels
 from gph_core.library import bundled_paths
@@ -128,7 +129,7 @@ def ways(
 
 def drawn(full: int, seed: str) -> Schedule:
     """A random schedule of the space that is searched."""
-    space = ScheduleSpace(_paths.STEPS, _paths.STEPS - full, _paths.FIXED)
+    space = ScheduleSpace(_paths.STEPS, _paths.STEPS - full, FORCED)
     return space.sample(random.Random(f"{full} {seed}"))
 
 
@@ -211,14 +212,10 @@ def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
 
 
 def misses(rows: list[dict], found: list[_paths.Found]) -> list[str]:
-    """Which searched pairs are not ahead of both controls by the bar, in words.
-
-    Of each number of full steps the one that was searched on most prompts.
-    """
-    best = {path.full: path for path in sorted(found, key=lambda path: path.scoring)}
+    """Which searched pairs are not ahead of both controls by the bar, in words."""
     return [
         f"{path.full} full, {name}: {row['ahead'][name][0]:+.2f} dB ahead of {row['name']}"
-        for path in best.values()
+        for path in found
         if (name := searched(path.scoring))
         for row in rows
         if (row["full"], row["name"], row["policy"])

@@ -193,7 +193,7 @@ def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
         "seeds": f"{SEEDS}; of the two that are compared {MANY_SEEDS}",
         "budget": f"{BUDGET} full steps", "best": round(best, 3),
         "columns": "full steps of the median seed until its best schedule is so many dB below the "
-        "best of the space; null: never",
+        "best of the space, the full runs that are compared with not counted; null: never",
         "gaps": GAPS,
     }  # fmt: skip
     named = [*courses.items(), *((f"{name}, {MANY_SEEDS} seeds", many[name]) for name in many)]

@@ -18,7 +18,6 @@ COLUMNS = {
     "lpips": ("LPIPS", "{:.4f}"),
     FRAME_CHANGE: ("Δt", "{:+.4f}"),
 }
-CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
 
 
 def report_of(
@@ -128,7 +127,9 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
 
 def _caption(run: Mapping[str, Any]) -> str:
     """Figures and time of a run, in two lines."""
-    found = [_mean(run, name, form) for name, form in CAPTIONS.items() if name in run["metrics"]]
+    found = [
+        _mean(run, name, form) for name, form in figures.CAPTIONS.items() if name in run["metrics"]
+    ]
     first = " · ".join(found) or "the reference"
     faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
     steps = f"{run['full_steps']} of {run['steps']} steps full"

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from . import figures
+
 COLORMAP = "inferno"  # even steps look even, also to the colour-blind and in print
 BAND = 26  # pixels below a strip, for its texts
 BAR = 6  # of them for the scale of the colours
@@ -56,8 +58,7 @@ def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
     for n, text in enumerate(texts):
         label = figure.text((n + 0.5) / len(texts), height, text, ha="center", **style)
         _fit(label, 0.94 * width, canvas.get_renderer())
-    canvas.draw()
-    band = torch.from_numpy(np.array(canvas.buffer_rgba())[..., :3]) / 255
+    band = figures.to_image(figure)[0]
     band[-BAR:, -width:] = heat_map(torch.linspace(0, scale, width).expand(BAR, width), scale)
     return band
 

@@ -8,6 +8,9 @@ from torch import Tensor
 
 from ..gph_core.schedule import Schedule
 
+# Of metrics by name, below a picture.
+CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
+
 FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
 
 

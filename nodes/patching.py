@@ -94,12 +94,16 @@ def choice_of(plan: CachePlan, patcher, sigmas: list[float], continues: bool = F
     Args:
         continues: no noise is added before the first step.
     """
-    family, _ = identify(patcher)
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
+    return plan.resolve(conditions_of(patcher, sigmas, plan.policy), sigma_max, continues)
+
+
+def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
+    """What is known of a run before it starts."""
+    family, _ = identify(patcher)
     config = patcher.model.model_config.unet_config
-    conditions = Conditions(family and family.name, config, sigmas, plan.policy)
-    return plan.resolve(conditions, sigma_max, continues)
+    return Conditions(family and family.name, config, sigmas, policy)
 
 
 def _outer_sample(plan: CachePlan, reporter: Reporter):

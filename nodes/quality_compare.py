@@ -192,7 +192,7 @@ def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str
 
 def _caption(measured: Comparison, item: int):
     yield "test"
-    for name, form in (("psnr", "{:.2f} dB"), ("ssim", "SSIM {:.3f}"), ("lpips", "LPIPS {:.3f}")):
+    for name, form in figures.CAPTIONS.items():
         if name in measured.figures:
             value = measured.figures[name].values[item]
             yield "identical" if value == float("inf") else form.format(value)

@@ -13,7 +13,7 @@ from typing import Any
 import comfy.samplers
 import folder_paths
 
-from ..gph_core.choice import Conditions, choose, spacing
+from ..gph_core.choice import choose, spacing
 from ..gph_core.extrapolation import Reuse
 from ..gph_core.golden_path import RETARGETED, SEARCHED
 from ..gph_core.library import bundled_paths
@@ -110,9 +110,7 @@ class Session:
     def controls(self, policy: Policy) -> dict[str, Schedule]:
         """Uniform spacing, and what *Golden Path Cache* would choose from the bundled paths."""
         patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
-        family, _ = patching.identify(patcher)
-        config = patcher.model.model_config.unet_config
-        run = Conditions(family and family.name, config, sigmas, policy)
+        run = patching.conditions_of(patcher, sigmas, policy)
         ratio = 1 - self.num_full / self.num_steps
         chosen = choose(run, self.num_full, ratio, bundled_paths())
         origin = chosen.origin.replace(f"{RETARGETED}: ", "moved: ").replace(f"{SEARCHED}: ", "")

@@ -48,6 +48,10 @@ def algorithm(request):
     return request.param
 
 
+def takes_warm_starts(algorithm):
+    return algorithm not in (ALGORITHMS["coordinate ascent"], ALGORITHMS["random"])
+
+
 def test_proposals_stay_in_the_space(algorithm):
     study, _ = study_of(rugged, evaluations=100, stops_when_stalled=False)
     study.run(begin(algorithm))
@@ -205,16 +209,16 @@ def test_warm_starts_are_scored_first_or_not_at_all(algorithm):
     warm = [Schedule((0, 1, 2, 3, 4, 11), 12), Schedule((0, 5, 6, 7, 8, 11), 12)]
     study, _ = study_of(stops_when_stalled=False)
     study.run(begin(algorithm, warm=warm))
-    if algorithm.takes_seeds:
+    if takes_warm_starts(algorithm):
         assert next(iter(study.scores)) in warm
     alone, _ = study_of(stops_when_stalled=False)
     alone.run(begin(algorithm))
-    assert (list(study.scores) == list(alone.scores)) != algorithm.takes_seeds
+    assert (list(study.scores) == list(alone.scores)) != takes_warm_starts(algorithm)
 
 
 def test_a_warm_start_outside_the_space_is_refused(algorithm):
     search = begin(algorithm, warm=[Schedule((0, 1, 2, 3, 4, 5), 12)])
-    if algorithm.takes_seeds:
+    if takes_warm_starts(algorithm):
         with pytest.raises(ValueError, match=r"the warm start 0-5/12 .* steps 0, 11 full; leave"):
             next(search)
     else:

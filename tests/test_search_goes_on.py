@@ -1,6 +1,7 @@
 """What a study does with a log that former runs have left."""
 
 import itertools
+from contextlib import contextmanager
 
 import pytest
 
@@ -67,19 +68,26 @@ def in_batches(value, count, batch):
     return examples
 
 
-def test_what_was_measured_before_an_exception_is_kept_batch_by_batch(monkeypatch):
-    log, examples = StudyLog(None, {}), in_batches(steps_sum, 7, 2)
+@contextmanager
+def broken_off(monkeypatch, examples, after):
+    """Within the block, measuring raises an exception once so many batches were measured."""
     measure = examples.measure
 
     def break_off(schedule, numbers):
-        if len(examples.measured) == 2:
+        if len(examples.measured) == after:
             raise InterruptedError
         return measure(schedule, numbers)
 
     with monkeypatch.context() as patch:
         patch.setattr(examples, "measure", break_off)
         with pytest.raises(InterruptedError):
-            Study(examples, log=log).score(Proposal(A))
+            yield
+
+
+def test_what_was_measured_before_an_exception_is_kept_batch_by_batch(monkeypatch):
+    log, examples = StudyLog(None, {}), in_batches(steps_sum, 7, 2)
+    with broken_off(monkeypatch, examples, after=2):
+        Study(examples, log=log).score(Proposal(A))
     assert Study(examples, log=log).score(Proposal(A)).values == tuple(
         steps_sum(A, e) for e in range(7)
     )
@@ -107,17 +115,8 @@ def test_a_limit_ends_a_search_at_the_same_place_whatever_else_was_measured():
 def test_what_was_begun_before_an_interruption_is_completed_at_the_end_of_the_budget(monkeypatch):
     # The fifth schedule begins at 96 full steps and is cut off at 108, beyond the budget.
     log, examples = StudyLog(None, {}), in_batches(steps_sum, 4, 1)
-    measure = examples.measure
-
-    def break_off(schedule, numbers):
-        if len(examples.measured) == 18:
-            raise InterruptedError
-        return measure(schedule, numbers)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(examples, "measure", break_off)
-        with pytest.raises(InterruptedError):
-            Study(examples, budget=Budget(full_steps=100), log=log).run(asks(*SPACE))
+    with broken_off(monkeypatch, examples, after=18):
+        Study(examples, budget=Budget(full_steps=100), log=log).run(asks(*SPACE))
     again = Study(examples, budget=Budget(full_steps=100), log=log)
     again.run(asks(*SPACE))
     assert (len(again.scores), again.full_steps) == (5, 120)

@@ -50,7 +50,7 @@ def test_the_rival_is_the_best_so_far():
 
 def test_a_probe_pairs_schedules_with_a_swap_of_them():
     space = ScheduleSpace(50, 41, required_full=(0, 1, 2, 49))
-    pairs = probe_pairs(space, random.Random(0))
+    pairs = probe_pairs(space, random.Random(0), 25)
     assert len(pairs) == 25
     assert all(a in space and b in space and a.distance(b) == 2 for a, b in pairs)
     # A swap prefers steps within reach: 25 uniform ones would give about 5 (of 205 some 40).

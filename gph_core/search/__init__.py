@@ -41,13 +41,11 @@ class Algorithm:
 
     Args:
         start: takes the space, the random numbers, warm starts and the setup.
-        takes_seeds: whether warm starts matter to it.
         needs_probe: whether the temperatures of the setup do.
         needs_length: whether the number of proposals in it does.
     """
 
     start: Callable[[ScheduleSpace, random.Random, Sequence[Schedule], Setup], Search]
-    takes_seeds: bool = True
     needs_probe: bool = False
     needs_length: bool = False
 
@@ -67,7 +65,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "hill climbing": Algorithm(lambda space, rng, seeds, _: hill_climbing(space, rng, seeds)),
     "steepest ascent": Algorithm(lambda space, rng, seeds, _: steepest_ascent(space, rng, seeds)),
     "coordinate ascent": Algorithm(
-        lambda space, rng, _seeds, _: coordinate_ascent(space, rng), takes_seeds=False
+        lambda space, rng, _seeds, _: coordinate_ascent(space, rng)
     ),
     "BudCache annealing": Algorithm(
         # Its own ratio of temperatures, on the scale of the objective at hand.
@@ -100,7 +98,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         needs_length=True,
     ),
     "random": Algorithm(
-        lambda space, rng, _seeds, _: random_search(space, rng), takes_seeds=False
+        lambda space, rng, _seeds, _: random_search(space, rng)
     ),
     "exhaustive": Algorithm(lambda space, rng, seeds, _: exhaustive(space, rng, seeds)),
 }  # fmt: skip

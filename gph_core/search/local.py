@@ -6,7 +6,7 @@ Source: seed paper, appendix *Schedule Search*.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..schedule import Schedule, ScheduleSpace
 from .moves import Part, State, best_of, starts
@@ -17,12 +17,29 @@ def hill_climbing(
     space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = ()
 ) -> Search:
     """Moves to the first better neighbor, in random order, until there is none."""
+    return _climbing(space, rng, seeds, lambda state: _first_better(space, rng, state))
+
+
+def steepest_ascent(
+    space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = ()
+) -> Search:
+    """Moves to the best of all neighbors as long as that is better."""
+    return _climbing(space, rng, seeds, lambda state: best_of(space.neighbors(state[0]), state))
+
+
+def _climbing(
+    space: ScheduleSpace,
+    rng: random.Random,
+    seeds: Sequence[Schedule],
+    improved: Callable[[State], Part],
+) -> Search:
+    """From each start on to what improves it, until nothing does."""
     for start in starts(space, rng, seeds):
         state = start, (yield Proposal(start))
         before = None
         while state != before:
             before = state
-            state = yield from _first_better(space, rng, state)
+            state = yield from improved(state)
         yield END_OF_UNIT
 
 
@@ -34,19 +51,6 @@ def _first_better(space: ScheduleSpace, rng: random.Random, state: State) -> Par
         if score.mean > state[1].mean:
             return neighbor, score
     return state
-
-
-def steepest_ascent(
-    space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = ()
-) -> Search:
-    """Moves to the best of all neighbors as long as that is better."""
-    for start in starts(space, rng, seeds):
-        state = start, (yield Proposal(start))
-        before = None
-        while state != before:
-            before = state
-            state = yield from best_of(space.neighbors(state[0]), state)
-        yield END_OF_UNIT
 
 
 def coordinate_ascent(space: ScheduleSpace, rng: random.Random) -> Search:

@@ -51,7 +51,7 @@ def _propose(schedules: Iterable[Schedule]) -> Search:
             best = score
 
 
-def probe_pairs(space: ScheduleSpace, rng: random.Random, count: int = 25) -> list[Pair]:
+def probe_pairs(space: ScheduleSpace, rng: random.Random, count: int) -> list[Pair]:
     """Uniform schedules, each with one annealing proposal of it.
 
     Source: seed paper, appendix *Schedule Search*: 25 pairs, scored before the search.

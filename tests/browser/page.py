@@ -54,6 +54,37 @@ def widget_value(page, node_id: int | str, name: str):
     )
 
 
+def set_widget(page, node_id: int | str, name: str, value) -> None:
+    """Change a widget as a user would: one undo step."""
+    page.evaluate(
+        """([id, name, value]) => {
+          const widget = app.rootGraph.getNodeById(id).widgets.find(w => w.name === name);
+          app.canvas.emitBeforeChange();
+          widget.value = value;
+          widget.callback?.(value);
+          app.canvas.emitAfterChange();
+        }""",
+        [node_id, name, value],
+    )
+
+
+def undone_and_redone(page, node_id: int | str, name: str, value) -> Iterator[None]:
+    """Change a widget, undo that and do it again; after both, once the page has settled."""
+    former = widget_value(page, node_id, name)
+    set_widget(page, node_id, name, value)
+    page.evaluate("app.canvas.deselectAll()")
+    for key, expected in (("Control+z", former), ("Control+y", value)):
+        page.locator("#graph-canvas").press(key)
+        page.wait_for_function(
+            """([id, name, value]) => app.rootGraph.getNodeById(id)?.widgets
+              .find(w => w.name === name).value === value""",
+            arg=[node_id, name, expected],
+        )
+        two_frames(page)
+        two_frames(page)
+        yield
+
+
 def view(page, node_id: int | str, name: str):
     """The element of a view on a node of the open graph, once it is on the page."""
     return page.wait_for_function(

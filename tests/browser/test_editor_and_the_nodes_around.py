@@ -6,7 +6,7 @@ import random
 import pytest
 
 from .editor import Editor, back_to_tab, node, undo_depth, workflow
-from .page import example, load, run, two_frames
+from .page import example, load, run, set_widget, two_frames
 
 EDITOR, SELECTOR, CACHE, SAMPLER = 60, 61, 2, 6
 FLUX = "0-4,6,8,10,14,19,30,43,49/50"
@@ -44,20 +44,6 @@ def around(page):
         return Editor(page, EDITOR)
 
     return opened
-
-
-def set_widget(page, node_id, name, value):
-    """Change a widget as a user would: one undo step."""
-    page.evaluate(
-        """([id, name, value]) => {
-          const widget = app.rootGraph.getNodeById(id).widgets.find(w => w.name === name);
-          app.canvas.emitBeforeChange();
-          widget.value = value;
-          widget.callback?.(value);
-          app.canvas.emitAfterChange();
-        }""",
-        [node_id, name, value],
-    )
 
 
 def wait_for_source(page, editor, words):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, run, there_and_back, two_frames, view
+from .page import example, load, run, there_and_back, two_frames, undone_and_redone, view
 
 NODE = 3
 REPORT = {
@@ -160,20 +160,7 @@ def test_the_table_comes_back_with_its_tab(page, workflow):
 def test_undo_and_redo_keep_the_table(page, workflow):
     assert run(page) == "execution_success"
     page.locator(".gph-quality table").wait_for()
-    page.evaluate("""id => {
-      app.canvas.emitBeforeChange();
-      app.rootGraph.getNodeById(id).widgets.find(w => w.name === "heat_map_max").value = 0.5;
-      app.canvas.emitAfterChange();
-      app.canvas.deselectAll();
-    }""", NODE)  # fmt: skip
-    for key, value in (("Control+z", 0), ("Control+y", 0.5)):
-        page.locator("#graph-canvas").press(key)
-        page.wait_for_function(
-            "([id, value]) => app.rootGraph.getNodeById(id).widgets[2].value === value",
-            arg=[NODE, value],
-        )
-        two_frames(page)
-        two_frames(page)
+    for _ in undone_and_redone(page, NODE, "heat_map_max", 0.5):
         assert len(table(page)) == 4
 
 

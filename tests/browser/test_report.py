@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, there_and_back, two_frames, view
+from .page import example, load, there_and_back, two_frames, undone_and_redone, view
 
 NODE = 2  # the cache node of the bundled workflow
 RECORD = {
@@ -160,21 +160,7 @@ def test_runs_of_another_workflow_wait_for_their_tab(page, workflow):
 def test_undo_and_redo_keep_the_report(page, workflow):
     send(page, "done", record=RECORD)
     two_frames(page)  # its notes make the node taller, which is not to be a step of its own
-    page.evaluate("""([id]) => {
-      const node = app.rootGraph.getNodeById(id);
-      app.canvas.emitBeforeChange();
-      node.widgets.find(w => w.name === "schedule").value = "0-3/8";
-      app.canvas.emitAfterChange();
-      app.canvas.deselectAll();
-    }""", [NODE])  # fmt: skip
-    for key, text in (("Control+z", "0-4,6,8,10,14,19,30,43,49/50"), ("Control+y", "0-3/8")):
-        page.locator("#graph-canvas").press(key)
-        page.wait_for_function(
-            "([id, text]) => app.rootGraph.getNodeById(id).widgets[1].value === text",
-            arg=[NODE, text],
-        )
-        two_frames(page)
-        two_frames(page)
+    for _ in undone_and_redone(page, NODE, "schedule", "0-3/8"):
         assert len(strip(panel(page))) == 5
         send(page, "done", record=OTHER)  # what is on the page is not a leftover
         assert len(strip(panel(page))) == 2

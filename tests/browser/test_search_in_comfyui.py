@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import load, there_and_back, two_frames
+from .page import load, there_and_back, two_frames, undone_and_redone
 from .search import (
     DONE,
     FACTS,
@@ -91,22 +91,7 @@ def test_a_search_that_is_interrupted_in_another_tab_is_stopped_in_its_own(page,
 
 def test_undo_and_redo_keep_the_search(page, workflow):
     send(page, "searching")
-    page.evaluate("""([id]) => {
-      const node = app.rootGraph.getNodeById(id);
-      app.canvas.emitBeforeChange();
-      node.widgets.find(w => w.name === "study").value = "another";
-      app.canvas.emitAfterChange();
-      app.canvas.deselectAll();
-    }""", [NODE])  # fmt: skip
-    for key, text in (("Control+z", "my search"), ("Control+y", "another")):
-        page.locator("#graph-canvas").press(key)
-        page.wait_for_function(
-            """([id, text]) => app.rootGraph.getNodeById(id).widgets
-              .find(w => w.name === "study").value === text""",
-            arg=[NODE, text],
-        )
-        two_frames(page)
-        two_frames(page)
+    for _ in undone_and_redone(page, NODE, "study", "another"):
         assert len(strip(panel(page))) == 5
         send(page, "searching", OTHER)  # what is on the page is not a leftover
         assert len(strip(panel(page))) == 2
