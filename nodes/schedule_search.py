@@ -19,7 +19,6 @@ from ..gph_core.search.study import Budget
 from ..gph_core.speeds import OF_STEPS, SPEEDS
 from ..gph_core.two_anchor import TwoAnchor
 from . import figures, lpips_weights, prompts, search_report, user_paths
-from .assessing import assessor_for, files_behind
 from .examples import Example
 from .library import conditions_of
 from .search_live import Live
@@ -250,6 +249,7 @@ class ScheduleSearch(io.ComfyNode):
         lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC, evaluations: int = 0,
         batch_size: int = 1, racing: bool = True, state_gib: float = 4.0, seed: int = 0,
     ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
         num_steps = len(sigmas) - 1
         count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
         budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
@@ -261,18 +261,17 @@ class ScheduleSearch(io.ComfyNode):
             latent=latent,
             sampler=sampler,
             sigmas=sigmas,
-            assessor=assessor_for(objective, vae, lpips),
-            assessed_by=files_behind(objective, vae, lpips),
             objective=objective,
+            vae=vae,
+            lpips=lpips,
             num_full=count,
             batch=batch_size,
             state_bytes=state_gib * 2**30,
             study=study,
             live=live,
         )
-        figures.require()
-        session.check()
         user_paths.check_replaceable(session.path_name)
+        session.check()
         settings = Settings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None,

@@ -24,7 +24,7 @@ from ..gph_core.search.log import StudyLog
 from ..gph_core.search.prefix import PrefixMemory
 from ..gph_core.search.protocol import Contestant, Delivery, Settings, find_path
 from . import fingerprint, patching, samplers
-from .assessing import Assessor, visible
+from .assessing import Assessor, assessor_for, files_behind, visible
 from .examples import Example, sampling_of
 from .measuring import SampledExamples
 from .search_live import Live
@@ -39,7 +39,7 @@ class Session:
     Args:
         examples: that schedules are scored on.
         validation: those that choose among the best; none: the scoring examples.
-        assessed_by: what the metrics depend on, for the conditions of the study.
+        vae, lpips: what the objective's metrics are computed with, see ``assessing``.
         state_bytes: of states that are kept, for all policies together.
     """
 
@@ -49,9 +49,9 @@ class Session:
     latent: Mapping[str, Any]
     sampler: Any
     sigmas: Any
-    assessor: Assessor
-    assessed_by: Mapping[str, Any]
     objective: str
+    vae: Any
+    lpips: str
     num_full: int
     batch: int
     state_bytes: float
@@ -61,6 +61,11 @@ class Session:
     @property
     def num_steps(self) -> int:
         return len(self.sigmas) - 1
+
+    @cached_property
+    def assessor(self) -> Assessor:
+        """Of the metrics; errors as of ``assessor_for``, which may load large weights."""
+        return assessor_for(self.objective, self.vae, self.lpips)
 
     @property
     def path_name(self) -> str:
@@ -202,7 +207,7 @@ class Session:
                 fingerprint.of_values(*parts, self.latent.get("noise_mask")),
             ],
             "objective": self.objective,
-            **self.assessed_by,
+            **files_behind(self.objective, self.vae, self.lpips),
         }
 
 

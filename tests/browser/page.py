@@ -31,6 +31,14 @@ def load(page, workflow: dict, scale: float = 1) -> None:
     two_frames(page)
 
 
+def back_to(page, workflow: dict) -> None:
+    """Choose the tab before the open one."""
+    page.locator(".workflow-label").nth(-2).click()
+    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
+    two_frames(page)
+    two_frames(page)
+
+
 def two_frames(page) -> None:
     """Overlays of the classic renderer get their place in the next frame."""
     page.evaluate("() => new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")

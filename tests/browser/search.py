@@ -84,11 +84,3 @@ def status(element):
 
 def is_idle(element):
     return element.inner_text().startswith("During a run:")
-
-
-def back_to(page, workflow):
-    """Choose the tab before the open one."""
-    page.locator(".workflow-label").nth(-2).click()
-    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
-    two_frames(page)
-    two_frames(page)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, run, there_and_back, two_frames, undone_and_redone, view
+from .page import back_to, example, load, run, there_and_back, two_frames, undone_and_redone, view
 
 NODE = 3
 REPORT = {
@@ -151,9 +151,7 @@ def test_the_table_comes_back_with_its_tab(page, workflow):
     assert run(page) == "execution_success"
     page.locator(".gph-quality table").wait_for()
     load(page, example("Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
-    page.locator(".workflow-label").nth(-2).click()
-    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
-    two_frames(page)
+    back_to(page, workflow)
     assert len(table(page)) == 4
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import example, load, there_and_back, two_frames, undone_and_redone, view
+from .page import back_to, example, load, there_and_back, two_frames, undone_and_redone, view
 
 NODE = 2  # the cache node of the bundled workflow
 RECORD = {
@@ -151,9 +151,7 @@ def test_runs_of_another_workflow_wait_for_their_tab(page, workflow):
     assert is_idle(panel(page))
     send(page, "done", prompt="q", workflow=workflow["id"], record=RECORD)
     assert is_idle(panel(page))
-    page.locator(".workflow-label").nth(-2).click()
-    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
-    two_frames(page)
+    back_to(page, workflow)
     assert len(strip(panel(page))) == 5
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 import dev
 
-from .page import example, load, run, two_frames
+from .page import back_to, example, load, run
 from .test_report import NODE, is_idle, panel, strip
 
 SAMPLER = 6
@@ -176,7 +176,5 @@ def test_a_run_reports_to_its_own_tab(page, listening, workflow):
     load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
     page.evaluate("gphDone.then(() => null)")
     assert is_idle(panel(page))
-    page.locator(".workflow-label").nth(-2).click()
-    page.wait_for_function("id => app.rootGraph.id === id", arg=workflow["id"])
-    two_frames(page)
+    back_to(page, workflow)
     assert len(strip(panel(page))) == STEPS

@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from .page import load, there_and_back, two_frames, undone_and_redone
+from .page import back_to, load, there_and_back, two_frames, undone_and_redone
 from .search import (
     DONE,
     FACTS,
     NODE,
     OTHER,
-    back_to,
     end,
     is_idle,
     opened,

@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from .page import example, load, run, two_frames, widget_value
-from .search import back_to, empty, panel, status, strip
+from .page import back_to, example, load, run, two_frames, widget_value
+from .search import empty, panel, status, strip
 
 # `inputs` are widget values of the search node.
 DEMO = """([inputs, prompts]) => {

@@ -1,9 +1,14 @@
 """ComfyUI in the test process. Without COMFYUI_PATH the tests of this folder are left out."""
 
+import json
 import os
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
+
+import dev
 
 collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py"]
 
@@ -38,3 +43,18 @@ def reference(model):
     from . import tiny
 
     return tiny.sample(model)
+
+
+@pytest.fixture(scope="module")
+def url():
+    """Of a ComfyUI server with the pack."""
+    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
+    with dev.server(tools, ["--cpu"], threads=1) as running:
+        yield running.url
+
+
+@pytest.fixture(scope="module")
+def object_info(url):
+    """What the server says of its nodes."""
+    with dev.LOCAL.open(f"{url}/object_info") as response:
+        return json.load(response)

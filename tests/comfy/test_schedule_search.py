@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+import comfy.ldm.flux.model
 import comfy.model_management
 import comfy.samplers
 import folder_paths
@@ -19,7 +20,7 @@ from golden_path_pack.gph_core.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
-from golden_path_pack.nodes import patching, search_session, user_paths
+from golden_path_pack.nodes import lpips_weights, patching, search_session, user_paths
 from golden_path_pack.nodes.examples import Example
 from golden_path_pack.nodes.sampling import Sampling
 from golden_path_pack.nodes.schedule_search import COUNT, SEVERAL, ScheduleSearch
@@ -353,3 +354,31 @@ def test_what_cannot_be_searched_is_said_before_anything_runs(changes, reason, m
     monkeypatch.setattr(Sampling, "full", None)
     with pytest.raises(ValueError, match=reason):
         demo(**changes)
+
+
+def test_weights_are_loaded_only_when_all_else_is_in_order(monkeypatch):
+    monkeypatch.setattr(lpips_weights, "network", None)
+    for changes, reason in (
+        ({"latent": {"samples": torch.zeros(2, 48, 8, 8)}}, "set its batch size to 1"),
+        ({"full_steps": 12}, "12 of 12 steps would be full"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            demo(objective="LPIPS", **changes)
+
+
+# Of 12 each: two references, then runs under schedules, most of them from a state on.
+@pytest.mark.parametrize("call", [1, 20, 45, 80])
+def test_an_interruption_ends_the_model_call_that_it_meets(monkeypatch, call):
+    calls = []
+    forward = comfy.ldm.flux.model.Flux.forward
+
+    def counted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == call:
+            comfy.model_management.interrupt_current_processing()
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(comfy.ldm.flux.model.Flux, "forward", counted)
+    with pytest.raises(comfy.model_management.InterruptProcessingException):
+        demo()
+    assert len(calls) == call

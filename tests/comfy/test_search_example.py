@@ -2,10 +2,7 @@
 
 import io
 import json
-import os
-import sys
 import urllib.parse
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,18 +18,6 @@ from gph_core.schedule import Schedule
 from .listener import events_of
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def url():
-    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    with dev.server(tools, ["--cpu"], threads=1) as running:
-        yield running.url
-
-
-@pytest.fixture(scope="module")
-def object_info(url):
-    return json.loads(get(url, "/object_info"))
 
 
 def get(url, path):

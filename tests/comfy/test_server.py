@@ -5,12 +5,9 @@ import contextlib
 import io
 import json
 import math
-import os
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -29,21 +26,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def url():
-    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    with dev.server(tools, ["--cpu"], threads=1) as running:
-        yield running.url
-
-
-@pytest.fixture(scope="module")
 def log(url):
     return (dev.DEV / "server.log").read_text("utf-8", "replace")
-
-
-@pytest.fixture(scope="module")
-def object_info(url):
-    with dev.LOCAL.open(f"{url}/object_info") as response:
-        return json.load(response)
 
 
 @pytest.fixture
