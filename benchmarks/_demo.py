@@ -119,9 +119,16 @@ def sampling(prompts: list[str], first_seed: int, scheduler: str, steps: int):
 
 
 def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+    from golden_path_pack.nodes.examples import sampling_of
+
+    return sampling_of(*parts(prompts, first_seed, scheduler, steps, CFG))
+
+
+def parts(prompts: list[str], first_seed: int, scheduler: str, steps: int, cfg: float) -> tuple:
+    """The pack's examples of some prompts, and guider, latent, sampler and noise levels."""
     import comfy.samplers
     from golden_path_pack.demo import comfy_model
-    from golden_path_pack.nodes.examples import Example, sampling_of
+    from golden_path_pack.nodes.examples import Example
 
     model, clip = comfy_model.load_model(), comfy_model.DemoCLIP()
     away, *toward = (
@@ -132,10 +139,10 @@ def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
         for number, (prompt, positive) in enumerate(zip(prompts, toward, strict=True))
     ]
     guider = comfy.samplers.CFGGuider(model)
-    guider.set_cfg(CFG)
+    guider.set_cfg(cfg)
     guider.set_conds(toward[0], away)
     levels = model.get_model_object("model_sampling")
-    return sampling_of(
+    return (
         several, guider, {"samples": torch.zeros(1, *network.LATENT_SHAPE)},
         comfy.samplers.sampler_object(SAMPLER),
         comfy.samplers.calculate_sigmas(levels, scheduler, steps),

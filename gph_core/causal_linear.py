@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -26,13 +26,14 @@ class CausalLinear(Prediction):
 
     Args:
         matrix: ``[N, N]`` strictly lower triangular weights, one per pair of steps.
-        conditions: what the weights were fitted for; ``family`` must be the model's.
+        conditions: what the weights were fitted for, as far as it is known: those of a calibration,
+            of which ``family`` must be the model's, and ``schedule``, where they are for one only.
 
     Source: L2P, arXiv 2604.26365.
     """
 
     matrix: Tensor
-    conditions: dict = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     site = Site.OUTPUT
     keeps_predictions = True
@@ -66,22 +67,23 @@ class CausalLinear(Prediction):
                 f"the causal linear weights were fitted for {len(self.matrix)} steps but the "
                 f"sampler runs {schedule.num_steps}; fit them for this step count"
             )
+        own = self.conditions.get("schedule", str(schedule))
+        if schedule.num_cached and own != str(schedule):
+            raise ValueError(
+                f"the causal linear weights were fitted for the schedule {own}, this run has "
+                f"{schedule}; take that schedule, or fit weights for this one"
+            )
         super().check(schedule, family)
 
     def __str__(self) -> str:
         return "causal linear"
 
 
-def save(policy: CausalLinear, path: Path) -> None:
-    """Write the weights with their conditions as a safetensors file."""
-    from safetensors.torch import save_file
-
-    metadata = {"format": FORMAT, "conditions": json.dumps(policy.conditions)}
-    save_file({"weights": policy.matrix.to(torch.float32).contiguous()}, path, metadata)
-
-
 def load(path: Path) -> CausalLinear:
-    """Read what ``save`` wrote; ``ValueError`` that names the file for anything else."""
+    """Read weights from a safetensors file; ``ValueError`` that names the file for anything else.
+
+    It has the tensor ``weights``, and in its metadata ``format`` and, as JSON, ``conditions``.
+    """
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

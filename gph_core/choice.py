@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .extrapolation import Reuse
+from .families import is_stated
+from .gates import Gate
 from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
 from .mean_velocity import MeanVelocity
 from .policies import Policy
@@ -36,6 +38,8 @@ class Choice(NamedTuple):
     schedule: Schedule
     origin: str
     policy: Policy  # with what belongs to the schedule
+    gate: Gate | None = None  # decides during the run which of the cached steps are full, too
+    note: str = ""  # what the user has to know of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,7 @@ class Conditions:
         return (
             bool(path.family)
             and path.family == self.family
-            and bool(path.architecture)
-            and all(self.architecture.get(k) == v for k, v in path.architecture.items())
+            and is_stated(path.architecture, self.architecture)
         )
 
 
@@ -99,10 +102,13 @@ def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
     """Uniform spacing behind as many full first steps as three of 50 are.
 
     The published rule has three at any N; in short runs that leaves long gaps behind them
-    (docs/decisions.md has the measurement).
+    (docs/decisions.md has the measurement). Where they and the last step would be more than all,
+    one has to do.
     """
-    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF), min_anchors)
-    return uniform(num_steps, num_full, first_full)
+    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
+    if num_full <= first_full:
+        first_full = 1
+    return uniform(num_steps, num_full, max(first_full, min_anchors))
 
 
 def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:

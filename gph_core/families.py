@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import nn
+
+from . import signals
+from .signals import Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,22 @@ class Family:
     output: int | None = None  # where they are in its result; None: the result is all of them
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
+    signal: Signal | None = None  # None: only the first block's output tells how a step changes
 
+
+_DOUBLE = Signal(signals.double_stream, ("img", "txt"))
+_FLUX = replace(_DOUBLE, after=("ref_latents",))
+_QWEN = Signal(
+    signals.qwen_image, ("encoder_hidden_states", "hidden_states"), after=("ref_latents",)
+)
+_WAN_SIGNAL = Signal(
+    signals.wan,
+    (0,),
+    before=("reference_latent",),
+    after=("time_dim_concat", "context_latents"),
+    of_time=signals.wan_time,
+)
+_BEHIND = replace(_WAN_SIGNAL, before=(), after=("time_dim_concat", "reference_latent"))
 
 _WAN = Family(
     name="Wan",
@@ -32,6 +52,7 @@ _WAN = Family(
     final_layers=("head",),
     image=0,
     first_block_key=("double_block", 0),
+    signal=_WAN_SIGNAL,
 )
 
 FAMILIES = (
@@ -41,6 +62,7 @@ FAMILIES = (
         block_lists=("double_blocks", "single_blocks"),
         output=0,
         first_block_key=("double_block", 0),
+        signal=_FLUX,
     ),
     Family(
         name="Qwen-Image",
@@ -50,6 +72,7 @@ FAMILIES = (
         image="hidden_states",
         output=1,
         first_block_key=("double_block", 0),
+        signal=_QWEN,
     ),
     Family(
         name="HunyuanVideo",
@@ -58,14 +81,20 @@ FAMILIES = (
         output=0,
         first_block_key=("double_block", 0),
         tail=True,  # a reference latent comes first and is cut off before the final layer
+        signal=replace(_DOUBLE, before=("ref_latent",)),
     ),
     _WAN,
     replace(_WAN, name="Wan VACE", transformer="comfy.ldm.wan.model.VaceWanModel"),
     replace(_WAN, name="Wan Camera", transformer="comfy.ldm.wan.model.CameraWanModel"),
-    replace(_WAN, name="Wan HuMo", transformer="comfy.ldm.wan.model.HumoWanModel"),
-    replace(_WAN, name="Wan S2V", transformer="comfy.ldm.wan.model.WanModel_S2V"),
+    replace(_WAN, name="Wan HuMo", transformer="comfy.ldm.wan.model.HumoWanModel", signal=_BEHIND),
+    replace(_WAN, name="Wan S2V", transformer="comfy.ldm.wan.model.WanModel_S2V", signal=_BEHIND),
     replace(_WAN, name="Wan Animate", transformer="comfy.ldm.wan.model_animate.AnimateWanModel"),
-    replace(_WAN, name="Wan SCAIL", transformer="comfy.ldm.wan.model.SCAILWanModel"),
+    replace(
+        _WAN,
+        name="Wan SCAIL",
+        transformer="comfy.ldm.wan.model.SCAILWanModel",
+        signal=replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents")),
+    ),
     Family(
         name="Lumina 2 / Z-Image",
         transformer="comfy.ldm.lumina.model.NextDiT",
@@ -78,6 +107,7 @@ FAMILIES = (
         block_lists=("double_blocks", "single_blocks"),
         output=0,
         first_block_key=("double_block", 0),
+        signal=_DOUBLE,
     ),
     Family(
         name="SD3",
@@ -86,6 +116,7 @@ FAMILIES = (
         image=1,
         output=1,
         first_block_key=("double_block", 0),
+        signal=Signal(signals.sd3, (0, 1)),
     ),
     Family(
         name="LTX-Video",
@@ -94,6 +125,7 @@ FAMILIES = (
         final_layers=("norm_out",),
         image=0,
         first_block_key=("double_block", 0),
+        signal=Signal(signals.ltx_video, (0,)),
     ),
     Family(
         name="LTX-2",
@@ -177,6 +209,7 @@ FAMILIES = (
         image="hidden_states",
         output=1,
         first_block_key=("double_block", 0),
+        signal=_QWEN,
     ),
     Family(
         name="MiniMax H3",
@@ -196,6 +229,14 @@ def detect(transformer: nn.Module) -> Family | None:
         if family.transformer == name and _has_structure(transformer, family):
             return family
     return None
+
+
+def is_stated(architecture: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+    """Whether ComfyUI's configuration of a model has all entries that are stated; not if none are.
+
+    None stands for an entry that it lacks.
+    """
+    return bool(architecture) and all(config.get(k) == v for k, v in architecture.items())
 
 
 def _has_structure(transformer: nn.Module, family: Family) -> bool:

@@ -11,8 +11,9 @@ from .golden_path import FORMAT, SEARCHED, SHARED, GoldenPath
 
 BUNDLED = Path(__file__).parent / "data" / "golden_paths.json"
 MAX_NAME = 100
+NONE = "none"  # what lists offer beside names
 # Windows gives these names to devices, with any extension.
-_DEVICES = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10))}
+_DEVICES = {"con", "prn", "aux", "nul", *(n + i for n in ("com", "lpt") for i in "123456789¹²³")}
 
 
 @cache
@@ -107,7 +108,7 @@ class UserPaths:
 
 
 def check_name(name: str) -> None:
-    """Raise ``ValueError`` unless the name is a file name on every system."""
+    """Raise ``ValueError`` unless the name is a file name on every system, and not ``NONE``."""
     if not name or len(name) > MAX_NAME:
         raise ValueError(f"a name has 1 to {MAX_NAME} characters, {name[:20]!r} has {len(name)}")
     bad = sorted({c for c in name if not (c.isalnum() or c in " .,_-+()")})
@@ -117,5 +118,7 @@ def check_name(name: str) -> None:
         )
     if name[0] in " ." or name[-1] in " .":
         raise ValueError(f"{name!r} begins or ends with a space or a dot; leave that out")
-    if name.split(".")[0].casefold() in _DEVICES:
+    if name.casefold() == NONE:
+        raise ValueError(f"{name!r} stands for no file in lists; choose another name")
+    if name.split(".")[0].rstrip().casefold() in _DEVICES:
         raise ValueError(f"{name!r} is the name of a device on Windows; choose another name")

@@ -8,9 +8,10 @@ newest first. ``extrapolation`` holds the policies that are a rule for weights; 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import Enum
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -84,6 +85,7 @@ class Policy:
     uses_latents: bool = False  # it needs the states of its anchors
     keeps_predictions: bool = False  # cached steps leave anchors too
     replaces_tokens: bool = False  # its feature is the tokens, not their change
+    conditions: Mapping[str, Any] = {}  # under which it was fitted, see ``Calibration``
 
     def from_step(self, first: int) -> Policy:
         """The policy for a run that begins at a later step of its schedule."""
@@ -162,3 +164,9 @@ def combine_anchors(anchors: Sequence[Anchor], weights: Sequence[float]) -> Stre
     return tuple(
         combine(stream, weights) for stream in zip(*(a.feature for a in used), strict=True)
     )
+
+
+def options_of(policy: Policy) -> dict[str, Any]:
+    """The options of a policy by name, tensors too: its text leaves weights and spans out."""
+    own = fields(policy)  # type: ignore[arg-type] - every policy is a dataclass
+    return {option.name: getattr(policy, option.name) for option in own}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from .differences import plain
+from .easycache import OffsetReuse
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from .first_block import RestReuse
 from .mean_velocity import MeanVelocity
 from .policies import Policy, Site
 from .two_anchor import TwoAnchor
 
 # Causal linear is not among them: its weights are a file of their own.
 KINDS = {kind.__name__: kind for kind in (
-    Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity,
+    Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
 )}  # fmt: skip
 
 
@@ -31,7 +35,12 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
     return {"kind": kind.__name__, **options}
 
 
-def policy_from_json(data: dict[str, Any]) -> Policy:
+def policy_data(policy: Policy) -> dict[str, Any] | None:
+    """As ``policy_to_json``, in the types that JSON gives back; None for other policies."""
+    return plain(policy_to_json(policy)) if type(policy) in KINDS.values() else None
+
+
+def policy_from_json(data: Mapping[str, Any]) -> Policy:
     """Read what ``policy_to_json`` wrote; ``ValueError`` that says what is wrong."""
     options = dict(data)
     name = options.pop("kind", None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from .schedule import Schedule
 
@@ -30,9 +32,22 @@ class RunRecord:
     cached_steps: tuple[int, ...]
     full_seconds: tuple[float, ...]
     cached_seconds: tuple[float, ...]
-    cache_bytes: int  # peak memory of the anchors
+    cache_bytes: int  # peak memory of the anchors and of what a gate keeps
     notes: tuple[str, ...]  # why the run differed from its plan
     caching_stopped: str = ""  # why, if it was in full from some step on; among the notes, too
+    gate: str = ""  # the adaptive method's rule; its choice is the schedule
+    # What it compared with its threshold at each step; None where it computed in any case.
+    gate_values: tuple[float | None, ...] = ()
+    # The policy, see ``policy_json``; None for one with weights, and in older recordings.
+    policy_data: Mapping[str, Any] | None = None
+
+    @property
+    def realized(self) -> Schedule:
+        """The schedule as it happened; ``ValueError`` for a run that did not do all steps."""
+        done, num_steps = len(self.full_steps) + len(self.cached_steps), len(self.sigmas) - 1
+        if done != num_steps:
+            raise ValueError(f"the run did {done} of its {num_steps} steps, so it has no schedule")
+        return Schedule(self.full_steps, num_steps)
 
     @property
     def refused_steps(self) -> tuple[int, ...]:
@@ -84,7 +99,12 @@ class RunRecord:
     @classmethod
     def from_json(cls, text: str) -> RunRecord:
         """Read what ``to_json`` wrote; ``ValueError`` for another format."""
-        fields = json.loads(text)
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:
+        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for another format."""
+        fields = dict(data)
         if fields.pop("format", None) != FORMAT:
             raise ValueError(f"this is not a run record of format {FORMAT}")
         for name in _DERIVED:

@@ -12,47 +12,65 @@ import torch
 from torch import Tensor, nn
 
 from .families import Family
+from .gates import Look
 from .policies import Anchor, ProbedPrediction, Streams, cast
 
 
 class Scratch:
     """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
 
-    def __init__(self, streams: int, probe_policy: ProbedPrediction | None) -> None:
+    def __init__(
+        self, streams: int, probe_policy: ProbedPrediction | None, look: Look | None
+    ) -> None:
         self.probe_policy = probe_policy
+        self.reads_modulated = look is Look.MODULATED
+        self.reads_first_output = probe_policy is not None or look is Look.FIRST_BLOCK
         self.first_input: Streams | None = None
         self.first_output: Streams | None = None
+        self.modulated: Tensor | None = None
         self.last_output: list[Tensor | None] = [None] * streams
         self.feature: Streams = ()
         self.anchors: Sequence[Anchor] = ()
 
     def clear(self) -> None:
         """Drop all tensors."""
-        self.first_input = self.first_output = None
+        self.first_input = self.first_output = self.modulated = None
         self.last_output = [None] * len(self.last_output)
         self.feature = self.anchors = ()
 
 
 class RecordInput(nn.Module):
-    """The first block, noting the image tokens that it receives and, for a probe, hands on."""
+    """The first block, noting the image tokens that it receives and, if asked for, hands on."""
 
     def __init__(self, block: nn.Module, scratch: Scratch, family: Family) -> None:
         super().__init__()
         self.block = block
         self.scratch = scratch
-        self.image = family.image
-        self.output = family.output
+        self.family = family
 
     def forward(self, *args, **kwargs):
-        image = kwargs[self.image] if isinstance(self.image, str) else args[self.image]
-        if self.scratch.first_input is None:  # else noted already, see ``note_input``
+        scratch, image, output = self.scratch, self.family.image, self.family.output
+        if scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
-            self.scratch.first_input = cloned(image)
-        result = self.block(*args, **kwargs)
-        if self.scratch.probe_policy is not None:
-            tokens = result if self.output is None else result[self.output]
-            self.scratch.first_output = cloned(tokens)
+            scratch.first_input = cloned(kwargs[image] if isinstance(image, str) else args[image])
+        if scratch.reads_modulated and self.family.signal is not None:
+            scratch.modulated = self.family.signal.modulated(self.block, args, kwargs)
+        result = self.run(*args, **kwargs)
+        if scratch.reads_first_output:
+            scratch.first_output = cloned(result if output is None else result[output])
         return result
+
+    def run(self, *args, **kwargs):
+        """What the model gets from the block."""
+        return self.block(*args, **kwargs)
+
+
+class PassInput(RecordInput):
+    """It notes the same, and hands on what the first block receives as if that changed nothing."""
+
+    def run(self, *args, **kwargs):
+        assert self.family.signal is not None
+        return self.family.signal.passed_through(args, kwargs)
 
 
 class FinalLayer(nn.Module):
@@ -80,6 +98,20 @@ class AddResidual(FinalLayer):
     def forward(self, tokens: Tensor, *args, **kwargs):
         residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
         changed = cast(image + residual, tokens.dtype)
+        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
+
+
+class AddBehindFirst(FinalLayer):
+    """It works on what the first block received plus the predicted residual.
+
+    A gate wanted to see that block or its input, and models add more on the way from there.
+    """
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        assert self.scratch.first_input is not None
+        before, _ = aligned(self.scratch.first_input[self.stream], tokens, self.tail)
+        residual, _ = aligned(self.scratch.feature[self.stream], before, self.tail)
+        changed = cast(before + residual, tokens.dtype)
         return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
 
 

@@ -174,6 +174,25 @@ def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:
     return Schedule((*forced, *spaced), num_steps)
 
 
+def image_uniform(num_steps: int, num_full: int) -> Schedule:
+    """The seed paper's rule for images: like ``uniform`` it spaces evenly, but others.
+
+    Of the steps that are not forced it takes the first, the last, and in between every so many,
+    with halves rounded to the even one. So it spends full steps right beside forced ones.
+    """
+    if not 1 <= num_full <= num_steps:
+        raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")
+    first = range(min(3, num_steps))
+    forced = list(dict.fromkeys((0, num_steps - 1, *first)))[:num_full]
+    others = [step for step in range(num_steps) if step not in forced]
+    extra = num_full - len(forced)
+    if extra == 1:
+        return Schedule((*forced, others[len(others) // 2]), num_steps)
+    # No two are rounded to one place: the stride is 1 or more, and in the former case exact.
+    places = [round(i * (len(others) - 1) / (extra - 1)) for i in range(extra)]
+    return Schedule((*forced, *(others[place] for place in places)), num_steps)
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleSpace:
     """All schedules of N steps with exactly ``num_cached`` cached and some required full."""

@@ -18,11 +18,14 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from .families import Family
+from .gates import Look
 from .policies import Anchor, ProbedPrediction, Streams, cast
 from .replacements import (
+    AddBehindFirst,
     AddProbed,
     AddResidual,
     FinalLayer,
+    PassInput,
     RecordInput,
     RecordOutput,
     ReplaceTokens,
@@ -39,20 +42,34 @@ class Recorded(NamedTuple):
     probe: Streams | None
 
 
+class Looked(NamedTuple):
+    """What a gate may want to know of the image tokens around the first block, ``[B, T, C]``."""
+
+    tokens: Tensor | None
+    modulated: Tensor | None
+    probe: Tensor | None
+
+
 class Surgery:
     """Prepares one transformer for full and cached calls; it is itself again after each call.
 
     Args:
         probe_policy: that of a run that probes; its full calls record the probe too.
+        look: of the gate of a run that has one.
     """
 
     def __init__(
-        self, transformer: nn.Module, family: Family, probe_policy: ProbedPrediction | None = None
+        self,
+        transformer: nn.Module,
+        family: Family,
+        probe_policy: ProbedPrediction | None = None,
+        look: Look | None = None,
     ) -> None:
         self._transformer = transformer
         self.family = family
-        self._scratch = Scratch(len(family.final_layers), probe_policy)
-        self._made: dict[type, tuple[list, dict[str, nn.Module]]] = {}
+        self._look = look
+        self._scratch = Scratch(len(family.final_layers), probe_policy, look)
+        self._made: dict[tuple[type, bool], tuple[list, dict[str, nn.Module]]] = {}
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -61,26 +78,35 @@ class Surgery:
             yield
 
     @contextmanager
-    def adding(self, residual: Streams) -> Iterator[None]:
-        """Within the block a call runs no transformer block and adds ``residual`` instead."""
+    def adding(self, residual: Streams, looking: bool = False) -> Iterator[None]:
+        """Within the block a call runs no transformer block and adds ``residual`` instead.
+
+        Args:
+            looking: as much is computed as the gate has to see, for ``looked``.
+        """
         self._scratch.feature = residual
-        with self._swapped(AddResidual):
+        with self._swapped(AddBehindFirst if looking else AddResidual, looking):
             yield
 
     @contextmanager
-    def replacing(self, tokens: Streams) -> Iterator[None]:
+    def replacing(self, tokens: Streams, looking: bool = False) -> Iterator[None]:
         """Within the block a call runs no block; the final layers work on ``tokens``."""
         self._scratch.feature = tokens
-        with self._swapped(ReplaceTokens):
+        with self._swapped(ReplaceTokens, looking):
             yield
 
     @contextmanager
-    def probing(self, newest: Anchor, before: Anchor) -> Iterator[None]:
+    def probing(self, newest: Anchor, before: Anchor, looking: bool = False) -> Iterator[None]:
         """Within the block a call runs the first block alone, from which the rest is predicted."""
         self._scratch.anchors = (newest, before)
-        with self._swapped(AddProbed):
+        with self._swapped(AddProbed, looking):
             yield
-        self.discard()
+
+    def looked(self) -> Looked:
+        """What the last call left for the gate to see; ``take`` and ``discard`` drop it."""
+        scratch = self._scratch
+        (tokens, *_), (probe, *_) = scratch.first_input or (None,), scratch.first_output or (None,)
+        return Looked(tokens, scratch.modulated, probe)
 
     def note_input(self, tokens: Tensor | Streams) -> None:
         """Tell what the first block receives, where something else runs in its place."""
@@ -88,7 +114,7 @@ class Surgery:
 
     def note_output(self, tokens: Tensor | Streams) -> None:
         """Tell what comes out of what runs in the first block's place."""
-        if self._scratch.probe_policy is not None:
+        if self._scratch.reads_first_output:
             self._scratch.first_output = cloned(tokens)
 
     def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
@@ -101,7 +127,8 @@ class Surgery:
         None if a recorder was not reached or if tokens were added or removed on the way.
         """
         scratch = self._scratch
-        first, probed = scratch.first_input, scratch.first_output
+        first = scratch.first_input
+        probed = scratch.first_output if scratch.probe_policy else None
         last = [output for output in scratch.last_output if output is not None]
         self.discard()
         if first is None or len(first) != len(last) or (scratch.probe_policy and probed is None):
@@ -134,10 +161,10 @@ class Surgery:
         )
 
     @contextmanager
-    def _swapped(self, kind: type[FinalLayer]) -> Iterator[None]:
+    def _swapped(self, kind: type[FinalLayer], looking: bool = False) -> Iterator[None]:
         """Replace sub-modules, whatever happens for one call only."""
         own = self._transformer._modules
-        modules = self._replacements(kind)
+        modules = self._replacements(kind, looking)
         originals = {name: own[name] for name in modules}
         own.update(modules)
         try:
@@ -149,20 +176,20 @@ class Surgery:
             own.update(originals)
             self._scratch.feature = self._scratch.anchors = ()
 
-    def _replacements(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
+    def _replacements(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
         """The modules of one kind of call; made once, as long as the model's own stay the same."""
         own, family = self._transformer._modules, self.family
         present = [own[name] for name in (*family.block_lists, *family.final_layers)]
-        made_for, modules = self._made.get(kind, ((), {}))
+        made_for, modules = self._made.get((kind, looking), ((), {}))
         if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
-            modules = self._blocks(kind) | {
+            modules = self._blocks(kind, looking) | {
                 name: kind(self._transformer.get_submodule(name), self._scratch, i, family.tail)
                 for i, name in enumerate(family.final_layers)
             }
-            self._made[kind] = (present, modules)
+            self._made[kind, looking] = (present, modules)
         return modules
 
-    def _blocks(self, kind: type[FinalLayer]) -> dict[str, nn.Module]:
+    def _blocks(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
         """The block lists of one kind of call."""
         first_list, *others = self.family.block_lists
         blocks = self._transformer.get_submodule(first_list)
@@ -172,8 +199,12 @@ class Surgery:
         if kind is RecordOutput:
             return {first_list: nn.ModuleList([observed, *further])}
         lists: dict[str, nn.Module] = {name: nn.ModuleList() for name in others}
-        probe = [observed] if kind is AddProbed else []
-        return {first_list: nn.ModuleList(probe), **lists}
+        run = []
+        if kind is AddProbed or (looking and self._look is Look.FIRST_BLOCK):
+            run = [observed]
+        elif looking and self._look is Look.MODULATED:
+            run = [PassInput(first, self._scratch, self.family)]
+        return {first_list: nn.ModuleList(run), **lists}
 
 
 def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:

@@ -6,13 +6,20 @@ from comfy_api.latest import ComfyExtension, io
 from server import PromptServer
 
 from . import prompts, routes
+from .adaptive import AdaptiveCache
 from .cache import GoldenPathCache
+from .calibrate import Calibrate
+from .calibrate_ratio import CalibrateRatio
 from .compare_run import CompareRun
 from .demo import DemoModel, DemoPrompt
 from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
+from .method_shootout import MethodShootout
+from .most_frequent import MostFrequentSchedule
+from .plan_schedule import PlanSchedule
 from .policy import PolicySelector
 from .quality_compare import QualityCompare
+from .record_runs import RecordRuns
 from .schedule_editor import ScheduleEditor
 from .schedule_search import ScheduleSearch
 
@@ -29,5 +36,7 @@ class GoldenPathExtension(ComfyExtension):
     async def get_node_list(self) -> list[type[io.ComfyNode]]:
         return [
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
-            QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, DemoModel, DemoPrompt,
+            QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
+            CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
+            DemoModel, DemoPrompt,
         ]  # fmt: skip

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import comfy.model_management
 from comfy.patcher_extension import WrappersMP
 
 from ..gph_core import families
 from ..gph_core.active_run import ActiveRun, Decision
+from ..gph_core.gates import Look, Seen
 from ..gph_core.policies import ProbedPrediction, Site
 from ..gph_core.surgery import Surgery
 from .branches import Branches, guided
-from .control import Deferrals, Pending
+from .control import Deferrals
+from .model_call import ModelCall
 
-OUT_OF_MEMORY = "caching stopped because a residual did not fit into memory"
+OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
 
 def wrappers(run: ActiveRun) -> dict[str, Callable]:
@@ -75,6 +78,7 @@ class _BranchCalls(ABC):
         self._branches = Branches(on_tiles=run.stop_caching)
         self._deferrals = Deferrals()
         self._level = None, 0.0  # of this evaluation, as ComfyUI's tensor and as a number
+        self._look = run.gating.gate.look if run.gating else None
 
     def predict_noise(self, executor, *args, **kwargs):
         self._run.begin_evaluation()
@@ -102,35 +106,47 @@ class _BranchCalls(ABC):
         # Else known: reading it again would wait for the GPU.
         if timestep is None or options.get("sigmas") is not timestep:
             sigma = float(t[0])
-        decision = self._run.begin_call(sigma, branches)
-        if decision.is_cached:
-            control = None
-        elif isinstance(control, Pending):
-            control = control.evaluate()
+        call = ModelCall(
+            base_model, executor, x, t, (c_concat, c_crossattn), control, options, kwargs, branches
+        )
+        decision = self._run.begin_call(sigma, branches, call.positive)
+        if decision.decider is not None and self._look is Look.LATENT:
+            decision = self._settled(call, decision)
+        return self._answer(call, decision)
 
-        def call(options=options):
-            return executor(x, t, c_concat, c_crossattn, control, options, **kwargs)
+    def _settled(self, call: ModelCall, decision: Decision) -> Decision:
+        """The decision of the gate, which sees what the call shows of the deciding branch."""
+        try:
+            return self._run.settle(decision, call.branches, self._seen(call, decision))
+        except comfy.model_management.OOM_EXCEPTION:
+            self._run.stop_caching(OUT_OF_MEMORY)
+            return self._run.settle(decision, call.branches, None)
 
-        return self._answer(call, options, base_model, x, decision, branches)
+    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+        """What the gate sees; None: not all that it needs."""
+        latent = call.part(call.x, decision.decider).clone()
+        return Seen(decision.step, decision.sigma, latent)
 
     @abstractmethod
-    def _answer(self, call, options, base_model, x, decision: Decision, branches):
+    def _answer(self, call: ModelCall, decision: Decision):
         """The denoised latents of one call, computed or predicted."""
 
 
 class OutputCalls(_BranchCalls):
     """Caches the velocity of each branch: on cached steps the transformer does not run."""
 
-    def _answer(self, call, options, base_model, x, decision, branches):
+    def _answer(self, call: ModelCall, decision: Decision):
+        x = call.x
         if decision.is_cached:
             (velocity,) = self._run.predict(decision, x)
             denoised = x - decision.sigma * velocity
         else:
-            denoised = call()
+            denoised = call.denoised()
             velocity = (x - denoised) / decision.sigma
         if decision.keeps:
-            parts = velocity.chunk(len(branches))
-            self._run.end_call(decision, branches, [(part.clone(),) for part in parts])
+            features = [(part.clone(),) for part in velocity.chunk(len(call.branches))]
+            latent = x.clone() if self._run.policy.uses_latents else None
+            self._run.end_call(decision, call.branches, features, latent=latent)
         return denoised
 
 
@@ -141,24 +157,64 @@ class StackCalls(_BranchCalls):
         super().__init__(run)
         self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
 
-    def _answer(self, call, options, base_model, x, decision, branches):
-        surgery = self._surgery(base_model.diffusion_model)
+    def _answer(self, call: ModelCall, decision: Decision):
+        surgery = self._surgery(call.transformer)
         if surgery is None or self._run.schedule.num_cached == 0:
-            return call()
-        observing = _observing_first_block(options, surgery)
+            return call.denoised(is_cached=decision.is_cached)
+        options = observing_first_block(call.options, surgery)
         if decision.is_cached:
-            with self._predicting(surgery, decision, x):
-                output = call(observing)
-            _reset_unfinished(options)
-            return output
+            output, decision = self._predicted(surgery, call, decision, options)
+            if decision.is_cached:
+                return output
         with surgery.recording():
-            output = call(observing)
+            output = call.denoised(options)
+        if decision.decider is not None:
+            decision = self._settled(call, decision)
         try:
-            self._remember(surgery, decision, branches)
+            self._remember(surgery, decision, call.branches)
         except comfy.model_management.OOM_EXCEPTION:
             self._run.stop_caching(OUT_OF_MEMORY)
         surgery.discard()
         return output
+
+    def _predicted(
+        self, surgery: Surgery, call: ModelCall, decision: Decision, options: dict
+    ) -> tuple[Any, Decision]:
+        """What a call gives as a cached one, and whether that is to be used."""
+        try:
+            with self._predicting(surgery, decision, call.x):
+                output = call.denoised(options, is_cached=True)
+        except comfy.model_management.OOM_EXCEPTION:
+            if not decision.is_open:
+                raise
+            self._run.stop_caching(OUT_OF_MEMORY)
+            output = None
+        finally:
+            _reset_unfinished(call.options)
+        if decision.is_open:
+            decision = self._settled(call, decision)
+        surgery.discard()
+        return output, decision
+
+    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+        if self._look is Look.LATENT:
+            return super()._seen(call, decision)
+        surgery = self._surgery(call.transformer)
+        assert surgery is not None
+        assert self._run.gating is not None
+        gate = self._run.gating.gate
+        seen = call.seen(
+            decision.step, decision.sigma, decision.decider, surgery.looked(), surgery.family
+        )
+        if (seen.modulated if gate.look is Look.MODULATED else seen.probe) is None:
+            return None
+        if gate.needs_grid and not seen.grid:
+            self._run.stop_caching(
+                f"caching stopped because {type(gate).__name__} has to know where each token is, "
+                "and the image's own cannot be told from those of guides or motion; choose DiCache"
+            )
+            return None
+        return seen
 
     def _remember(self, surgery: Surgery, decision: Decision, branches) -> None:
         if not decision.keeps:
@@ -170,26 +226,23 @@ class StackCalls(_BranchCalls):
 
     def _predicting(self, surgery: Surgery, decision: Decision, x):
         if isinstance(self._run.policy, ProbedPrediction):
-            return surgery.probing(*self._run.probe_anchors(decision, x.device))
+            return surgery.probing(*self._run.probe_anchors(decision, x.device), decision.is_open)
         feature = self._run.predict(decision, x)
-        return (surgery.replacing if self._run.policy.replaces_tokens else surgery.adding)(feature)
+        predicting = surgery.replacing if self._run.policy.replaces_tokens else surgery.adding
+        return predicting(feature, decision.is_open)
 
-    def _surgery(self, diffusion_model) -> Surgery | None:
-        transformer = uncompiled(diffusion_model)
+    def _surgery(self, transformer) -> Surgery | None:
         if id(transformer) not in self._surgeries:
             family = families.detect(transformer)
             policy = self._run.policy
             probe_policy = policy if isinstance(policy, ProbedPrediction) else None
-            self._surgeries[id(transformer)] = family and Surgery(transformer, family, probe_policy)
+            self._surgeries[id(transformer)] = family and Surgery(
+                transformer, family, probe_policy, self._look
+            )
         return self._surgeries[id(transformer)]
 
 
-def uncompiled(module):
-    """The module itself, where it was compiled."""
-    return getattr(module, "_orig_mod", module)
-
-
-def _observing_first_block(options: dict, surgery: Surgery) -> dict:
+def observing_first_block(options: dict, surgery: Surgery) -> dict:
     """Options in which another extension's replacement of the first block lets us see its input.
 
     It may change the tokens before it calls the block, or not call it at all.

@@ -10,6 +10,7 @@ from torch import Tensor
 from ..gph_core.comparison import FRAME_CHANGE, IDENTICAL, Comparison
 from . import figures
 from .compare_session import CACHED, FEWER, FULL, UNIFORM, Run, Session
+from .texts import named
 
 # Metrics in the order of the table, with their titles and forms.
 COLUMNS = {
@@ -38,6 +39,7 @@ def report_of(
         "closest": closest(runs, measured),
         "lpips_network": network,
         "unavailable": dict(measured[0].unavailable),
+        "absent": {"uniform spacing": session.no_uniform} if session.no_uniform else {},
         "runs": [
             {
                 "name": run.name,
@@ -90,6 +92,7 @@ def table(report: Mapping[str, Any]) -> str:
         "seconds of sampling alone, each run once, after a warm-up",
     ]
     lines += [f"{names[run['name']]}: {note}" for run in runs for note in run["notes"]]
+    lines += [f"left out: {named(name, reason)}" for name, reason in report["absent"].items()]
     lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
     return "\n".join(line.rstrip() for line in lines)
 

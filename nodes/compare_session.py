@@ -1,4 +1,4 @@
-"""The four runs of *Golden Path Compare Run*: what they are, and sampling them one by one."""
+"""The runs of *Golden Path Compare Run*: what they are, and sampling them one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..gph_core.choice import Choice, spacing
 from ..gph_core.policies import Policy
 from ..gph_core.record import RunRecord
 from ..gph_core.schedule import Schedule
-from . import patching
+from . import obstacles, patching
 from .assessing import visible
 from .sampling import CPU, Sampling, samples_of
 
@@ -49,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Session:
-    """Four ways from the same noise to an image.
+    """Four ways from the same noise to an image, or three.
 
     Args:
         sampling: what they share, with the noise levels of all but the last.
@@ -57,6 +57,7 @@ class Session:
         uniform: as many full steps, evenly spaced.
         policy: of the uniform run; that of ``choice`` may have what belongs to its schedule alone.
         fewer: noise levels of the run of as many plain steps.
+        no_uniform: why there is no uniform run; empty if there is one.
     """
 
     sampling: Sampling
@@ -64,6 +65,7 @@ class Session:
     uniform: Schedule
     policy: Policy
     fewer: Tensor
+    no_uniform: str = ""
 
     @property
     def is_uniform(self) -> bool:
@@ -73,7 +75,7 @@ class Session:
     @property
     def num_steps(self) -> int:
         """Steps of all runs together."""
-        long_runs = 2 if self.is_uniform else 3
+        long_runs = 2 if self.is_uniform or self.no_uniform else 3
         return long_runs * self.uniform.num_steps + len(self.fewer) - 1
 
     def run(self, progress: Progress) -> list[Run]:
@@ -81,7 +83,7 @@ class Session:
 
         ``ValueError`` says, before any of them, why the run cannot be cached.
         """
-        self.sampling.warm_up(self.choice.policy)
+        self.sampling.warm_up(self.choice.schedule, self.choice.policy)
         num_steps = self.uniform.num_steps
         full = Schedule.all_full(num_steps)
         fewer = Schedule.all_full(len(self.fewer) - 1)
@@ -91,7 +93,7 @@ class Session:
         ]
         if self.is_uniform:
             runs.append(replace(runs[-1], name=UNIFORM))
-        else:
+        elif not self.no_uniform:
             runs.append(self._cached(UNIFORM, self.uniform, self.policy, progress))
         plain = partial(self.sampling.plain, self.fewer)
         return [*runs, _timed(FEWER, fewer, plain, progress)]
@@ -149,7 +151,7 @@ def sampling_of(
 
 
 def prepare(sampling: Sampling, plan: patching.CachePlan, levels: Levels) -> Session:
-    """Settle all four runs; ``ValueError`` says what is wrong before anything is sampled."""
+    """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
@@ -166,12 +168,17 @@ def prepare(sampling: Sampling, plan: patching.CachePlan, levels: Levels) -> Ses
             f"all {num_steps} steps would be full, so there is nothing to compare; use more steps "
             "or a schedule with cached ones"
         )
-    _, family = patching.identify(patcher)
+    _, family = obstacles.identify(patcher)
     choice.policy.check(schedule, family)
     num_full, needed = schedule.num_full, policy.min_anchors
     # With just as many full steps as the policy needs, these are the only ones.
     uniform = spacing(num_steps, num_full, needed) if num_full > needed else schedule
-    return Session(sampling, choice, uniform, policy, levels(num_full))
+    try:
+        policy.check(uniform, family)
+        no_uniform = ""
+    except ValueError as error:
+        no_uniform = str(error)
+    return Session(sampling, choice, uniform, policy, levels(num_full), no_uniform)
 
 
 def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:

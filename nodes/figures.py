@@ -12,6 +12,7 @@ from ..gph_core.schedule import Schedule
 CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
 
 FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
+GAP = 0.1  # between cells, in steps
 
 
 def require() -> None:
@@ -25,17 +26,31 @@ def require() -> None:
         ) from error
 
 
-def strip(axes, row: float, schedule: Schedule) -> None:
-    """A row of cells, one a step: full ones dark, cached ones light and hatched."""
+def strip(axes, row: float, schedule: Schedule, width: float = 1.0) -> None:
+    """A row of cells, one a step: full ones dark, cached ones light and hatched.
+
+    Args:
+        width: of a step.
+    """
     kinds = (
         (schedule.full_steps, FULL, FULL, ""),
         (schedule.cached_steps, CACHED, EDGE, "////"),
     )
     for steps, color, edge, hatch in kinds:
         axes.barh(
-            [row] * len(steps), 0.9, left=steps, height=0.7, color=color, edgecolor=edge,
-            hatch=hatch, linewidth=0.4,
+            [row] * len(steps), width - GAP, left=[step * width for step in steps], height=0.7,
+            color=color, edgecolor=edge, hatch=hatch, linewidth=0.4,
         )  # fmt: skip
+
+
+def number_steps(axes, num_steps: int) -> None:
+    """Number the cells of strips below their middles, some of them where they are many."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps = MaxNLocator(10, integer=True).tick_values(0, num_steps - 1)
+    inside = [int(step) for step in steps if 0 <= step < num_steps]
+    axes.set_xticks([step + (1 - GAP) / 2 for step in inside], inside)
+    axes.set_xlim(0, num_steps)
 
 
 def to_image(figure) -> Tensor:

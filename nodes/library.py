@@ -11,7 +11,7 @@ from ..gph_core.library import bundled_paths, check_name
 from ..gph_core.policies import Policy
 from ..gph_core.retarget import retarget
 from ..gph_core.schedule import Schedule
-from . import patching, user_paths
+from . import obstacles, user_paths
 from .types import CATEGORY, PolicyType, ScheduleType
 
 YOURS = "yours: "
@@ -82,8 +82,8 @@ class GoldenPathLibrary(io.ComfyNode):
 
     @classmethod
     def fingerprint_inputs(cls, path: str | None, **kwargs) -> Any:
-        # A path of the user's may have changed under the same name.
-        return find(path).card if path else ""
+        # A path of the user's may have changed under the same name; a linked name may be any's.
+        return [found.card for found in ([find(path)] if path else user_paths.read())]
 
     @classmethod
     def execute(cls, path: str, sigmas=None) -> io.NodeOutput:
@@ -181,7 +181,7 @@ class SaveGoldenPath(io.ComfyNode):
 
 def conditions_of(model) -> dict[str, Any]:
     """What tells a MODEL from others: its family and the whole numbers of its configuration."""
-    _, name = patching.identify(model)
+    _, name = obstacles.identify(model)
     config = model.model.model_config.unet_config
     numbers = {key: value for key, value in config.items() if type(value) is int}
     return {"model": name, "family": name, "architecture": numbers}

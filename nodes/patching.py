@@ -7,40 +7,70 @@ that wrapper creates an ``ActiveRun`` and adds, to the options of this run only,
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import comfy.model_patcher
 from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 
-from ..gph_core import families, speeds
+from ..gph_core import speeds
 from ..gph_core.active_run import ActiveRun
 from ..gph_core.choice import FEW_STEPS, Choice, Conditions
 from ..gph_core.custom import fit
-from ..gph_core.families import Family
+from ..gph_core.extrapolation import Reuse
 from ..gph_core.library import bundled_paths
-from ..gph_core.mean_velocity import MeanVelocity
 from ..gph_core.policies import Policy, Site
 from ..gph_core.record import RunRecord
 from ..gph_core.schedule import Schedule
-from . import calls, samplers, user_paths
+from . import calibrations, calls, obstacles, samplers, user_paths
+from .observing import ObservedCalls, Watcher
 
 KEY = "golden_path"
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
 
+class Plan(Protocol):
+    """What becomes a schedule, or a gate, when sampling starts and the run is known.
+
+    ``device_budget`` is in bytes of anchors that stay on the model's device; ``for_others`` says
+    that runs under other schedules go on from states of this one.
+    """
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def device_budget(self) -> float: ...
+    @property
+    def for_others(self) -> bool: ...
+
+    def check(self, guider, sampler, sigmas, latent) -> str | None:
+        """A note for a run that is not quite one that the plan was made for.
+
+        ``ValueError`` if it is none at all.
+        """
+        ...
+
+    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
+        """What a run of a MODEL does; ``ValueError`` if it cannot be done there."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CachePlan:
-    """What the user chose; becomes a schedule when sampling starts and N is known."""
+    """A speed or a schedule of the user's."""
 
     speed: str
     custom: Schedule | None
     policy: Policy
-    device_budget: float = BUDGET_MIB * 2**20  # bytes of anchors that stay on the model's device
-    for_others: bool = False  # runs under other schedules go on from states of this one
+    device_budget: float = BUDGET_MIB * 2**20
+    for_others: bool = False
 
-    def resolve(self, run: Conditions, sigma_max: float, continues: bool) -> Choice:
+    def check(self, guider, sampler, sigmas, latent) -> None:
+        """It fits every run that has its number of steps."""
+
+    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
             return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
         return fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
@@ -56,12 +86,18 @@ class Reporter(Protocol):
     def finished(self, record: RunRecord) -> None: ...
 
 
-def attach(model, plan: CachePlan, reporter: Reporter):
+def attach(model, plan: Plan, reporter: Reporter):
     """A clone of the MODEL that samples under the plan; the MODEL itself stays as it is."""
     # A second cache node on the same model replaces the first: two would cache each other's steps.
     patched = without_cache(model)
-    patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, _outer_sample(plan, reporter))
+    patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, _PlannedSampling(plan, reporter))
     return patched
+
+
+def plan_of(model) -> Plan | None:
+    """The plan that a MODEL samples under; None without a cache of this pack."""
+    found = model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY)
+    return next((w.plan for w in found if isinstance(w, _PlannedSampling)), None)
 
 
 def without_cache(model):
@@ -71,24 +107,20 @@ def without_cache(model):
     return plain
 
 
-def refuse_other_caches(patcher) -> None:
-    """``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be in full."""
-    cache = patcher.model_options.get("transformer_options", {}).get("easycache")
-    if cache is not None:
-        raise ValueError(
-            f"{cache.name} is active on this model, so that no run of it is a full one that others "
-            f"could be compared with; take {cache.name} out of the workflow"
-        )
+def watched(model, watcher: Watcher):
+    """A clone of the MODEL that computes every step in full and tells of each."""
+    patched = without_cache(model)
+
+    def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
+        run = ActiveRun(Schedule.all_full(len(sigmas) - 1), Reuse(), sigmas.tolist())
+        with _wrapped(executor.class_obj, ObservedCalls(run, watcher).wrappers()):
+            return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
+
+    patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, outer_sample)
+    return patched
 
 
-def identify(patcher) -> tuple[Family | None, str]:
-    """A MODEL's family, if it is known, and what to call it."""
-    transformer = calls.uncompiled(patcher.model.diffusion_model)
-    family = families.detect(transformer)
-    return family, family.name if family else type(transformer).__name__
-
-
-def choice_of(plan: CachePlan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
+def choice_of(plan: Plan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
     """The schedule that a plan gives a run of a MODEL on these noise levels.
 
     Args:
@@ -96,61 +128,84 @@ def choice_of(plan: CachePlan, patcher, sigmas: list[float], continues: bool = F
     """
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    return plan.resolve(conditions_of(patcher, sigmas, plan.policy), sigma_max, continues)
+    return plan.resolve(patcher, conditions_of(patcher, sigmas, plan.policy), sigma_max, continues)
 
 
 def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
     """What is known of a run before it starts."""
-    family, _ = identify(patcher)
+    family, _ = obstacles.identify(patcher)
     config = patcher.model.model_config.unet_config
     return Conditions(family and family.name, config, sigmas, policy)
 
 
-def _outer_sample(plan: CachePlan, reporter: Reporter):
-    def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
+@dataclass(frozen=True)
+class _PlannedSampling:
+    """The wrapper of ``attach``."""
+
+    plan: Plan
+    reporter: Reporter
+
+    def __call__(self, executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
         if len(sigmas) < 2:  # no step to take
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
-        guider = executor.class_obj
-        continues = not noise.any()
-        run = _start(plan, reporter, guider.model_patcher, sampler, sigmas.tolist(), continues)
-        original = guider.model_options
-        guider.model_options = comfy.model_patcher.create_model_options_clone(original)
-        options = guider.model_options.setdefault("transformer_options", {})
-        if "easycache" in options:
-            run.note("EasyCache is active too: the errors of both add up")
-        reporter.started(run)
-        for kind, wrapper in calls.wrappers(run).items():
-            add_wrapper_with_key(kind, KEY, wrapper, options)
-        try:
-            return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
-        finally:
-            guider.model_options = original
-            reporter.finished(run.finish())
+        guider, plan, reporter = executor.class_obj, self.plan, self.reporter
+        note = plan.check(guider, sampler, sigmas, latent_image)
+        continues, shape = not noise.any(), latent_image.shape
+        run = _start(plan, reporter, guider, sampler, sigmas.tolist(), shape, continues)
+        if note and run.schedule.num_cached:
+            run.note(note)
+        with _wrapped(guider, calls.wrappers(run)) as options:
+            if "easycache" in options and run.schedule.num_cached:
+                run.note("EasyCache is active too: the errors of both add up")
+            reporter.started(run)
+            try:
+                return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
+            finally:
+                reporter.finished(run.finish())
 
-    return outer_sample
+
+@contextmanager
+def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
+    """Within the block the guider's calls go through wrappers; yields its transformer options."""
+    original = guider.model_options
+    guider.model_options = comfy.model_patcher.create_model_options_clone(original)
+    options = guider.model_options.setdefault("transformer_options", {})
+    for kind, wrapper in wrappers.items():
+        add_wrapper_with_key(kind, KEY, wrapper, options)
+    try:
+        yield options
+    finally:
+        guider.model_options = original
 
 
 def _start(
-    plan: CachePlan, reporter: Reporter, patcher, sampler, sigmas: list[float], continues: bool
-) -> ActiveRun:
+    plan: Plan, reporter: Reporter, guider, sampler, sigmas: list[float], latent_shape,
+    continues: bool,
+) -> ActiveRun:  # fmt: skip
     """The run of a plan, or one in full where the plan cannot be applied."""
-    num_steps = len(sigmas) - 1
-    _, name = identify(patcher)
-    reason = obstacle(plan.policy, patcher, sampler, sigmas)
+    patcher, num_steps = guider.model_patcher, len(sigmas) - 1
+    _, name = obstacles.identify(patcher)
+    reason = obstacles.obstacle(plan.policy, patcher, sampler, sigmas)
     if reason is not None:
-        reporter.refused(reason)
-        schedule = Schedule.all_full(num_steps)
-        run = ActiveRun(
-            schedule, plan.policy, sigmas, family=name, origin="", on_step=reporter.stepped
-        )
-        run.note(reason)
-        return run
+        return _full(plan, reporter, name, sigmas, reason)
     choice = choice_of(plan, patcher, sigmas, continues)
+    reason = obstacles.gate_obstacle(choice, patcher)
+    if reason is not None:
+        return _full(plan, reporter, name, sigmas, reason)
     run = ActiveRun(
         choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
-        reporter.stepped, plan.for_others,
+        reporter.stepped, plan.for_others, choice.gate,
     )  # fmt: skip
-    if num_steps <= FEW_STEPS and plan.custom is None and choice.schedule.num_cached:
+    if choice.note:
+        run.note(choice.note)
+    if choice.schedule.num_cached:
+        note = calibrations.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
+        if note:
+            run.note(note)
+    if num_steps <= FEW_STEPS and choice.gate is not None:
+        run.note(f"{num_steps} steps leave an adaptive method little to decide")
+    is_chosen = isinstance(plan, CachePlan) and plan.custom is None
+    if num_steps <= FEW_STEPS and is_chosen and choice.schedule.num_cached:
         run.note(
             f"{num_steps} steps leave little to choose: a search among all schedules would find "
             "the best one"
@@ -160,42 +215,31 @@ def _start(
             f"the sampler {samplers.name(sampler)} adds noise at every step, which cached "
             "steps cannot foresee; expect less quality than with a sampler that does not"
         )
-    ideal = num_steps / choice.schedule.num_full
-    reporter.planned(
-        f"{name}: {choice.schedule.num_full} of {num_steps} steps full ({choice.origin}: "
-        f"{choice.schedule}), policy {choice.policy}, at most {ideal:.1f}x fewer "
-        f"{'model calls' if plan.policy.site is not Site.STACK else 'block evaluations'}",
-        choice,
-    )
+    reporter.planned(f"{name}: {_described(choice)}", choice)
     return run
 
 
-def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
-    """Why a run has to be computed in full, or None."""
-    family, name = identify(patcher)
-    sampler_name = samplers.name(sampler)
-    said = f"the sampler {sampler_name}"
-    for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):
-        if following >= sigma:
-            return (
-                f"the noise levels do not fall at step {step} ({sigma:g} to {following:g}); all "
-                "steps are computed in full"
-            )
-    if policy.site is Site.STACK and family is None:
+def _described(choice: Choice) -> str:
+    """What a run will do, in a line."""
+    schedule, policy = choice.schedule, choice.policy
+    known = f"{schedule.num_full} of {schedule.num_steps} steps full"
+    saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
+    ideal = schedule.num_steps / schedule.num_full
+    if choice.gate is not None:
         return (
-            f"{name} is not a supported transformer (docs/models.md lists them); all steps are "
-            "computed in full. The policies on outputs and velocities work with any model"
+            f"{choice.origin} decides at each step, except that {known} in any case ({schedule}), "
+            f"policy {policy}, at most {ideal:.1f}x fewer {saved}"
         )
-    if samplers.needs_every_call(sampler_name):
-        return f"{said} needs all of its model calls; they are computed in full"
-    if policy.site is Site.GUIDED and samplers.reads_the_branches(sampler_name):
-        return (
-            f"{said} needs both prompts at every step, which {policy} leaves out; all steps are "
-            "computed in full. Choose a residual policy, or the sampler without cfg_pp"
-        )
-    if isinstance(policy, MeanVelocity) and samplers.is_stochastic(sampler):
-        return (
-            f"{policy} follows the states of the run, to which {said} adds noise; all steps are "
-            "computed in full. Choose another policy or sampler"
-        )
-    return None
+    return (
+        f"{known} ({choice.origin}: {schedule}), policy {policy}, at most {ideal:.1f}x fewer "
+        f"{saved}"
+    )
+
+
+def _full(plan: Plan, reporter: Reporter, name: str, sigmas: list[float], reason: str) -> ActiveRun:
+    """A run in full, and why."""
+    reporter.refused(reason)
+    schedule = Schedule.all_full(len(sigmas) - 1)
+    run = ActiveRun(schedule, plan.policy, sigmas, family=name, on_step=reporter.stepped)
+    run.note(obstacles.in_full(reason))
+    return run

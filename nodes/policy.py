@@ -15,6 +15,7 @@ from ..gph_core.mean_velocity import MAX_SPAN, MeanVelocity
 from ..gph_core.policies import Policy, Site
 from ..gph_core.two_anchor import TwoAnchor
 from .types import CATEGORY, PolicyType
+from .user_files import written_at
 
 
 class Settings(NamedTuple):
@@ -65,8 +66,9 @@ def weights_file(name: str) -> Path:
     folder = weights_folder()
     if not name.strip():
         raise ValueError(
-            "causal linear needs fitted weights, but no file is named; put a safetensors file into "
-            f"{folder} and write its name, or choose another policy"
+            "causal linear needs fitted weights, but no file is named; take the policy of Plan "
+            "Schedule, which fits them, in place of this node's, or put a safetensors file into "
+            f"{folder} and write its name"
         )
     if Path(name).name != name or not (folder / name).is_file():
         raise ValueError(f"there is no file {name!r} in {folder}; write the name of a file there")
@@ -96,8 +98,8 @@ class PolicySelector(io.ComfyNode):
                         "Taylor, Hermite: continue the trend of the last full steps. two-anchor: "
                         "as far along the trend as the first block says. velocity ...: predict the "
                         "result after guidance; a cached step costs nothing, and any model works. "
-                        "output ...: the same for each prompt apart. causal linear: needs fitted "
-                        "weights."
+                        "output ...: the same for each prompt apart. causal linear: from a file of "
+                        "weights; Plan Schedule fits them and gives this policy with them."
                     ),
                 ),
                 io.Int.Input(
@@ -142,8 +144,8 @@ class PolicySelector(io.ComfyNode):
                     default="",
                     optional=True,
                     tooltip=(
-                        "For causal linear: the name of a safetensors file in the folder "
-                        "golden_path/causal_linear of ComfyUI's user directory."
+                        "For causal linear with weights of your own: the name of a safetensors "
+                        "file in the folder golden_path/causal_linear of ComfyUI's user directory."
                     ),
                     advanced=True,
                 ),
@@ -205,9 +207,10 @@ class PolicySelector(io.ComfyNode):
     @classmethod
     def fingerprint_inputs(cls, policy: str | None, weights: str | None = "", **kwargs) -> Any:
         # A file that was fitted anew under the same name is another policy.
-        if policy == "causal linear (L2P)" and weights:
-            return weights_file(weights).stat().st_mtime_ns
-        return 0
+        if policy not in ("causal linear (L2P)", None):
+            return {}
+        folder = weights_folder()
+        return written_at(weights, folder.joinpath, folder.glob("*"))
 
     @classmethod
     def execute(

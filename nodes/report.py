@@ -10,31 +10,44 @@ from server import PromptServer
 from ..gph_core.active_run import ActiveRun
 from ..gph_core.choice import Choice
 from ..gph_core.record import RunRecord
-from . import prompts
+from . import obstacles, prompts
 
 EVENT = "golden_path.run"
 _LOG = logging.getLogger(__name__)
 
 
 class Reporter:
-    """Reports the runs of one cache node; ``node_id`` is its execution id."""
+    """Reports the runs of one cache node.
 
-    def __init__(self, node_id: str | None) -> None:
+    Args:
+        node_id: its execution id.
+        title: what the log calls it.
+    """
+
+    def __init__(self, node_id: str | None, title: str = "Golden Path Cache") -> None:
         self._node_id = node_id
+        self._title = title
         self._prompt = prompts.Prompt(None, None)
         self._run = -1  # counts the node's runs within a prompt
 
     def planned(self, line: str, choice: Choice) -> None:
         """A run begins."""
-        _LOG.info("Golden Path Cache: %s", line)
+        _LOG.info("%s: %s", self._title, line)
         self._begin()
-        self._send("planned", schedule=str(choice.schedule), origin=choice.origin, line=line)
+        self._send(
+            "planned",
+            schedule=str(choice.schedule),
+            is_open=choice.gate is not None,
+            origin=choice.origin,
+            line=line,
+        )
 
     def refused(self, reason: str) -> None:
         """A run begins that is computed in full."""
-        _LOG.warning("Golden Path Cache: %s", reason)
+        line = obstacles.in_full(reason)
+        _LOG.warning("%s: %s", self._title, line)
         self._begin()
-        self._send("refused", line=reason)
+        self._send("refused", line=line)
 
     def started(self, run: ActiveRun) -> None:
         """Nothing to tell."""
@@ -46,7 +59,7 @@ class Reporter:
     def finished(self, record: RunRecord) -> None:
         """A run has ended, completely or not."""
         summary = record.summary()
-        _LOG.info("Golden Path Cache: %s", summary)
+        _LOG.info("%s: %s", self._title, summary)
         report = record.to_dict()
         prompts.attach_report(self._prompt.workflow, self._node_id, self._run, report)
         self._send("done", summary=summary, record=report)

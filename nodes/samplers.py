@@ -34,6 +34,18 @@ def needs_every_call(sampler_name: str) -> bool:
     return sampler_name in ("dpm_fast", "dpm_adaptive", "ar_video")
 
 
+def makes_several_calls(sampler) -> bool:
+    """Whether it is one of ComfyUI's that evaluate the model more than once a step."""
+    return name(sampler).startswith(
+        ("heun", "exp_heun", "dpm_2", "dpmpp_2s", "dpmpp_sde", "seeds", "sa_solver_pece")
+    )
+
+
 def reads_the_branches(sampler_name: str) -> bool:
     """Whether it uses the unconditional prediction besides the guided one."""
     return "cfg_pp" in sampler_name or sampler_name == "euler_pp"
+
+
+def tells_states(sampler_name: str) -> bool:
+    """Whether it tells the state before each step; unipc tells the end in place of the last one."""
+    return bool(sampler_name) and not sampler_name.startswith("unipc")

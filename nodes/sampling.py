@@ -21,7 +21,8 @@ from ..gph_core.policies import Anchor, Policy
 from ..gph_core.record import RunRecord
 from ..gph_core.schedule import Schedule
 from ..gph_core.search.prefix import PrefixMemory, State
-from . import patching
+from . import obstacles, patching
+from .observing import Watcher
 
 CPU = torch.device("cpu")
 
@@ -43,7 +44,7 @@ class Sampling:
     mask: Tensor | None = None
 
     def __post_init__(self) -> None:
-        patching.refuse_other_caches(self.guider.model_patcher)
+        obstacles.refuse_other_caches(self.guider.model_patcher)
 
     def full(self, callback: Callable | None = None) -> Tensor:
         """The latent of a run whose steps are all full."""
@@ -51,26 +52,36 @@ class Sampling:
             patching.without_cache(self.guider.model_patcher), self.sampler, callback
         )
 
+    def watched(self, watcher: Watcher, callback: Callable | None = None) -> Tensor:
+        """As ``full``, and a watcher is told what happens in it."""
+        model = patching.watched(self.guider.model_patcher, watcher)
+        return self._sample(model, self.sampler, callback)
+
     def plain(self, sigmas: Tensor, callback: Callable | None = None) -> Tensor:
         """The latent of a run in full on other noise levels."""
         return replace(self, sigmas=sigmas).full(callback)
 
-    def warm_up(self, policy: Policy) -> None:
+    def warm_up(self, schedule: Schedule, policy: Policy) -> None:
         """Begin a run, up to its first cached step: what is timed later finds the model loaded, and
         compiled for both kinds of steps.
 
         ``ValueError`` says why a run under the policy cannot be cached.
         """
-        full = policy.min_anchors
-        begun = replace(self, sampler=ending_after(self.sampler, full + 1))
-        latent, _ = begun.cached(Schedule(tuple(range(full)), len(self.sigmas) - 1), policy)
+        # Under its own schedule: weights may have been fitted for no other.
+        begun = replace(self, sampler=ending_after(self.sampler, schedule.cached_steps[0] + 1))
+        latent, _ = begun.cached(schedule, policy)
         latent.to(CPU)  # waits for the device
 
     def cached(
         self, schedule: Schedule, policy: Policy, callback: Callable | None = None
     ) -> tuple[Tensor, RunRecord]:
         """The latent of a run under a schedule, and its record."""
-        plan = patching.CachePlan("Custom", schedule, policy)
+        return self.under(patching.CachePlan("Custom", schedule, policy), callback)
+
+    def under(
+        self, plan: patching.Plan, callback: Callable | None = None
+    ) -> tuple[Tensor, RunRecord]:
+        """The latent of a run under a plan, and its record."""
         observer = Observer()
         model = patching.attach(self.guider.model_patcher, plan, observer)
         latent = self._sample(model, self.sampler, callback)
@@ -189,6 +200,25 @@ def ending_after(sampler, num_steps: int):
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, *args, **kwargs):
         return sampler.sampler_function(model, x, sigmas[: num_steps + 1], *args, **kwargs)
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
+    """The sampler, telling the states before each step and after the last one, in this order."""
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        def stepped(info: dict) -> None:
+            told(info["x"])
+            if callback is not None:
+                callback(info)
+
+        result = sampler.sampler_function(
+            model, x, sigmas, extra_args=extra_args, callback=stepped, disable=disable, **options
+        )
+        told(result)
+        return result
 
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
 

@@ -20,12 +20,12 @@ from ..gph_core.speeds import OF_STEPS, SPEEDS
 from ..gph_core.two_anchor import TwoAnchor
 from . import figures, lpips_weights, prompts, search_report, user_paths
 from .examples import Example
+from .inputs import SHARES, count_input, guider_input, sampling_inputs, speed_input
 from .library import conditions_of
 from .search_live import Live
 from .search_session import Session, guider_for, search
-from .types import CATEGORY, ExamplesType, PolicyType, ScheduleType
+from .types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
 
-COUNT = "full_steps below"
 AUTOMATIC = "automatic"
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
@@ -51,42 +51,12 @@ class ScheduleSearch(io.ComfyNode):
             search_aliases=["golden path", "optimize", "find schedule", "calibrate", "tune"],
             is_output_node=True,
             inputs=[
-                io.Model.Input(
-                    "model", tooltip="With its LoRAs and whatever else you sample with."
+                *sampling_inputs(
+                    examples="From Scoring Examples; sixteen or more are better.",
+                    sampler="As you sample with it. euler is searched fastest.",
                 ),
-                ExamplesType.Input(
-                    "examples",
-                    tooltip="From Scoring Examples; sixteen or more are better.",
-                ),
-                io.Latent.Input(
-                    "latent", tooltip="An empty latent of your usual size, of one image."
-                ),
-                io.Sampler.Input("sampler", tooltip="Your sampler. euler is searched fastest."),
-                io.Sigmas.Input("sigmas", tooltip="Your noise levels, from a scheduler node."),
-                io.Float.Input(
-                    "cfg",
-                    default=1.0,
-                    min=0.0,
-                    max=100.0,
-                    step=0.1,
-                    tooltip="Your CFG; 1 for distilled models such as FLUX.1-dev.",
-                ),
-                io.Combo.Input(
-                    "speed",
-                    options=[*SPEEDS, COUNT],
-                    default="Balanced",
-                    tooltip=(
-                        "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in "
-                        "Golden Path Cache, which then takes the path at the same speed."
-                    ),
-                ),
-                io.Int.Input(
-                    "full_steps",
-                    default=10,
-                    min=2,
-                    max=1000,
-                    tooltip=f"Only for {COUNT!r}. More: slower sampling, closer images.",
-                ),
+                speed_input(f"{SHARES}, which then takes the path at the same speed."),
+                count_input(),
                 io.Float.Input(
                     "minutes",
                     default=30.0,
@@ -132,11 +102,7 @@ class ScheduleSearch(io.ComfyNode):
                         "best two go on; schedule and policy are found together."
                     ),
                 ),
-                io.Guider.Input(
-                    "guider",
-                    optional=True,
-                    tooltip="Your guider instead of model and cfg; its prompts are replaced.",
-                ),
+                guider_input(),
                 io.Combo.Input(
                     "objective",
                     options=list(OBJECTIVE_NAMES),

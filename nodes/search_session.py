@@ -23,7 +23,7 @@ from ..gph_core.schedule import Schedule
 from ..gph_core.search.log import StudyLog
 from ..gph_core.search.prefix import PrefixMemory
 from ..gph_core.search.protocol import Contestant, Delivery, Settings, find_path
-from . import fingerprint, patching, samplers
+from . import fingerprint, obstacles, patching, samplers
 from .assessing import Assessor, assessor_for, files_behind, visible
 from .examples import Example, sampling_of
 from .measuring import SampledExamples
@@ -74,7 +74,7 @@ class Session:
 
     def check(self) -> None:
         """``ValueError`` for what would make a search useless."""
-        patching.refuse_other_caches(self.guider.model_patcher)
+        obstacles.refuse_other_caches(self.guider.model_patcher)
         if not 2 <= self.num_full < self.num_steps:
             raise ValueError(
                 f"{self.num_full} of {self.num_steps} steps would be full; a search needs at least "
@@ -133,7 +133,7 @@ class Session:
                 f"{policy} needs {policy.min_anchors} full first steps and one more; with "
                 f"{self.num_full} full steps choose another policy"
             )
-        return patching.obstacle(
+        return obstacles.obstacle(
             policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
         )
 
@@ -182,33 +182,22 @@ class Session:
 
     @cached_property
     def _conditions(self) -> dict[str, Any]:
-        patcher, samples = self.guider.model_patcher, self.latent["samples"]
-        parts = samples.unbind() if samples.is_nested else (samples,)
-        numbers = {
-            name: value
-            for name, value in vars(self.guider).items()
-            if isinstance(value, (bool, int, float, str))
-        }
-        own = all(e.negative is not None for e in (*self.examples, *self.validation))
-        replaced = {"positive", "negative"} if own else {"positive"}
-        kept = {k: v for k, v in self.guider.original_conds.items() if k not in replaced}
+        examples = (*self.examples, *self.validation)
+        fixed = conditions_of(self.guider, examples, self.latent, self.sampler, self.sigmas)
         return {
-            "model": fingerprint.of_model(patcher),
-            "precision": str(patcher.model_dtype()),
-            "model options": fingerprint.of_values(patcher.model_options),
-            "sampler": [
-                samplers.name(self.sampler) or type(self.sampler).__name__,
-                fingerprint.of_values(getattr(self.sampler, "extra_options", {})),
-            ],
-            "noise levels": [round(level, 6) for level in self.sigmas.tolist()],
-            "guidance": [type(self.guider).__name__, numbers, fingerprint.of_conditionings(kept)],
-            "latent": [
-                [list(part.shape) for part in parts],
-                fingerprint.of_values(*parts, self.latent.get("noise_mask")),
-            ],
+            **fixed,
             "objective": self.objective,
             **files_behind(self.objective, self.vae, self.lpips),
         }
+
+
+def conditions_of(
+    guider, examples: Sequence[Example], latent: Mapping[str, Any], sampler, sigmas
+) -> dict[str, Any]:
+    """Everything but the examples themselves that the latents of full runs depend on."""
+    own = all(example.negative is not None for example in examples)
+    replaced = {"positive", "negative"} if own else {"positive"}
+    return fingerprint.of_sampling(guider, latent, sampler, sigmas, replaced)
 
 
 def studies_folder() -> Path:

@@ -4,6 +4,9 @@ from comfy_api.latest import io
 
 CATEGORY = "Golden Path"
 
+# The choice of a speed for which the number of full steps is another input.
+COUNT = "full_steps below"
+
 # Published for FLUX.1-dev at 50 steps: an example of the text that is a good one, too.
 DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
@@ -15,3 +18,8 @@ PolicyType = io.Custom("GPH_POLICY")
 
 # A tuple of ``examples.Example``.
 ExamplesType = io.Custom("GPH_EXAMPLES")
+
+# A calibration's name: its socket fits a text and the list of a combo.
+CalibrationType = io.Custom("STRING,COMBO")
+# A tuple of ``record_file.RecordedRun``.
+RunsType = io.Custom("GPH_RUNS")

@@ -23,24 +23,23 @@ def steps(anchors):
 
 
 @pytest.mark.parametrize(
-    ("step", "enough"),
-    # Of the full steps 0, 2, 5 and 6 the newest before the step is 0, 2, 2 and 6.
-    [(1, {"a", "b", "c"}), (3, {"b", "c"}), (4, {"b", "c"}), (7, {"c"})],
+    ("step", "newest_full", "enough"),
+    [(1, 0, {"a", "b", "c"}), (3, 2, {"b", "c"}), (4, 2, {"b", "c"}), (7, 6, {"c"})],
 )
-def test_a_branch_needs_the_anchor_of_the_newest_full_step(step, enough):
+def test_a_branch_needs_the_anchor_of_the_newest_full_step(step, newest_full, enough):
     anchors = Anchors(Taylor(2), Schedule.parse("0,2,5,6/8"))
     for full, branches in ((0, "abc"), (2, "bc"), (6, "c")):
         anchors.insert(branches, [anchor(full)] * len(branches))
-    assert {b for b in "abc" if anchors.before(step, b)} == enough
-    assert (anchors.before(step, "abc") is None) == (len(enough) < 3)
+    assert {b for b in "abc" if anchors.before(step, b, newest_full)} == enough
+    assert (anchors.before(step, "abc", newest_full) is None) == (len(enough) < 3)
 
 
 def test_older_anchors_of_branches_may_differ():
     anchors = Anchors(Taylor(1), Schedule.parse("0,2/5"))
     anchors.insert("a", [anchor(0)])
     anchors.insert("ab", [anchor(2)] * 2)
-    assert [steps(found) for found in anchors.before(3, "ba")] == [[2], [2, 0]]
-    assert anchors.before(3, "") is None
+    assert [steps(found) for found in anchors.before(3, "ba", 2)] == [[2], [2, 0]]
+    assert anchors.before(3, "", 2) is None
 
 
 def test_an_anchor_of_another_shape_replaces_what_is_of_no_use_with_it():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.choice import Conditions, choose, spacing
+from gph_core.choice import Choice, Conditions, choose, spacing
 from gph_core.extrapolation import Hermite, Reuse, Taylor
 from gph_core.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.library import bundled_paths
@@ -33,8 +33,8 @@ def chosen(conditions, *paths, num_full=4):
 
 
 def test_an_own_search_comes_before_a_published_path():
-    assert chosen(run(), GIVEN, OWN) == (OWN.schedule, "searched here: own", Reuse())
-    assert chosen(run(), GIVEN) == (GIVEN.schedule, "published for A", Reuse())
+    assert chosen(run(), GIVEN, OWN) == Choice(OWN.schedule, "searched here: own", Reuse())
+    assert chosen(run(), GIVEN) == Choice(GIVEN.schedule, "published for A", Reuse())
 
 
 def test_the_same_noise_levels_come_before_moved_ones():
@@ -46,7 +46,7 @@ def test_the_same_noise_levels_come_before_moved_ones():
 
 
 def test_without_a_path_it_is_uniform_spacing():
-    assert chosen(run()) == (Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+    assert chosen(run()) == Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,9 @@ def test_without_a_path_it_is_uniform_spacing():
         (20, 5, "0,4,9,14,19/20"),
         (8, 4, "0,2,4,7/8"),
         (3, 3, "0-2/3"),
+        # The last step and three first ones would be more than all.
+        (50, 3, "0,24,49/50"),  # 0 + floor(1 * 49 / 2)
+        (50, 2, "0,49/50"),
     ],
 )
 def test_first_full_steps_are_in_proportion_to_three_of_50(num_steps, num_full, schedule):
@@ -101,7 +104,7 @@ def test_the_policy_of_a_path_comes_first_then_reuse():
     hermite = replace(GIVEN, schedule=Schedule.parse("0-2,9/10"), policy=Hermite(2))
     assert chosen(run(policy=Hermite(2)), GIVEN, hermite).schedule == hermite.schedule
     choice = chosen(run(policy=Taylor(1)), hermite, GIVEN)
-    assert choice == (GIVEN.schedule, "published for A, found with residual reuse", Taylor(1))
+    assert choice == Choice(GIVEN.schedule, "published for A, found with residual reuse", Taylor(1))
 
 
 def test_other_methods_schedules_stay_with_their_policy():

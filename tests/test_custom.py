@@ -1,5 +1,6 @@
 import pytest
 
+from gph_core.choice import Choice
 from gph_core.custom import fit
 from gph_core.extrapolation import Reuse
 from gph_core.mean_velocity import MeanVelocity
@@ -40,7 +41,7 @@ def test_a_run_of_fewer_steps_takes_its_part_of_a_schedule(sigmas, policy, part,
 )
 def test_any_other_run_keeps_the_whole_schedule(sigmas):
     schedule = Schedule.parse("0,2,7/10")
-    assert fit(schedule, Reuse(), sigmas, 1.0) == (schedule, "your schedule", Reuse())
+    assert fit(schedule, Reuse(), sigmas, 1.0) == Choice(schedule, "your schedule", Reuse())
 
 
 def test_a_part_in_the_middle_is_no_run_of_its_own():

@@ -155,7 +155,7 @@ def test_usual_names_can_be_used(library, name):
 @pytest.mark.parametrize(
     "name",
     ["", "a" * 101, "../up", "a/b", "a\\b", "c:x", "a\0", "a\n", "a*", ".hidden", "end.", " a",
-     "a ", "CON", "nul.x", "com1"],
+     "a ", "none", "None", "CON", "nul.x", "com1", "COM¹", "lpt².x", "aux .x"],
 )  # fmt: skip
 def test_names_that_are_no_file_names_are_refused(library, name):
     with pytest.raises(ValueError, match=r"name|contains|begins"):

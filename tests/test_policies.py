@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from gph_core import causal_linear
 from gph_core.causal_linear import CausalLinear
@@ -230,15 +231,23 @@ def test_mean_velocity_follows_a_share_of_the_slope(span, share):
 
 
 @pytest.mark.parametrize(
-    ("probe", "expected"),
-    # Anchors: P1 = 3, P2 = 1, R1 = 10, R2 = 4. γ = |P - 1| / 2 within 1 and 1.5.
-    [(2.0, 10.0), (3.0, 10.0), (3.5, 11.5), (9.0, 13.0), (-3.0, 13.0)],
+    ("policy", "probe", "expected"),
+    # Anchors: P1 = 3, P2 = 1, R1 = 10, R2 = 4. γ = |P - 1| / 2 within 1 and 1.5, or 2.
+    [
+        (TwoAnchor(), 2.0, 10.0),
+        (TwoAnchor(), 3.0, 10.0),
+        (TwoAnchor(), 3.5, 11.5),
+        (TwoAnchor(), 9.0, 13.0),
+        (TwoAnchor(), -3.0, 13.0),
+        (TwoAnchor(max_gamma=2.0), 4.5, 14.5),
+        (TwoAnchor(max_gamma=2.0), 9.0, 16.0),
+    ],
 )
-def test_two_anchors_extrapolate_by_the_probe(probe, expected):
+def test_two_anchors_extrapolate_by_the_probe(policy, probe, expected):
     def tokens(value):
         return torch.full((1, 2, 3), value)
 
-    found = TwoAnchor().extrapolate(
+    found = policy.extrapolate(
         tokens(probe), (tokens(3.0), tokens(1.0)), (tokens(10.0), tokens(4.0))
     )
     torch.testing.assert_close(found, tokens(expected))
@@ -267,17 +276,17 @@ def test_causal_linear_uses_all_steps_before():
     torch.testing.assert_close(found, torch.full((2, 3), -5.0 + 6))
 
 
-def test_causal_linear_weights_survive_a_file(tmp_path):
-    policy = CausalLinear(torch.rand(5, 5).tril(-1), {"model": "a model"})
-    causal_linear.save(policy, tmp_path / "fit.safetensors")
-    again = causal_linear.load(tmp_path / "fit.safetensors")
-    assert torch.equal(again.matrix, policy.matrix)
-    assert again.conditions == {"model": "a model"}
+def test_causal_linear_weights_are_read_from_a_file(tmp_path):
+    weights, path = torch.rand(5, 5).tril(-1), tmp_path / "fit.safetensors"
+    header = {"format": "golden-path-causal-linear-1"}
+    save_file({"weights": weights}, path, header)
+    assert torch.equal(causal_linear.load(path).matrix, weights)
+    assert causal_linear.load(path).conditions == {}
+    save_file({"weights": weights}, path, header | {"conditions": '{"family": "FLUX"}'})
+    assert causal_linear.load(path).conditions == {"family": "FLUX"}
 
 
 def test_other_files_are_refused_by_name(tmp_path):
-    from safetensors.torch import save_file
-
     text, tensors = tmp_path / "text.safetensors", tmp_path / "lora.safetensors"
     text.write_text("no tensors")
     save_file({"weights": torch.zeros(2, 2)}, tensors)

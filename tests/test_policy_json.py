@@ -4,10 +4,12 @@ import pytest
 import torch
 
 from gph_core.causal_linear import CausalLinear
+from gph_core.easycache import OffsetReuse
 from gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from gph_core.first_block import RestReuse
 from gph_core.mean_velocity import MeanVelocity
 from gph_core.policies import Site
-from gph_core.policy_json import policy_from_json, policy_to_json
+from gph_core.policy_json import policy_data, policy_from_json, policy_to_json
 from gph_core.two_anchor import TwoAnchor
 
 PLAIN = [
@@ -18,6 +20,9 @@ PLAIN = [
     (Hermite(1, 0.25), {"kind": "Hermite", "order": 1, "scale": 0.25}),
     (TokenTaylor(max_distance=4), {"kind": "TokenTaylor", "max_distance": 4}),
     (TwoAnchor(), {"kind": "TwoAnchor"}),
+    (TwoAnchor(2.0), {"kind": "TwoAnchor", "max_gamma": 2.0}),
+    (OffsetReuse(), {"kind": "OffsetReuse"}),
+    (RestReuse(), {"kind": "RestReuse"}),
     (MeanVelocity(3, ((4, 2),)), {"kind": "MeanVelocity", "span": 3, "spans": [[4, 2]]}),
 ]
 
@@ -36,6 +41,7 @@ def test_a_policy_is_its_kind_and_what_differs_from_the_default(policy, data):
         ({}, "None is no kind of policy"),
         ({"kind": "Taylor", "degree": 2}, "the policy Taylor cannot be made from"),
         ({"kind": "Taylor", "order": 5}, "order 1 or 2, got 5"),
+        ({"kind": "TwoAnchor", "max_gamma": 0.5}, "γ goes from 1 to a number, got 0.5"),
         ({"kind": "Reuse", "site": "roof"}, "'roof' is not a valid Site"),
         ({"kind": "MeanVelocity", "spans": 3}, "the policy MeanVelocity cannot be made from"),
         ({"kind": "MeanVelocity", "spans": [[1, 2, 3]]}, "too many values to unpack"),
@@ -49,3 +55,9 @@ def test_what_is_no_policy_is_refused(data, message):
 def test_weights_of_a_file_are_not_plain_data():
     with pytest.raises(ValueError, match="causal linear cannot be kept in a golden path"):
         policy_to_json(CausalLinear(torch.zeros(3, 3)))
+    assert policy_data(CausalLinear(torch.zeros(3, 3))) is None
+
+
+def test_as_data_a_policy_is_what_json_gives_back():
+    policy = MeanVelocity(spans=((4, 2),))
+    assert policy_data(policy) == {"kind": "MeanVelocity", "spans": [[4, 2]]}

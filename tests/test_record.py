@@ -22,8 +22,14 @@ def record(full=(1.0, 0.2, 0.2), cached=(0.05, 0.05), **changes):
 
 
 def test_json_survives_a_round_trip():
-    before = record(notes=("something happened",))
+    before = record(notes=("something happened",), policy_data={"kind": "Taylor", "order": 2})
     assert RunRecord.from_json(before.to_json()) == before
+
+
+def test_a_record_from_before_policies_were_kept_is_read():
+    data = record().to_dict()
+    del data["policy_data"]
+    assert RunRecord.from_dict(data) == record()
 
 
 def test_another_format_is_refused():

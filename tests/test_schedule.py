@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gph_core.schedule import Schedule, ScheduleSpace, uniform
+from gph_core.schedule import Schedule, ScheduleSpace, image_uniform, uniform
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,36 @@ def test_uniform_begins_with_a_full_step():
 def test_uniform_refuses_more_full_steps_than_steps():
     with pytest.raises(ValueError, match="6 full steps do not fit into 5 steps"):
         uniform(5, 6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1,2,3,6,9,11,14,17,20,23,25,28,31,34,37,40,42,45,48,49/50",
+        "0,1,2,3,9,14,20,25,31,37,42,48,49/50",
+        "0,1,2,3,14,25,37,48,49/50",
+    ],
+)
+def test_the_rule_for_images_gives_the_published_schedules(text):
+    schedule = Schedule.parse(text)
+    assert image_uniform(50, schedule.num_full) == schedule
+
+
+@pytest.mark.parametrize(
+    ("num_full", "full_steps"),
+    [(1, (0,)), (3, (0, 1, 49)), (4, (0, 1, 2, 49)), (5, (0, 1, 2, 26, 49)), (50, range(50))],
+)
+def test_the_rule_for_images_with_few_and_many_full_steps(num_full, full_steps):
+    # 5 full: one extra step, the 24th of the 46 from 3 on.
+    assert image_uniform(50, num_full).full_steps == tuple(full_steps)
+
+
+def test_the_rule_for_images_never_gives_two_full_steps_one_place():
+    for num_steps in range(1, 61):
+        for num_full in range(1, num_steps + 1):
+            assert image_uniform(num_steps, num_full).num_full == num_full
+    with pytest.raises(ValueError, match="6 full steps do not fit into 5 steps"):
+        image_uniform(5, 6)
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,10 @@ CONDITIONS = {"model": "flux", "sigmas": (1.0, 0.5, 0.0), "seed": 7}
     ("other", "field", "stored", "wanted"),
     [
         (CONDITIONS | {"seed": 8}, "seed", "7", "8"),
-        (CONDITIONS | {"model": "wan", "seed": 8}, "model", '"flux"', '"wan"'),
-        (CONDITIONS | {"sigmas": (1.0, 0.0)}, "sigmas", r"\[1.0, 0.5, 0.0\]", r"\[1.0, 0.0\]"),
-        (CONDITIONS | {"policy": "reuse"}, "policy", "null", '"reuse"'),
-        ({"model": "flux", "seed": 7}, "sigmas", r"\[1.0, 0.5, 0.0\]", "null"),
+        (CONDITIONS | {"model": "wan", "seed": 8}, "model", "flux", "wan"),
+        (CONDITIONS | {"sigmas": (1.0, 0.0)}, "noise levels", "of 2 steps", "those of 1 steps"),
+        (CONDITIONS | {"policy": "reuse"}, "policy", "none", "reuse"),
+        ({"model": "flux", "seed": 7}, "noise levels", "of 2 steps", "none"),
     ],
 )
 def test_other_conditions_are_refused_by_the_name_of_the_field(

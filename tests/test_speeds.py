@@ -1,6 +1,6 @@
 import pytest
 
-from gph_core.choice import Conditions
+from gph_core.choice import Choice, Conditions
 from gph_core.extrapolation import Reuse
 from gph_core.library import bundled_paths
 from gph_core.schedule import uniform
@@ -33,7 +33,7 @@ def test_every_step_count_is_resolved(speed):
 
 def test_a_model_without_paths_gets_uniform_spacing():
     choice = resolve("Fast", unknown_model(49), bundled_paths())
-    assert choice == (uniform(49, 9), "uniform spacing", Reuse())
+    assert choice == Choice(uniform(49, 9), "uniform spacing", Reuse())
 
 
 def test_an_unknown_speed_is_refused():

@@ -41,6 +41,11 @@ export function findWidget(node, name) {
   return node.widgets?.find((widget) => widget.name === name);
 }
 
+/** Give a text of several lines, if there is one, more height; Nodes 2.0 leaves that to the user. */
+export function heighten(widget, height) {
+  if (widget) widget.options.getMinHeight = () => height;
+}
+
 /** Set a widget's value as if the user had. */
 export function setValue(widget, value) {
   widget.value = value;

@@ -1,28 +1,50 @@
-// Shows on each Quality Compare and Compare Run node the figures of its last run as a table.
+// Shows on each node that compares the figures of its last run as a table, of a shootout also live.
 
 import { el } from "./dom.js";
 import * as host from "./host.js";
-import { runsTable, table } from "./quality_view.js";
+import { methodsTable, runsTable, table } from "./quality_view.js";
+import { fillStrip } from "./strip.js";
 import { texts } from "./strings.js";
 import { addView, register } from "./views.js";
 
-/** Of each node: the key of its output, what it says before a run, and what makes a table of a report. */
+const EVENT = "golden_path.shootout"; // sent by nodes/shootout_live.py
+
+/**
+ * Of each node: the key of its output, what it says before a run, what makes a table of a report, and
+ * how wide the node and how high the table (as in the style sheet) are at least.
+ */
 const NODES = {
-  GPH_QualityCompare: { output: "gph_quality", idle: "quality.idle", tableOf: table },
-  GPH_CompareRun: { output: "gph_compare", idle: "quality.runIdle", tableOf: runsTable },
+  GPH_QualityCompare: { output: "gph_quality", idle: "quality.idle", tableOf: table, width: 0, height: 190 },
+  GPH_CompareRun: { output: "gph_compare", idle: "quality.runIdle", tableOf: runsTable, width: 0, height: 190 },
+  GPH_MethodShootout: {
+    output: "gph_shootout", idle: "quality.methodsIdle", tableOf: methodsTable, width: 860, height: 300,
+  },
 };
 
 /** What shows a node's output, by node. */
 const panels = new WeakMap();
 
+/** The last reports of shootouts that have not ended, by workflow and node: newer than any output. */
+const live = new Map();
+
 register({
   name: "golden-path.quality",
+
+  setup() {
+    host.onEvent(EVENT, (node, report) => {
+      live.set(keyOf(report), report);
+      panels.get(node)?.({ gph_shootout: [report] });
+    });
+    host.onEvent("executed", (_node, { output }) => {
+      output?.gph_shootout?.forEach((report) => live.delete(keyOf(report)));
+    });
+  },
 
   nodeCreated(node) {
     const kind = NODES[node.comfyClass];
     if (!kind) return;
     const element = el("div", {
-      className: "gph-quality", "data-testid": "gph-quality", tabIndex: 0, role: "region",
+      className: `gph-quality ${kind.output}`, "data-testid": "gph-quality", tabIndex: 0, role: "region",
       "aria-live": "polite", "data-gph-scrolls": "", "data-capture-wheel": "true",
     });
     const show = (output) => {
@@ -30,7 +52,9 @@ register({
       if (reports.length) element.replaceChildren(...reports.flatMap((report) => draw(report, kind.tableOf(report, say))));
     };
     element.append(el("div", { className: "gph-quality-idle" }, say(kind.idle)));
-    addView(node, "quality_table", element, { height: 190 });
+    host.heighten(host.findWidget(node, "methods"), 120); // ten of its lines
+    addView(node, "quality_table", element, { height: kind.height });
+    if (node.size[0] < kind.width) node.setSize([kind.width, node.size[1]]);
     host.chain(node, "onExecuted", show);
     panels.set(node, show);
   },
@@ -40,8 +64,22 @@ register({
     for (const [locator, output] of Object.entries(outputs)) {
       panels.get(host.findLocated(locator))?.(output);
     }
+    showLive();
   },
+
+  // The same, or an undo made the nodes anew.
+  afterConfigureGraph: showLive,
 });
+
+function showLive() {
+  for (const report of live.values()) {
+    if (isOfThisWorkflow(report)) panels.get(host.findNode(report.node_id))?.({ gph_shootout: [report] });
+  }
+}
+
+function keyOf({ workflow_id, node_id }) {
+  return `${workflow_id} ${node_id}`;
+}
 
 /** ComfyUI hands a result to the node of that id in whatever workflow is open. */
 function isOfThisWorkflow({ workflow_id }) {
@@ -53,7 +91,7 @@ function say(key, values) {
 }
 
 /** Of each execution: a node that gets a list of images runs for each of them. */
-function draw(report, { kind, columns, rows, notes }) {
+function draw(report, { kind, caption = "caption", columns, rows, notes, strips = [] }) {
   const titles = columns.map(({ key, network }) => {
     const name = [say(`quality.${key}`), network && `(${network})`].filter(Boolean).join(" ");
     return el("th", { scope: "col", title: say(`quality.${key}.tip`) }, name, el("small", {}, say(`quality.${key}.best`)));
@@ -66,7 +104,15 @@ function draw(report, { kind, columns, rows, notes }) {
     ),
   );
   return [
-    el("table", {}, el("caption", {}, say("quality.caption", report)), el("thead", {}, head), el("tbody", {}, ...body)),
+    el("table", {}, el("caption", {}, say(`quality.${caption}`, report)), el("thead", {}, head), el("tbody", {}, ...body)),
+    el("div", { className: "gph-quality-strips" }, ...strips.flatMap(schedule)),
     el("ul", { className: "gph-quality-notes" }, ...notes.map(({ key, values }) => el("li", {}, say(key, values)))),
   ];
+}
+
+/** Whose schedule, its steps, and in which part of the runs it occurred. */
+function schedule({ label, plan, share, title }) {
+  const strip = el("div", { className: "gph-strip", role: "img", "aria-label": title, title });
+  fillStrip(strip, plan, say);
+  return [el("span", {}, label), strip, el("span", {}, share)];
 }

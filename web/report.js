@@ -1,4 +1,4 @@
-// Shows on each Golden Path Cache node what its last runs did.
+// Shows on each node that caches what its last runs did.
 
 import * as host from "./host.js";
 import { createPanel } from "./report_panel.js";
@@ -7,7 +7,7 @@ import { texts } from "./strings.js";
 import { addView, register } from "./views.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/report.py
-const NODE = "GPH_Cache";
+const NODES = ["GPH_Cache", "GPH_AdaptiveCache"];
 
 const panels = new WeakMap();
 
@@ -36,7 +36,7 @@ register({
   },
 
   nodeCreated(node) {
-    if (node.comfyClass !== NODE) return;
+    if (!NODES.includes(node.comfyClass)) return;
     const panel = createPanel(() => texts(host.locale()));
     panels.set(node, panel);
     addView(node, "golden_path_report", panel.element, { height: 120 });

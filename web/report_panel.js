@@ -5,9 +5,11 @@ import {
   cells,
   columns,
   counts,
+  isWhole,
   length,
   mebibytes,
   median,
+  scheduleOf,
   seconds,
   sum,
 } from "./run_view.js";
@@ -44,9 +46,8 @@ export function createPanel(language) {
   function head(run, say) {
     const line = el("div", { className: "gph-report-head" });
     const { figures } = run;
-    const isWhole = run.state === "done" && counts(run).reached === length(run);
     line.append(el("strong", { className: "gph-report-title", role: "status" }, titleOf(run, say)));
-    if (isWhole && figures.cachedSeconds.length) line.append(...meter(figures, say));
+    if (isWhole(run) && figures.cachedSeconds.length) line.append(...meter(figures, say));
     if (report.saved) line.append(el("span", { className: "gph-report-tag" }, say("report.saved")));
     if (report.runs.length > 1) line.append(chooser(say));
     return line;
@@ -106,14 +107,26 @@ function strip(run, say) {
   const element = el("div", { className: "gph-strip", role: "img", "aria-label": label });
   element.style.setProperty("--gph-columns", columns(shown.length));
   for (const cell of shown) {
-    const plan = cell.kind === "waiting" ? `.${cell.plan}` : "";
-    const kind = say(`report.kind.${cell.kind}${plan}`);
     const dot = el("span", { className: `gph-cell gph-${cell.kind} gph-plan-${cell.plan}` });
-    const sigma = cell.sigma === undefined ? [] : [say("report.sigma", { sigma: +cell.sigma.toPrecision(3) })];
-    dot.title = [say("report.step", { step: cell.step, kind }), ...sigma].join(" · ");
+    dot.title = titleOfCell(cell, run, say);
     element.append(dot);
   }
   return element;
+}
+
+function titleOfCell({ step, kind, plan, sigma, value }, run, say) {
+  const method = run.origin;
+  const parts = [say("report.step", { step, kind: say(keyOf(kind, run, plan)) })];
+  if (sigma !== undefined) parts.push(say("report.sigma", { sigma: +sigma.toPrecision(3) }));
+  if (Number.isFinite(value)) parts.push(say("report.value", { method, value: +value.toPrecision(3) }));
+  if (value === null && kind === "full") parts.push(say("report.anyValue", { method }));
+  return parts.join(" · ");
+}
+
+/** The text of what happened at a step, or of what is planned for it. */
+function keyOf(kind, run, plan) {
+  if (kind === "waiting") return `report.kind.waiting.${plan}`;
+  return kind === "refused" && run.isOpen ? "report.kind.refused.open" : `report.kind.${kind}`;
 }
 
 function legend(run, say) {
@@ -124,7 +137,7 @@ function legend(run, say) {
     const item = el("li");
     for (const kind of kinds.filter((k) => found[k] || k !== "refused")) {
       const label = el("span", {}, say(`report.${kind}`, { count: found[kind] }));
-      if (kind === "refused") label.title = say("report.kind.refused");
+      if (kind === "refused") label.title = say(keyOf(kind, run));
       item.append(el("span", { className: `gph-cell gph-${kind}` }), label);
     }
     if (times?.length) {
@@ -146,7 +159,7 @@ function legend(run, say) {
 function plan(run) {
   const line = el("div", { className: "gph-report-plan" });
   const why = [run.origin, run.figures?.policy, run.figures?.site].filter(Boolean).join(" · ");
-  line.append(el("span", { className: "gph-report-dim" }, why), el("code", {}, run.schedule));
+  line.append(el("span", { className: "gph-report-dim" }, why), el("code", {}, scheduleOf(run)));
   return line;
 }
 

@@ -9,6 +9,7 @@
  * @typedef {object} Run
  * @property {"planned"|"running"|"done"|"refused"} state
  * @property {boolean[]} planned for each step of the schedule whether it is full
+ * @property {boolean} isOpen whether a method decides on the other steps when they come
  * @property {string} schedule its text
  * @property {string} origin why that schedule
  * @property {string} reason why all of it is computed in full, if it is
@@ -44,7 +45,8 @@ export function savedReport(records) {
 }
 
 function newRun() {
-  return { state: "planned", planned: [], schedule: "", origin: "", reason: "", kinds: [] };
+  const nothing = { planned: [], isOpen: false, schedule: "", origin: "", reason: "", kinds: [] };
+  return { state: "planned", ...nothing };
 }
 
 function runAfterEvent(run, event) {
@@ -57,8 +59,8 @@ function runAfterEvent(run, event) {
     return { ...run, state: run.state === "refused" ? "refused" : "running", kinds };
   }
   if (event.state === "planned") {
-    const schedule = text(event.schedule);
-    return { ...newRun(), planned: planOf(schedule), schedule, origin: text(event.origin) };
+    const [schedule, isOpen] = [text(event.schedule), event.is_open === true];
+    return { ...newRun(), planned: planOf(schedule), isOpen, schedule, origin: text(event.origin) };
   }
   if (event.state === "refused") return { ...newRun(), state: "refused", reason: text(event.line) };
   return run;
@@ -73,6 +75,7 @@ function runOfRecord(record) {
   return {
     state: "done",
     planned: planOf(schedule),
+    isOpen: Boolean(text(record.gate)),
     schedule,
     origin: text(record.origin),
     reason: "",
@@ -84,6 +87,7 @@ function runOfRecord(record) {
       ideal: positive(record.ideal_speedup),
       bytes: positive(record.cache_bytes),
       sigmas: numbers(record.sigmas),
+      values: (Array.isArray(record.gate_values) ? record.gate_values : []).map(numberOrNull),
       policy: text(record.policy),
       family: text(record.family),
       site: text(record.site),
@@ -100,14 +104,29 @@ function planOf(schedule) {
   }
 }
 
-/** One cell a step: what happened there, or "waiting"; `plan` is what the schedule says. */
+/**
+ * One cell a step: what happened there, or "waiting"; `plan` is what the schedule says, "open" where
+ * a method decides. `value` is what the method compared with its threshold, null where it computed
+ * in any case, undefined where that is not known.
+ */
 export function cells(run) {
   return steps(run).map((step) => ({
     step,
     kind: run.kinds[step] ?? "waiting",
-    plan: run.planned[step] ? "full" : "cached",
+    plan: run.planned[step] ? "full" : run.isOpen ? "open" : "cached",
     sigma: run.figures?.sigmas[step],
+    value: run.kinds[step] && run.figures?.values[step],
   }));
+}
+
+/** Whether a run has ended with all of its steps done. */
+export function isWhole(run) {
+  return run.state === "done" && counts(run).reached === length(run);
+}
+
+/** The text of a run's schedule, as far as there is one: a method makes it step by step. */
+export function scheduleOf(run) {
+  return run.isOpen && !isWhole(run) ? "" : run.schedule;
 }
 
 /** How many steps the run has, as far as is known. */
@@ -182,6 +201,10 @@ function positive(value) {
 
 function numbers(values) {
   return (Array.isArray(values) ? values : []).filter(Number.isFinite);
+}
+
+function numberOrNull(value) {
+  return Number.isFinite(value) ? value : null;
 }
 
 function steplist(values) {

@@ -1,8 +1,8 @@
 /** The panel that shows a search (see search_view.js). It knows the page's DOM, but no ComfyUI. */
 
 import { el, set, svg } from "./dom.js";
-import { columns } from "./run_view.js";
 import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_view.js";
+import { fillStrip } from "./strip.js";
 
 /**
  * Its elements are made once and updated: an event may come four times a second, while the user
@@ -52,14 +52,7 @@ function strip() {
     shown = best;
     const full = steps.filter(Boolean).length;
     set(element, { "aria-label": best ? say("search.strip", { full, steps: steps.length }) : "" });
-    element.style.setProperty("--gph-columns", columns(steps.length));
-    element.replaceChildren(
-      ...steps.map((isFull, step) => {
-        const kind = isFull ? "full" : "cached";
-        const title = say("report.step", { step, kind: say(`report.kind.${kind}`) });
-        return el("span", { className: `gph-cell gph-${kind}`, title });
-      }),
-    );
+    fillStrip(element, steps, say);
   };
   return { element, update };
 }

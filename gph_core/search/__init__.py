@@ -3,7 +3,7 @@
 ``proposals`` is what a search and a study say to each other. ``study`` answers within a ``budget``;
 ``log`` is its memory, ``racing`` drops hopeless schedules early. The searches are in ``sampling``,
 ``local``, ``annealing``, ``population`` and ``surrogate``, their common parts in ``moves``.
-``selection`` chooses among what was scored.
+``selection`` chooses among what was scored; ``budcache`` is a search with settings of its own.
 
 To add a search, write a generator as in ``local`` and give it a row in ``ALGORITHMS``.
 """

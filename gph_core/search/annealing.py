@@ -6,6 +6,8 @@ with the temperature, which is in the units of the objective (dB for PSNR).
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -48,23 +50,30 @@ def simulated_annealing(
 def budcache_annealing(
     space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = (), *,
     t_max: float = 0.05, t_min: float = 1e-5, num_proposals: int = 200, rounds: int = 20,
+    single_share: float = SINGLE_SHARE, far_moves: int = FAR_MOVES, restarts: int | None = None,
 ) -> Search:  # fmt: skip
     """BudCache's chains, some of whose proposals swap two steps; then ascent with far moves too.
 
     The temperatures are BudCache's, for the MSE of final latents. Two corrections to its code: the
     start counts as visited, and the ascent begins at the best schedule of the chain, not the last.
 
+    Args:
+        single_share: of the proposals that swap one step; the others swap two.
+        far_moves: of each full step in a round of the ascent, beside those within reach.
+        restarts: chains, with their ascents; none: without end.
+
     Source: BudCache (arXiv 2606.13496), its FLUX search.
     """
-    for start in starts(space, rng, seeds):
+    move = functools.partial(budcache_swap, single_share=single_share)
+    for start in itertools.islice(starts(space, rng, seeds), restarts):
         state = best = start, (yield Proposal(start))
         for temperature in cooling(t_max, t_min, num_proposals):
-            state = yield from _attempt(space, rng, state, budcache_swap, temperature)
+            state = yield from _attempt(space, rng, state, move, temperature)
             if state[1].mean > best[1].mean:
                 best = state
         for _ in range(rounds):
             before = best
-            best = yield from best_of(_near_and_far(space, best[0], rng), best)
+            best = yield from best_of(_near_and_far(space, best[0], rng, far_moves), best)
             if best == before:
                 break
         yield END_OF_UNIT
@@ -87,7 +96,9 @@ def _attempt(
     return (candidate, score) if score.mean > state[1].mean + lead else state
 
 
-def budcache_swap(space: ScheduleSpace, schedule: Schedule, rng: random.Random) -> Schedule:
+def budcache_swap(
+    space: ScheduleSpace, schedule: Schedule, rng: random.Random, single_share: float = SINGLE_SHARE
+) -> Schedule:
     """A random swap of one step, or of two at once; itself where no swap is possible.
 
     The full step is drawn first, unlike in ``local_swap``, then the place that it moves to. Two
@@ -96,7 +107,7 @@ def budcache_swap(space: ScheduleSpace, schedule: Schedule, rng: random.Random) 
     movable, cached = space.movable_steps(schedule), schedule.cached_steps
     if not movable or not cached:
         return schedule
-    if rng.random() >= SINGLE_SHARE and min(len(movable), len(cached)) >= 2:
+    if rng.random() >= single_share and min(len(movable), len(cached)) >= 2:
         for full, place in zip(rng.sample(movable, 2), rng.sample(cached, 2), strict=True):
             schedule = schedule.swap(full, place)
         return schedule
@@ -107,10 +118,10 @@ def budcache_swap(space: ScheduleSpace, schedule: Schedule, rng: random.Random) 
 
 
 def _near_and_far(
-    space: ScheduleSpace, schedule: Schedule, rng: random.Random
+    space: ScheduleSpace, schedule: Schedule, rng: random.Random, far_moves: int
 ) -> Iterator[Schedule]:
     yield from local_neighbors(space, schedule)
     for full in space.movable_steps(schedule):
         far = [step for step in schedule.cached_steps if abs(step - full) > REACH]
-        for place in rng.sample(far, min(FAR_MOVES, len(far))):
+        for place in rng.sample(far, min(far_moves, len(far))):
             yield schedule.swap(full, place)

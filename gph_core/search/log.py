@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..differences import first_difference, plain
 from ..objective import Metrics
 from ..schedule import Schedule
 
@@ -134,29 +135,16 @@ class StudyLog:
         """Store the conditions, or compare them with those of the file."""
         rows = self._database.execute("SELECT field, value FROM condition").fetchall()
         stored = {field: json.loads(value) for field, value in rows}
-        wanted = json.loads(json.dumps(dict(conditions)))
+        wanted = plain(dict(conditions))
         if not stored:
             self._database.executemany(
                 "INSERT INTO condition VALUES (?, ?)",
                 [(field, json.dumps(value)) for field, value in wanted.items()],
             )
             return
-        for field in [*wanted, *stored]:
-            if stored.get(field) != wanted.get(field):
-                former, present = _difference(stored.get(field), wanted.get(field))
-                raise ValueError(
-                    f"the study {self.path} was made with the {field} {former}, this search has "
-                    f"{present}; choose another study name, or the former settings to go on with it"
-                )
-
-
-def _difference(one: Any, other: Any) -> tuple[str, str]:
-    """Two values as short texts; of lists only the first items that differ."""
-    while isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        one, other = next((a, b) for a, b in zip(one, other, strict=True) if a != b)
-    return _short(one), _short(other)
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 120 else f"{text[:117]}..."
+        if difference := first_difference(stored, wanted):
+            field, former, present = difference
+            raise ValueError(
+                f"the study {self.path} was made with the {field} {former}, this search has "
+                f"{present}; choose another study name, or the former settings to go on with it"
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scipy.stats import t
@@ -34,11 +34,21 @@ def finalists(
 
 
 class Gain(NamedTuple):
-    """A mean difference with its 95 % confidence interval."""
+    """A mean, mostly of differences, with its 95 % confidence interval."""
 
     mean: float
     low: float
     high: float
+
+
+def mean_of(values: Sequence[float]) -> Gain:
+    """The mean of some values; the interval is Student's, infinite for a single value."""
+    mean, count = statistics.fmean(values), len(values)
+    if count < 2:
+        return Gain(mean, -math.inf, math.inf)
+    error = statistics.stdev(values) / math.sqrt(count)
+    reach = float(t.ppf(0.975, count - 1)) * error
+    return Gain(mean, mean - reach, mean + reach)
 
 
 def paired_gain(score: Score, other: Score) -> Gain:
@@ -53,10 +63,4 @@ def paired_gain(score: Score, other: Score) -> Gain:
             f"schedules are compared on the same examples; one has {len(score.values)}, "
             f"the other {len(other.values)}"
         )
-    differences = [a - b for a, b in zip(score.values, other.values, strict=True)]
-    mean, count = statistics.fmean(differences), len(differences)
-    if count < 2:
-        return Gain(mean, -math.inf, math.inf)
-    error = statistics.stdev(differences) / math.sqrt(count)
-    reach = float(t.ppf(0.975, count - 1)) * error
-    return Gain(mean, mean - reach, mean + reach)
+    return mean_of([a - b for a, b in zip(score.values, other.values, strict=True)])

@@ -31,6 +31,19 @@ def load(page, workflow: dict, scale: float = 1) -> None:
     two_frames(page)
 
 
+def added(page, kind: str, pos: list[int]) -> str:
+    """Put a node into the workflow, at its place on the canvas; its id."""
+    return page.evaluate(
+        """([kind, pos]) => {
+          const node = LiteGraph.createNode(kind);
+          node.pos = pos;
+          app.rootGraph.add(node);
+          return String(node.id);
+        }""",
+        [kind, pos],
+    )
+
+
 def back_to(page, workflow: dict) -> None:
     """Choose the tab before the open one."""
     page.locator(".workflow-label").nth(-2).click()

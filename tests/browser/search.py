@@ -21,14 +21,14 @@ DONE = FACTS | {"used": 1, "is_validated": True, "table": TABLE}
 OTHER = FACTS | {"best": "0/2"}
 
 
-def opened(page):
+def opened(page, kind="GPH_ScheduleSearch"):
     """A search node alone, opened under an id of its own; the workflow as it is saved."""
     load(page, empty(page))
-    page.evaluate("""() => {
-      const node = LiteGraph.createNode("GPH_ScheduleSearch");
+    page.evaluate("""kind => {
+      const node = LiteGraph.createNode(kind);
       node.size[0] = Math.max(node.size[0], 420);
       app.rootGraph.add(node);
-    }""")
+    }""", kind)  # fmt: skip
     two_frames(page)
     # As text: values that are undefined would come back as null, which a paste refuses.
     saved = json.loads(page.evaluate("JSON.stringify(app.rootGraph.serialize())"))

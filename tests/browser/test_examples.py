@@ -1,14 +1,9 @@
 """Every example workflow opens in the page, and the server accepts what the page makes of it."""
 
-import contextlib
-import json
-import urllib.error
-import urllib.request
-
 import pytest
 
-import dev
 from demo import examples
+from tests.served import errors
 
 from .page import example, load, run
 
@@ -128,21 +123,9 @@ def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt, na
         images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
         assert page.evaluate(images) == DEMO[name]
         return
-    errors = refusal(url, prompt)
-    assert errors
-    for error in errors:
+    refused = errors(url, prompt)
+    assert refused
+    for error in refused:
         assert error["type"] in MISSING, error
         received = error["extra_info"].get("received_value", error["details"])
         assert ".safetensors" in received or "Invalid image file" in received, error
-
-
-def refusal(url, prompt):
-    """The errors with which the server refuses a prompt."""
-    body = json.dumps({"prompt": prompt}).encode()
-    request = urllib.request.Request(f"{url}/prompt", body, {"Content-Type": "application/json"})
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        dev.LOCAL.open(request)
-    with contextlib.closing(caught.value) as error:
-        assert error.code == 400
-        answer = json.load(error)
-    return [e for node in answer["node_errors"].values() for e in node["errors"]]

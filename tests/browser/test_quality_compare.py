@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-from .page import back_to, example, load, run, there_and_back, two_frames, undone_and_redone, view
+from .editor import workflow as nodes
+from .page import (
+    back_to,
+    example,
+    load,
+    run,
+    there_and_back,
+    two_frames,
+    undone_and_redone,
+    view,
+)
+from .search import empty, opened
 
 NODE = 3
 REPORT = {
@@ -180,3 +191,78 @@ def test_a_result_changes_neither_the_workflow_nor_its_undo_steps(page, workflow
     two_frames(page)
     assert page.evaluate(state) == before
     assert "quality_table" not in json.dumps(page.evaluate("app.graphToPrompt()"))
+
+
+SHOOTOUT = {
+    "steps": 50, "full_steps": 13, "examples": 8, "of_examples": 8, "metric": "psnr",
+    "lpips_network": "AlexNet", "absent": {}, "unavailable": {},
+    "rows": [
+        {
+            "name": name, "steps": 50, "cached": {"mean": 36.4, "spread": 1.2}, "seconds": 12.34,
+            "full": 13.6, "comparable": name == "full", "speedup": 2.5, "notes": [], "runs": 8,
+            "policy": "residual reuse", "origin": "threshold 0.2",
+            "schedules": [{"schedule": "0,9,19,29,39,49/50", "share": 0.75}],
+            "ahead": {"psnr": {"mean": -1.234, "low": -2.456, "high": -0.012}}, "metrics": {
+                "psnr": {"mean": 31.25, "low": 30.15}, "ssim": {"mean": 0.9712, "low": 0.9612},
+                "lpips": {"mean": 0.05, "low": 0.04}, "latent_mse": {"mean": 0.001, "low": 0.0009},
+            },
+        }
+        for name in ("full", "First Block Cache")
+    ],
+}  # fmt: skip
+
+
+def test_a_shootout_has_room_for_all_figures_of_a_method_in_one_line(page):
+    load(page, nodes())
+    node = page.evaluate("""report => {
+      const node = LiteGraph.createNode("GPH_MethodShootout");
+      app.rootGraph.add(node);
+      node.onExecuted({ gph_shootout: [report] });
+      return node.id;
+    }""", SHOOTOUT)  # fmt: skip
+    table = view(page, node, "quality_table").query_selector(".gph-quality")
+    assert table.evaluate("t => t.scrollWidth <= t.clientWidth")
+    heights = "t => [...t.querySelectorAll('tbody td')].map(cell => cell.offsetHeight)"
+    assert len(set(table.evaluate(heights))) == 1
+    assert "31.25 ± 1.10" in table.inner_text()
+    assert "-1.23 ± 1.22" in table.inner_text()
+
+
+def tell(page, event, detail):
+    """An event of the server."""
+    page.evaluate(
+        "([type, detail]) => app.api.dispatchEvent(new CustomEvent(type, { detail }))",
+        [event, detail],
+    )
+
+
+@pytest.fixture
+def running(page):
+    """A Method Shootout, and what it tells after three of eight examples."""
+    workflow = opened(page, "GPH_MethodShootout")
+    report = SHOOTOUT | {"examples": 3, "node_id": "1", "workflow_id": workflow["id"]}
+    return workflow, report
+
+
+def test_a_shootout_is_shown_while_it_runs_and_again_in_its_tab(page, running):
+    workflow, report = running
+    tell(page, "golden_path.shootout", report | {"workflow_id": "another"})
+    assert view(page, 1, "quality_table").inner_text().startswith("After the first example:")
+    tell(page, "golden_path.shootout", report)
+    table = view(page, 1, "quality_table")
+    assert "examples so far: 3 of 8" in table.inner_text()
+    strips = table.query_selector_all(".gph-strip")
+    assert [len(strip.query_selector_all(".gph-full")) for strip in strips] == [6, 6]
+    assert strips[0].get_attribute("title") == "0,9,19,29,39,49/50; residual reuse; threshold 0.2"
+    load(page, empty(page))
+    back_to(page, workflow)
+    assert "examples so far: 3 of 8" in view(page, 1, "quality_table").inner_text()
+
+
+def test_of_a_shootout_that_ended_in_another_tab_nothing_older_is_shown(page, running):
+    workflow, report = running
+    tell(page, "golden_path.shootout", report)
+    load(page, empty(page))
+    tell(page, "executed", {"node": "1", "output": {"gph_shootout": [report | {"examples": 8}]}})
+    back_to(page, workflow)
+    assert "examples so far" not in view(page, 1, "quality_table").inner_text()

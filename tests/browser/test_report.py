@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import back_to, example, load, there_and_back, two_frames, undone_and_redone, view
+from .page import added, back_to, example, load, there_and_back, two_frames, undone_and_redone, view
 
 NODE = 2  # the cache node of the bundled workflow
 RECORD = {
@@ -24,6 +24,12 @@ RECORD = {
     "ideal_speedup": 5 / 3,
 }
 OTHER = RECORD | {"schedule": "0/2", "full_steps": [0], "cached_steps": [1], "refused_steps": []}
+
+DECIDED = RECORD | {
+    "schedule": "0,2,4/5", "origin": "SeaCache, threshold 0.2", "full_steps": [0, 2, 3, 4],
+    "cached_steps": [1], "refused_steps": [3], "gate": "SeaCache(threshold=0.2)",
+    "gate_values": [None, 0.15, 0.25, None, 0.05],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -54,6 +60,13 @@ def strip(element):
     """What the strip shows: a kind for each step."""
     cells = element.query_selector_all(".gph-strip .gph-cell")
     return [cell.get_attribute("class").split()[1].removeprefix("gph-") for cell in cells]
+
+
+def strip_titles(element):
+    """What the strip says of each step."""
+    return [
+        cell.get_attribute("title") for cell in element.query_selector_all(".gph-strip .gph-cell")
+    ]
 
 
 def is_idle(element):
@@ -119,13 +132,32 @@ def test_several_runs_of_a_prompt_can_be_looked_at(page, workflow):
     assert "Run" not in panel(page).inner_text()
 
 
+def test_a_method_decides_step_by_step(page, workflow):
+    node = added(page, "GPH_AdaptiveCache", [760, 300])
+    send(
+        page, "planned", node=node, schedule="0,4/5", is_open=True, origin="SeaCache, threshold 0.2"
+    )
+    told = strip_titles(panel(page, node))
+    assert told == [
+        f"Step {n}: {'undecided' if 0 < n < 4 else 'planned as full'}" for n in range(5)
+    ]
+    assert "0,4/5" not in panel(page, node).inner_text()
+    send(page, "running", node=node, step=0, kind="full")
+    send(page, "running", node=node, step=1, kind="cached")
+    assert strip(panel(page, node)) == ["full", "cached", "waiting", "waiting", "waiting"]
+    send(page, "done", node=node, record=DECIDED)
+    assert strip_titles(panel(page, node)) == [
+        "Step 0: full · noise 1 · SeaCache, threshold 0.2, full at any value",
+        "Step 1: cached · noise 0.8 · SeaCache, threshold 0.2, value 0.15",
+        "Step 2: full · noise 0.6 · SeaCache, threshold 0.2, value 0.25",
+        "Step 3: computed in full, though the method did not ask for it · noise 0.4",
+        "Step 4: full · noise 0.2 · SeaCache, threshold 0.2, value 0.05",
+    ]
+    assert "0,2,4/5" in panel(page, node).inner_text()
+
+
 def test_each_cache_node_shows_its_own_runs(page, workflow):
-    other = page.evaluate("""() => {
-      const node = LiteGraph.createNode("GPH_Cache");
-      node.pos = [760, 300];
-      app.rootGraph.add(node);
-      return String(node.id);
-    }""")
+    other = added(page, "GPH_Cache", [760, 300])
     send(page, "done", record=RECORD)
     send(page, "done", node=other, record=OTHER)
     assert len(strip(panel(page))) == 5

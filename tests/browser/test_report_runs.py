@@ -10,7 +10,7 @@ from PIL import Image
 import dev
 
 from .page import back_to, example, load, run
-from .test_report import NODE, is_idle, panel, strip
+from .test_report import NODE, is_idle, panel, strip, strip_titles
 
 SAMPLER = 6
 STEPS = 12
@@ -75,6 +75,34 @@ def test_the_strip_is_what_happened_and_the_image_keeps_it(page, url, listening,
     load(page, inside)
     assert "from the saved image" in panel(page).inner_text()
     assert strip(panel(page)) == kinds(done["record"])
+
+
+def test_the_steps_of_a_method_are_open_until_they_are_decided(page, listening, workflow):
+    cache = next(n for n in workflow["nodes"] if n["id"] == NODE)
+    cache |= {"type": "GPH_AdaptiveCache", "widgets_values": ["SeaCache", "Threshold", 1.6, "none"]}
+    cache["inputs"] = [slot for slot in cache["inputs"] if slot["name"] == "model"]
+    load(page, workflow)
+    page.evaluate("""() => {
+      window.gphOpen = [];
+      app.api.addEventListener("golden_path.run", function count({ detail }) {
+        gphOpen.push(document.querySelectorAll(".gph-report .gph-waiting.gph-plan-open").length);
+        if (detail.state === "done") app.api.removeEventListener("golden_path.run", count);
+      });
+    }""")
+    assert run(page) == "execution_success"
+    planned, *steps, done = events(page)
+    record = done["record"]
+    assert planned["is_open"]
+    # SeaCache has no say in the first and the last step.
+    opened = page.evaluate("gphOpen")
+    assert opened[0] == STEPS - 2
+    assert opened[-1] == 0
+    assert [(e["step"], e["kind"]) for e in steps] == list(enumerate(strip(panel(page))))
+    assert strip(panel(page)) == kinds(record)
+    assert set(strip(panel(page))) == {"full", "cached"}
+    assert record["schedule"] in panel(page).inner_text()
+    for step in record["cached_steps"]:
+        assert "SeaCache, threshold 1.6, value" in strip_titles(panel(page))[step]
 
 
 # A second sampler behind the first one, at 9 steps.

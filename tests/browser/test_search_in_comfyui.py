@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .page import back_to, load, there_and_back, two_frames, undone_and_redone
+from .page import added, back_to, load, there_and_back, two_frames, undone_and_redone
 from .search import (
     DONE,
     FACTS,
@@ -44,12 +44,7 @@ def test_events_neither_resize_nor_change_the_workflow_nor_make_undo_steps(page,
 
 
 def test_each_search_node_shows_its_own_search(page, workflow):
-    other = page.evaluate("""() => {
-      const node = LiteGraph.createNode("GPH_ScheduleSearch");
-      node.pos = [600, 0];
-      app.rootGraph.add(node);
-      return String(node.id);
-    }""")
+    other = added(page, "GPH_ScheduleSearch", [600, 0])
     send(page, "searching")
     send(page, "searching", OTHER, node=other)
     assert len(strip(panel(page))) == 5

@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,6 +46,30 @@ def reference(model):
     return tiny.sample(model)
 
 
+@pytest.fixture
+def user(monkeypatch, tmp_path):
+    """The user's folder, empty."""
+    import folder_paths
+
+    monkeypatch.setattr(folder_paths, "get_user_directory", lambda: str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def inference():
+    """ComfyUI runs everything in this mode."""
+    with torch.inference_mode():
+        yield
+
+
+@pytest.fixture
+def in_a_run(user, inference, monkeypatch):
+    """What a node finds when a prompt runs; its own id is 7."""
+    from comfy_api.latest import io
+
+    monkeypatch.setattr(io.ComfyNode, "hidden", SimpleNamespace(unique_id="7"))
+
+
 @pytest.fixture(scope="module")
 def url():
     """Of a ComfyUI server with the pack."""
@@ -58,3 +83,25 @@ def object_info(url):
     """What the server says of its nodes."""
     with dev.LOCAL.open(f"{url}/object_info") as response:
         return json.load(response)
+
+
+@pytest.fixture
+def prompt(object_info):
+    """The bundled workflow with 12 steps, as the page sends it."""
+    from demo.run import WORKFLOW
+    from demo.workflow import nodes_of_type, to_prompt
+
+    prompt = to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info)
+    prompt[nodes_of_type(prompt, "KSampler")[0]]["inputs"]["steps"] = 12
+    return prompt
+
+
+@pytest.fixture
+def fresh_compiler():
+    """Counts what torch.compile does, from nothing on."""
+    import torch._dynamo
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    yield torch._dynamo.utils.counters
+    torch._dynamo.reset()

@@ -14,6 +14,7 @@ import latent_preview
 import pytest
 import torch
 from comfy_execution.graph_utils import ExecutionBlocker
+from golden_path_pack.gph_core.causal_linear import CausalLinear
 from golden_path_pack.gph_core.comparison import Comparison, Figures
 from golden_path_pack.gph_core.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
@@ -102,6 +103,25 @@ def test_the_policy_is_that_of_both_cached_runs(model, policy, path, uniform):
     assert torch.equal(even, seen(tiny.sample(tiny.attach(model, uniform, policy))))
 
 
+def test_a_policy_for_one_schedule_leaves_the_uniform_run_out_and_says_why(model):
+    matrix = torch.ones(8, 8).tril(-1) / torch.arange(8).clamp(min=1)[:, None]  # of all before
+    policy = CausalLinear(matrix, {"family": "FLUX", "schedule": PATH.replace("0,1", "0-1")})
+    output = compare(model, policy=policy)
+    (batch,) = output.result[0]
+    full, cached, fewer = batch
+    assert torch.equal(full[None], seen(tiny.sample(model)))
+    assert torch.equal(cached[None], seen(tiny.sample(tiny.attach(model, PATH, policy))))
+    assert torch.equal(fewer[None], seen(tiny.sample(model, steps=3)))
+    reason = (
+        "the causal linear weights were fitted for the schedule 0-1,4/8, this run has 0,3,7/8; "
+        "take that schedule, or fit weights for this one"
+    )
+    told = report(output)
+    assert [run["name"] for run in told["runs"]] == ["full", "cached", "fewer"]
+    assert told["absent"] == {"uniform spacing": reason}
+    assert f"left out: uniform spacing: {reason}" in output.result[2].splitlines()
+
+
 def test_a_path_that_is_evenly_spaced_itself_is_sampled_once(model, monkeypatch):
     with tiny.counted_blocks(monkeypatch) as count:
         output = compare(model, speed="Fast", cfg=1.0)  # no path is known for the tiny model
@@ -114,7 +134,7 @@ def test_a_path_that_is_evenly_spaced_itself_is_sampled_once(model, monkeypatch)
 def test_the_work_is_that_of_the_four_runs_and_a_short_warm_up(model, monkeypatch):
     with tiny.counted_blocks(monkeypatch) as count:
         compare(model, cfg=1.0)
-    assert count[0] == 5 * (1 + 8 + 3 + 3 + 3)
+    assert count[0] == 5 * (2 + 8 + 3 + 3 + 3)  # two full steps precede the path's first cached one
 
 
 def test_a_cache_node_before_it_changes_nothing(model):
@@ -269,7 +289,7 @@ def test_the_table_has_a_line_for_each_run(model):
     text = compare_report.table({
         "speed": "Fast", "origin": "uniform spacing", "policy": "residual reuse",
         "closest": "fewer", "unavailable": {"lpips": "off"},
-        "runs": [
+        "absent": {}, "runs": [
             told("full", 8, 8, 2.0), told("cached", 8, 3, 1.0, 20.123, ["a note"]),
             told("uniform", 8, 3, 0.8, "identical"), told("fewer", 3, 3, 0.5, 31.0),
         ],
@@ -389,7 +409,7 @@ def test_one_bar_runs_over_all_steps_with_previews(model, monkeypatch):
     assert told == [(n, 27, "JPEG") for n in range(1, 28)]  # 3 runs of 8 steps, one of 3
 
 
-# Model calls: 2 to warm up, 8 in full, 8 under each schedule, 3 plain ones. The 14th is cached.
+# Model calls: 3 to warm up, 8 in full, 8 under each schedule, 3 plain ones. The 14th is cached.
 @pytest.mark.parametrize("call", [1, 5, 12, 14, 20, 28])
 def test_an_interruption_ends_the_call_and_leaves_the_original_model(
     model, reference, monkeypatch, call

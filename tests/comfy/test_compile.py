@@ -37,16 +37,6 @@ EACH_BLOCK = [
 ]
 
 
-@pytest.fixture
-def fresh_compiler():
-    import torch._dynamo
-
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    yield torch._dynamo.utils.counters
-    torch._dynamo.reset()
-
-
 @pytest.mark.parametrize("cache_last", [True, False])
 @pytest.mark.parametrize(
     ("policy", "schedule"),

@@ -9,7 +9,9 @@ import comfy.model_management
 import comfy.model_patcher
 import pytest
 import torch
-from golden_path_pack.nodes import fingerprint
+from comfy.patcher_extension import WrappersMP
+from comfy_extras.nodes_context_windows import ContextWindowsManualNode
+from golden_path_pack.nodes import fingerprint, patching
 
 from . import tiny, zoo, zoo_videos
 
@@ -64,6 +66,22 @@ class Patch:
         return args["cond"] * self.scale
 
 
+class Kept:
+    """As ComfyUI's control patches: what it encodes at the size of a run is no input of it."""
+
+    def __init__(self, image, strength):
+        self._image, self.strength = image, strength
+        self.encoded, self.size = torch.rand(1), 0
+
+    def __call__(self, args):
+        self.encoded, self.size = torch.rand(4), self.size + 1
+
+
+class Knot:
+    def __init__(self, inner):
+        self.inner = inner
+
+
 def guided(scale):
     return lambda args: args["cond"] * scale
 
@@ -85,6 +103,10 @@ def control(strength, hint=0.0):
         (layers, 7, 8),
         (lambda scale: Patch(scale).call, 1.0, 2.0),
         (lambda scale: partial(guided, scale), 1.0, 2.0),
+        (lambda scale: Kept(torch.ones(1, 8, 8, 3), scale), 1.0, 2.0),
+        (lambda pixel: Kept(torch.full((1, 8, 8, 3), pixel), 1.0), 0.5, 0.6),
+        (lambda scale: [Knot(Patch(scale).call)], 1.0, 2.0),
+        (lambda number: SimpleNamespace(number=number), 1, 2),
         (control, 0.5, 0.6),
         (lambda hint: control(1.0, hint), 0.5, 0.6),
     ],
@@ -92,6 +114,90 @@ def control(strength, hint=0.0):
 def test_functions_and_controls_are_told_apart_by_what_they_were_made_with(make, one, other):
     for of in (fingerprint.of_values, fingerprint.of_conditionings):
         assert of(make(one)) == of(make(one)) != of(make(other))
+
+
+def test_what_an_object_comes_to_hold_and_a_ring_of_objects_leave_the_fingerprint():
+    kept = Kept(torch.ones(1, 8, 8, 3), 1.0)
+    before = fingerprint.of_values(kept)
+    kept({})
+    assert fingerprint.of_values(kept) == before
+    ring = Knot(None)
+    ring.inner = ring
+    assert fingerprint.of_values(ring) == fingerprint.of_values(ring)
+
+
+def test_weights_behind_a_patch_are_told_apart():
+    def patched(by):
+        module = torch.nn.Linear(4, 4)
+        torch.nn.init.constant_(module.weight, by)
+        torch.nn.init.zeros_(module.bias)
+        return fingerprint.of_values(Knot(comfy.model_patcher.ModelPatcher(module, CPU, CPU)))
+
+    assert patched(1.0) == patched(1.0) != patched(2.0)
+
+
+WINDOWS = {
+    "context_length": 16, "context_overlap": 4, "context_schedule": "standard_static",
+    "context_stride": 1, "closed_loop": False, "fuse_method": "pyramid", "dim": 2,
+    "freenoise": False,
+}  # fmt: skip
+
+
+def test_context_windows_are_options_of_a_model():
+    def of(**changes):
+        (windowed,) = ContextWindowsManualNode.execute(tiny.flux(), **WINDOWS | changes).result
+        return fingerprint.of_model_options(windowed)
+
+    changes = (
+        {"context_length": 8},
+        {"context_schedule": "looped_uniform"},
+        {"fuse_method": "flat"},
+    )
+    assert of() == of()
+    assert len({of(), fingerprint.of_model_options(tiny.flux()), *(of(**c) for c in changes)}) == 5
+
+
+def test_wrappers_are_options_of_a_model_but_a_cache_is_none():
+    def of(scale, key="other"):
+        model = tiny.flux()
+        wrapper = lambda executor, *args: scale * executor(*args)  # noqa: E731
+        model.add_wrapper_with_key(WrappersMP.DIFFUSION_MODEL, key, wrapper)
+        model.add_wrapper_with_key(WrappersMP.APPLY_MODEL, "gone", wrapper)
+        model.remove_wrappers_with_key(WrappersMP.APPLY_MODEL, "gone")
+        return fingerprint.of_model_options(model)
+
+    plain = fingerprint.of_model_options(tiny.flux())
+    assert of(2.0) == of(2.0)
+    assert len({plain, of(1.0), of(2.0)}) == 3
+    assert of(2.0, key=patching.KEY) == plain
+    assert fingerprint.of_model_options(tiny.attach(tiny.flux(), "0,2/4")) == plain
+
+
+def padded(tokens, seed):
+    """A conditioning as Wan's: zeros behind the prompt; all begin with the same number."""
+    cross = torch.zeros(1, 512, 4096)
+    cross[0, :tokens] = torch.randn(tokens, 4096, generator=torch.Generator().manual_seed(seed))
+    cross[0, 0, 0] = 0.5
+    return [[cross, {"pooled_output": None}]]
+
+
+@pytest.mark.parametrize("tokens", [1, 6, 8])
+def test_short_prompts_are_told_apart_though_zeros_follow(tokens):
+    of = fingerprint.of_conditionings
+    assert len({of(padded(tokens, seed)) for seed in range(10)}) == 10
+    # Two digits are the same on another device, which computes a little else.
+    other = padded(tokens, 0)
+    other[0][0] *= 1 + 1e-6
+    assert of(other) == of(padded(tokens, 0))
+    assert of([[torch.zeros(1, 512, 4096), {}]]) == of([[torch.zeros(1, 512, 4096), {}]])
+
+
+def test_a_mask_is_told_from_others_by_all_of_its_columns():
+    # 64 values of 512 x 512, every 4096th one, would be of the first column.
+    masks = [torch.zeros(1, 512, 512) for _ in range(3)]
+    masks[1][..., 200:300] = 1
+    masks[2][..., 300:] = 1
+    assert len({fingerprint.of_values(mask) for mask in masks}) == 3
 
 
 def test_a_hook_that_acts_leaves_the_fingerprint():

@@ -85,11 +85,12 @@ def test_wrong_names_and_schedules_are_refused_before_anything_runs():
     assert "has no step count" in SaveGoldenPath.validate_inputs(name="a", schedule="0-2")
 
 
-def test_a_changed_path_of_the_user_is_read_again():
+@pytest.mark.parametrize("path", ["yours: mine", None], ids=["named", "linked"])
+def test_a_changed_path_of_the_user_is_read_again(path):
     SaveGoldenPath.execute("mine", "0-2/6")
-    before = GoldenPathLibrary.fingerprint_inputs(path="yours: mine")
+    before = GoldenPathLibrary.fingerprint_inputs(path=path)
     SaveGoldenPath.execute("mine", "0-3/6", overwrite=True)
-    assert GoldenPathLibrary.fingerprint_inputs(path="yours: mine") != before
+    assert GoldenPathLibrary.fingerprint_inputs(path=path) != before
     assert GoldenPathLibrary.fingerprint_inputs(path=FLUX) == (
         GoldenPathLibrary.fingerprint_inputs(path=FLUX)
     )

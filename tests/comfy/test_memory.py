@@ -286,4 +286,4 @@ def test_a_residual_that_does_not_fit_stops_caching_but_not_the_run(model, refer
     assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
     (record,) = listener.records
     assert (record.cached_steps, record.cache_bytes) == ((), 0)
-    assert "a residual did not fit into memory" in record.notes[0]
+    assert "what it needs did not fit into memory" in record.notes[0]

@@ -5,13 +5,13 @@ import os
 import folder_paths
 import pytest
 import torch
-from golden_path_pack.gph_core import causal_linear
 from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
 from golden_path_pack.nodes.cache import GoldenPathCache
 from golden_path_pack.nodes.policy import POLICIES, PolicySelector
+from safetensors.torch import save_file
 
 LINEAR = "causal linear (L2P)"
 
@@ -22,8 +22,8 @@ def weights(monkeypatch, tmp_path):
     monkeypatch.setattr(folder_paths, "get_user_directory", lambda: str(tmp_path))
     folder = tmp_path / "golden_path" / "causal_linear"
     folder.mkdir(parents=True)
-    policy = causal_linear.CausalLinear(torch.ones(3, 3).tril(-1))
-    causal_linear.save(policy, folder / "three.safetensors")
+    header = {"format": "golden-path-causal-linear-1"}
+    save_file({"weights": torch.ones(3, 3).tril(-1)}, folder / "three.safetensors", header)
     (tmp_path / "secret.safetensors").write_bytes(b"")
     return folder
 
@@ -62,7 +62,7 @@ def test_causal_linear_reads_its_file(weights):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "needs fitted weights, but no file is named"),
+        ("", "no file is named; take the policy of Plan Schedule, which fits them"),
         ("other.safetensors", "there is no file 'other.safetensors'"),
         ("../../secret.safetensors", "there is no file"),
         ("three.safetensors/..", "there is no file"),
@@ -81,9 +81,14 @@ def test_other_policies_need_no_file():
         assert (PolicySelector.validate_inputs(name, "") is True) == (name != LINEAR)
 
 
-def test_weights_fitted_anew_are_another_input(weights):
+@pytest.mark.parametrize(
+    "inputs",
+    [(LINEAR, "three.safetensors"), (LINEAR, None), (None, "three.safetensors")],
+    ids=["named", "linked name", "linked policy"],
+)
+def test_weights_fitted_anew_are_another_input(weights, inputs):
     def fingerprint():
-        return PolicySelector.fingerprint_inputs(LINEAR, "three.safetensors", order=1)
+        return PolicySelector.fingerprint_inputs(*inputs, order=1)
 
     before = fingerprint()
     file = weights / "three.safetensors"

@@ -25,8 +25,8 @@ def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):
     listener = tiny.Listener()
     assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
     assert listener.refusals == [
-        "Foreign is not a supported transformer (docs/models.md lists them); all steps are "
-        "computed in full. The policies on outputs and velocities work with any model"
+        "Foreign is not a supported transformer (docs/models.md lists them); policies on outputs "
+        "and velocities work with any model, of the adaptive methods EasyCache"
     ]
     assert listener.records[0].cached_steps == ()
 

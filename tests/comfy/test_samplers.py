@@ -11,6 +11,7 @@ from comfy_extras import nodes_custom_sampler as custom
 from golden_path_pack.gph_core.extrapolation import Reuse
 from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
+from golden_path_pack.nodes import samplers
 from golden_path_pack.nodes.report import Reporter
 
 from . import by_hand, tiny
@@ -76,6 +77,12 @@ def test_samplers_meet_the_planned_steps_as_by_hand(model, name, calls):
         assert torch.equal(found, tiny.sample(patched, 6, name))
 
 
+@pytest.mark.parametrize(("name", "calls"), [*SAMPLERS, ("heunpp2", "more")])
+def test_samplers_that_make_several_calls_a_step_are_known(name, calls):
+    sampler = comfy.samplers.sampler_object(name)
+    assert samplers.makes_several_calls(sampler) == (calls != ONCE)
+
+
 SELECTION = [
     ("dpmpp_2m", ONCE), ("euler_ancestral", ONCE), ("uni_pc", ONCE), ("heun", TWICE),
     ("dpm_2", BETWEEN), ("dpmpp_2s_ancestral", BETWEEN),
@@ -134,8 +141,8 @@ def test_samplers_that_leave_the_grid_are_not_cached_and_say_so_once(
     assert set(blocks) == {BLOCKS}
     warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert warnings == [
-        f"Golden Path Cache: the sampler {name} needs all of its model calls; they are computed in "
-        "full"
+        f"Golden Path Cache: all steps are computed in full: the sampler {name} needs all of its "
+        "model calls; choose another"
     ]
 
 

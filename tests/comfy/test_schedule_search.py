@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import comfy.ldm.flux.model
 import comfy.model_management
 import comfy.samplers
-import folder_paths
 import pytest
 import torch
 from comfy_extras.nodes_model_advanced import ModelSamplingSD3, RescaleCFG
@@ -20,24 +19,18 @@ from golden_path_pack.gph_core.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies import Site
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.two_anchor import TwoAnchor
-from golden_path_pack.nodes import lpips_weights, patching, search_session, user_paths
+from golden_path_pack.nodes import lpips_weights, obstacles, search_session, user_paths
 from golden_path_pack.nodes.examples import Example
 from golden_path_pack.nodes.sampling import Sampling
 from golden_path_pack.nodes.schedule_search import COUNT, SEVERAL, ScheduleSearch
 
 from . import zoo, zoo_images, zoo_videos
 
+pytestmark = pytest.mark.usefixtures("in_a_run")
+
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 KINDS = ["FLUX dev", "Qwen-Image", "Wan 2.1 14B", "HunyuanVideo", "LTX-2"]
 PROMPTS = ("two red circles", "a large blue square", "green ring above pink cross")
-
-
-@pytest.fixture(autouse=True)
-def node(monkeypatch, tmp_path):
-    monkeypatch.setattr(folder_paths, "get_user_directory", lambda: str(tmp_path))
-    monkeypatch.setattr(ScheduleSearch, "hidden", SimpleNamespace(unique_id="7"))
-    with torch.inference_mode():
-        yield
 
 
 def examples():
@@ -112,7 +105,7 @@ def test_what_is_found_is_kept_in_the_library_with_its_conditions():
 def test_the_speed_of_that_name_takes_what_was_found():
     schedule = demo(speed="Quality").result[0]
     model = comfy_model.load_model()
-    family, _ = patching.identify(model)
+    family, _ = obstacles.identify(model)
     run = Conditions(
         family.name, model.model.model_config.unet_config, zoo.sigmas(model, 12).tolist(), Reuse()
     )
@@ -166,7 +159,7 @@ def test_another_patch_of_the_model_or_another_input_of_it_is_another_study():
     demo(model=rescaled(0.7))
     demo(model=rescaled(0.7))
     for other in (comfy_model.load_model(), rescaled(0.5)):
-        with pytest.raises(ValueError, match="was made with the model options"):
+        with pytest.raises(ValueError, match="was made with the model patches"):
             demo(model=other)
 
 

@@ -1,25 +1,20 @@
 """The pack in the real server: it loads without a word, and the bundled workflow runs."""
 
-import asyncio
-import contextlib
 import io
 import json
 import math
-import urllib.error
 import urllib.parse
-import urllib.request
 
-import aiohttp
 import pytest
 from PIL import Image
 
 import dev
 from demo import examples
-from demo.client import Client
 from demo.run import WORKFLOW
-from demo.workflow import nodes_of_type, to_prompt
+from demo.workflow import nodes_of_type
 from gph_core.record import RunRecord
 
+from ..served import refusal, run
 from .listener import events_of
 
 pytestmark = pytest.mark.slow
@@ -28,33 +23,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def log(url):
     return (dev.DEV / "server.log").read_text("utf-8", "replace")
-
-
-@pytest.fixture
-def prompt(object_info):
-    prompt = to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info)
-    prompt[nodes_of_type(prompt, "KSampler")[0]]["inputs"]["steps"] = 12
-    return prompt
-
-
-def run(url, prompt, workflow=None):
-    async def main():
-        async with aiohttp.ClientSession() as session:
-            return await Client(session, url).run(prompt, workflow)
-
-    return asyncio.run(main())
-
-
-def refusal(url, prompt):
-    """The error texts with which the server refuses a prompt."""
-    body = json.dumps({"prompt": prompt}).encode()
-    request = urllib.request.Request(f"{url}/prompt", body, {"Content-Type": "application/json"})
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        dev.LOCAL.open(request)
-    with contextlib.closing(caught.value) as error:
-        assert error.code == 400
-        answer = json.load(error)
-    return [e["details"] for n in answer["node_errors"].values() for e in n["errors"]]
 
 
 def test_the_pack_loads_without_a_warning(log):
@@ -74,6 +42,13 @@ def test_the_nodes_are_there(object_info):
         "GPH_CompareRun": "Golden Path Compare Run",
         "GPH_ScoringExamples": "Scoring Examples",
         "GPH_ScheduleSearch": "Schedule Search",
+        "GPH_AdaptiveCache": "Adaptive Cache",
+        "GPH_Calibrate": "Calibrate",
+        "GPH_CalibrateRatio": "Calibrate Ratio",
+        "GPH_RecordRuns": "Record Runs",
+        "GPH_MostFrequentSchedule": "Most Frequent Schedule",
+        "GPH_PlanSchedule": "Plan Schedule",
+        "GPH_MethodShootout": "Method Shootout",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -91,7 +66,9 @@ def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
 def test_every_input_has_a_tooltip(object_info):
     names = (
         "Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "QualityCompare",
-        "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt",
+        "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt", "AdaptiveCache",
+        "Calibrate", "CalibrateRatio", "RecordRuns", "MostFrequentSchedule", "PlanSchedule",
+        "MethodShootout",
     )  # fmt: skip
     for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]

@@ -81,6 +81,23 @@ def test_no_help_page_is_left_over():
     assert pages == {f"{name}.md" for name in SCHEMAS} | {f"{name}/zh.md" for name in SCHEMAS}
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        "ScheduleSearch",
+        "Calibrate",
+        "CalibrateRatio",
+        "RecordRuns",
+        "PlanSchedule",
+        "MethodShootout",
+    ],
+)
+def test_a_tooltip_does_not_begin_with_the_name_of_its_input(node):
+    for slot in SCHEMAS[f"GPH_{node}"].inputs:
+        first = re.sub(r"^(your|the|an?) ", "", (slot.tooltip or "").lower())
+        assert not first.startswith(slot.id.rstrip("s")), slot.id
+
+
 # What people who want such a node search for, and which node they should find.
 SEARCHES = {
     "teacache": "GPH_Cache",
@@ -99,8 +116,17 @@ SEARCHES = {
     "difference": "GPH_QualityCompare",
     "benchmark": "GPH_CompareRun",
     "calibrat": "GPH_ScoringExamples",
+    "dynamic": "GPH_AdaptiveCache",
+    "calibrate": "GPH_Calibrate",
+    "coefficients": "GPH_Calibrate",
+    "rel_l1_thresh": "GPH_CalibrateRatio",
     "optimize": "GPH_ScheduleSearch",
     "tune": "GPH_ScheduleSearch",
+    "record": "GPH_RecordRuns",
+    "frequency": "GPH_MostFrequentSchedule",
+    "dpcache": "GPH_PlanSchedule",
+    "compare methods": "GPH_MethodShootout",
+    "seacache": "GPH_MethodShootout",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { runsTable, table } from "../../web/quality_view.js";
+import { methodsTable, runsTable, table } from "../../web/quality_view.js";
 
 const say = (key) => key.replace("quality.", "");
 const report = {
@@ -72,6 +72,7 @@ const compared = {
   policy: "residual reuse",
   closest: "fewer",
   lpips_network: null,
+  absent: { "uniform spacing": "fitted for another schedule" },
   unavailable: { lpips: "off" },
   runs: [
     { name: "full", schedule: "0-7/8", steps: 8, full_steps: 8, seconds: 4, speedup: 1, metrics: {}, notes: [] },
@@ -98,8 +99,91 @@ test("each run has its steps, time, speed and means, and the closest one stands 
 
 test("the notes of the runs tell the path, what happened, and what is missing", () => {
   const { notes } = runsTable(compared, say);
-  assert.deepEqual(notes.map(({ key }) => say(key)), ["closest", "path", "times", "runNote", "unavailable"]);
+  assert.deepEqual(notes.map(({ key }) => say(key)), ["closest", "path", "times", "runNote", "absent", "unavailable"]);
   assert.equal(notes[0].values.run, "run.fewer");
   assert.equal(notes[1].values.schedule, "0,3/8");
   assert.deepEqual(notes[3].values, { run: "run.cached", note: "noisy" });
+});
+
+const shootout = {
+  steps: 10, full_steps: 4, examples: 2, of_examples: 2, metric: "psnr", lpips_network: null,
+  rows: [
+    {
+      name: "full", steps: 10, cached: { mean: 0, spread: 0 }, full: 10, comparable: true, seconds: 4, speedup: 1,
+      metrics: {}, notes: [], runs: 2, ahead: {}, policy: null, origin: "every step",
+      schedules: [{ schedule: "0-9/10", share: 1 }],
+    },
+    {
+      name: "SeaCache", steps: 10, cached: { mean: 6.4, spread: 0.5 }, full: 3.6, comparable: true, seconds: 2, speedup: 2,
+      notes: ["noisy"], runs: 2, policy: "residual reuse", origin: "SeaCache, threshold 0.2",
+      ahead: { psnr: { mean: 1.25, low: -0.25, high: 2.75 }, latent_mse: { mean: 0.001, low: null, high: null } },
+      schedules: [{ schedule: "0,9/10", share: 2 / 3 }, { schedule: "0,4,9/10", share: 1 / 3 }],
+      metrics: { psnr: { mean: 30, low: 28.5, high: 31.5 }, latent_mse: { mean: 0.00123456, low: null, high: null } },
+    },
+    {
+      name: "plain steps", steps: 4, cached: { mean: 0, spread: 0 }, full: 4, comparable: true, seconds: 1, speedup: 4,
+      notes: [], runs: 2, policy: null, origin: "4 steps", schedules: [{ schedule: "0-3/4", share: 1 }],
+      ahead: { psnr: { mean: -0.5, low: null, high: null } },
+      metrics: { psnr: { mean: "identical", low: null, high: null }, latent_mse: { mean: null, low: null, high: null } },
+    },
+  ],
+  absent: { TeaCache: "run Calibrate Ratio", L2P: "L2P needs products", DiCache: "run Calibrate Ratio" },
+  unavailable: { lpips: "off" },
+};
+
+test("each method has its cached steps, time, speed and means with half their interval", () => {
+  const spoken = (key, values) => [key.replace("quality.", ""), ...Object.values(values ?? {})].join(" ");
+  const { columns, rows } = methodsTable(shootout, spoken);
+  assert.deepEqual(columns.map(({ key }) => key), ["cached", "seconds", "speedup", "psnr", "latent_mse", "ahead"]);
+  assert.deepEqual(rows.map(({ label, isMain }) => [label, isMain]), [["full", false], ["SeaCache", true], ["plain steps", false]]);
+  assert.deepEqual(rows.map(({ cells }) => cells), [
+    ["cachedOf 0 10", "4.00", "1.00×", "–", "–", "–"],
+    ["cachedOf 6.4 ± 0.5 10", "2.00", "2.00×", "30.00 ± 1.50", "0.00123", "+1.25 ± 1.50"],
+    ["cachedOf 0 4", "1.00", "4.00×", "identical", "–", "-0.50"],
+  ]);
+});
+
+test("the notes of a shootout tell what happened, who is absent, and what is missing", () => {
+  const { notes } = methodsTable(shootout, say);
+  assert.deepEqual(notes.map(({ key }) => say(key)), ["medians", "runNote", "absent", "absent", "unavailable"]);
+  assert.deepEqual(notes[1].values, { run: "SeaCache", note: "noisy" });
+  assert.deepEqual(notes[2].values, { reason: "TeaCache, DiCache: run Calibrate Ratio" });
+  assert.deepEqual(notes[3].values, { reason: "L2P needs products" });
+});
+
+test("a method with another number of full steps is not the best one, and says why", () => {
+  const [full, SeaCache] = shootout.rows;
+  const other = { ...SeaCache, full: 4.96, comparable: false };
+  const spoken = (key, values) => [key.replace("quality.", ""), values?.name].join(" ");
+  const { rows, notes } = methodsTable({ ...shootout, rows: [full, other] }, spoken);
+  assert.deepEqual(rows[1].label, "incomparable SeaCache");
+  assert.ok(!rows[1].isMain);
+  assert.deepEqual(notes[1], { key: "quality.otherCount", values: { name: "SeaCache", full: 5, wanted: 4 } });
+});
+
+test("without uniform spacing no column tells of it", () => {
+  const rows = shootout.rows.map((row) => ({ ...row, ahead: {} }));
+  assert.ok(!methodsTable({ ...shootout, rows }, say).columns.some(({ key }) => key === "ahead"));
+});
+
+test("a shootout has a strip for each schedule, whose method stands at the first of its own", () => {
+  const { strips } = methodsTable(shootout, say);
+  assert.deepEqual(strips.map(({ label, share }) => [label, share]), [
+    ["full", "100 %"], ["SeaCache", "67 %"], ["", "33 %"], ["plain steps", "100 %"],
+  ]);
+  assert.deepEqual(strips[2].plan.flatMap((isFull, step) => (isFull ? [step] : [])), [0, 4, 9]);
+  assert.equal(strips[2].title, "0,4,9/10; residual reuse; SeaCache, threshold 0.2");
+});
+
+test("before its end a shootout says how many examples its figures are of", () => {
+  assert.equal(methodsTable(shootout, say).caption, "methods");
+  assert.equal(methodsTable({ ...shootout, of_examples: 3 }, say).caption, "methodsSoFar");
+});
+
+test("images that are identical to those of the full run are told of the method", () => {
+  const [full, other] = shootout.rows;
+  const metrics = { psnr: { mean: 30, low: 29, high: 31, identical: 1 } };
+  const spoken = (key, values) => [key.replace("quality.", ""), ...Object.values(values ?? {})].join(" ");
+  const { notes } = methodsTable({ ...shootout, rows: [full, { ...other, notes: [], metrics }] }, spoken);
+  assert.deepEqual(notes[1], { key: "quality.runNote", values: { run: "SeaCache", note: "others psnr 1 2" } });
 });

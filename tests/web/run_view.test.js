@@ -6,10 +6,12 @@ import {
   cells,
   columns,
   counts,
+  isWhole,
   length,
   mebibytes,
   median,
   savedReport,
+  scheduleOf,
   seconds,
 } from "../../web/run_view.js";
 
@@ -111,6 +113,47 @@ test("of a run in full, only the steps that its sampler met are shown", () => {
   const refused = { prompt_id: "p", run: 0, state: "refused", line: "a sampler of its own" };
   const [running] = [refused, step(0, "full"), step(3, "full")].reduce(afterEvent, null).runs;
   assert.deepEqual(kinds(running), ["full", "full"]);
+});
+
+const adaptive = {
+  ...record,
+  schedule: "0,2,4/5", // as the method made it
+  full_steps: [0, 2, 4],
+  cached_steps: [1, 3],
+  refused_steps: [],
+  gate: "SeaCache(threshold=0.2)",
+  gate_values: [null, 0.15, 0.25, 0.1, "0.3"],
+};
+
+test("the steps that a method decides on are open until they come", () => {
+  const open = { ...plan(), schedule: "0,4/5", is_open: true };
+  const [run] = [open, step(0, "full"), step(1, "cached"), step(2, "full")].reduce(afterEvent, null).runs;
+  assert.deepEqual(kinds(run), ["full", "cached", "full", "waiting", "waiting"]);
+  assert.deepEqual(cells(run).map((cell) => cell.plan), ["full", "open", "open", "open", "full"]);
+  assert.equal(scheduleOf(run), "");
+  assert.equal(isWhole(run), false);
+});
+
+test("a finished run of a method shows its schedule and what was compared at each step", () => {
+  const done = { prompt_id: "p", run: 0, state: "done", record: adaptive };
+  const [run] = [{ ...plan(), is_open: true }, done].reduce(afterEvent, null).runs;
+  assert.equal(isWhole(run), true);
+  assert.equal(scheduleOf(run), "0,2,4/5");
+  assert.deepEqual(cells(run).map((cell) => cell.value), [null, 0.15, 0.25, 0.1, null]);
+});
+
+test("what a method did not come to stays open", () => {
+  const part = { full_steps: [0], cached_steps: [1], schedule: "0,4/5", gate_values: [null, 0.15, null, null, null] };
+  const [run] = savedReport([{ ...adaptive, ...part }]).runs;
+  assert.deepEqual(cells(run).map((cell) => cell.plan), ["full", "open", "open", "open", "full"]);
+  assert.deepEqual(cells(run).map((cell) => cell.value), [null, 0.15, undefined, undefined, undefined]);
+  assert.equal(scheduleOf(run), "");
+});
+
+test("a run without a method compares nothing and keeps its schedule when it stops", () => {
+  const [run] = savedReport([{ ...record, full_steps: [0, 1], refused_steps: [] }]).runs;
+  assert.deepEqual(cells(run).map((cell) => cell.value), Array(5).fill(undefined));
+  assert.equal(scheduleOf(run), "0-1,3/5");
 });
 
 test("a record whose schedule is no schedule shows what happened", () => {

@@ -1,0 +1,166 @@
+"""The demo model under one setting, with everything that the methods need to have prepared.
+
+Fits and thresholds are calibrated on 50 preparation prompts, as in the source paper; BudCache
+searches on two of them, the golden path on eight, validated on the fifty. All of it is kept in
+``.dev/methods``, so what was stopped goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from benchmarks import _demo
+
+MEMORY = Path(__file__).parent.parent / ".dev" / "methods"
+SCHEDULER = "simple"
+PREPARATION, PREPARATION_SEED = 50, 21  # prompts that training saw; of captions, and of noise
+SCORING, SCORING_SEED = 8, 22
+UNSEEN, UNSEEN_SEED = 100, 23  # held out of training
+BUDGET = 300  # schedules of the search for a golden path
+STATE_BYTES = 2**30
+RATIOS = {"Quality": 21, "Balanced": 13, "Fast": 9}  # full steps of 50
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One number of steps and one CFG."""
+
+    steps: int
+    cfg: float
+
+    def __str__(self) -> str:
+        return f"{self.steps} steps, CFG {self.cfg:g}"
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of full steps that are compared."""
+        from golden_path_pack.gph_core.retarget import num_full
+
+        return [num_full(self.steps, full, 50) for full in RATIOS.values()]
+
+    @cached_property
+    def preparation(self):
+        return self._workload(PREPARATION, PREPARATION_SEED, held_out=False)
+
+    @cached_property
+    def unseen(self):
+        return self._workload(UNSEEN, UNSEEN_SEED, held_out=True)
+
+    @cached_property
+    def file(self) -> Path:
+        """Of the calibrations."""
+        return MEMORY / f"{self}.safetensors"
+
+    def entries(self) -> dict:
+        """Calibrations by method."""
+        from golden_path_pack.gph_core.calibration import file
+
+        return file.load_for(self.file, self.preparation.conditions())
+
+    def calibrate(self) -> None:
+        """Fit what methods need, and find all thresholds; what is there is not done again."""
+        from golden_path_pack.gph_core.calibration import file
+        from golden_path_pack.gph_core.methods import ADAPTIVE, ALL
+        from golden_path_pack.nodes import budcache, calibrating
+        from golden_path_pack.nodes.ratio import calibrate_ratio
+
+        def save(*entries) -> None:
+            file.save(self.file, *entries)
+
+        workload = self.preparation
+        calibrating.calibrate_all(workload, calibrating.FITTED, self.entries(), save=save)
+        for full in self.counts:
+            searched = self.entries().get(budcache.NAME)
+            if searched is None or str(full) not in searched.values:
+                save(budcache.search(workload, full, searched))
+            for name in compared(ADAPTIVE):
+                method, entry = ALL[name], self.entries().get(ALL[name].name)
+                _, found = calibrate_ratio(workload, method, method.policy, full, entry, save=save)
+                print(
+                    f"{self}, {full} full, {name}: threshold {found.threshold:.4g}, "
+                    f"{found.mean:.2f} ± {found.spread:.2f} cached, {found.num_runs} runs"
+                    f"{'; ' if found.note else ''}{found.note}",
+                    flush=True,
+                )
+
+    def golden_path(self, full: int):
+        """Schedule and policy that the pack's own search delivers."""
+        from golden_path_pack.gph_core.search.protocol import Settings, find_path
+        from golden_path_pack.gph_core.search.racing import Race
+        from golden_path_pack.gph_core.search.study import Budget
+
+        settings = Settings(full, Budget(evaluations=BUDGET), race=Race(_demo.BATCH))
+        with torch.inference_mode():
+            delivery = find_path(list(self._contestants(full)), self.steps, settings)
+        return delivery.best.schedule, delivery.best.policy
+
+    def _contestants(self, full: int):
+        from golden_path_pack.gph_core.choice import spacing
+        from golden_path_pack.gph_core.extrapolation import Reuse
+        from golden_path_pack.gph_core.policies import Site
+        from golden_path_pack.gph_core.search.log import StudyLog
+        from golden_path_pack.gph_core.search.prefix import PrefixMemory
+        from golden_path_pack.gph_core.search.protocol import Contestant
+        from golden_path_pack.gph_core.two_anchor import TwoAnchor
+
+        MEMORY.mkdir(parents=True, exist_ok=True)
+        scoring = self._examples(self._workload(SCORING, SCORING_SEED, held_out=False))
+        others = self._examples(self.preparation)
+        # Under Euler velocity reuse is a run of fewer steps, so these are in the space as well.
+        for policy in (Reuse(), TwoAnchor(), Reuse(Site.GUIDED)):
+            conditions = {"setting": str(self), "policy": str(policy), "torch": torch.__version__}
+
+            def log(part: str, policy=policy, conditions=conditions):
+                return StudyLog(MEMORY / f"{self}, {full} full {policy} {part}.sqlite", conditions)
+
+            yield Contestant(
+                policy, scoring.under(policy, PrefixMemory(STATE_BYTES)), log("scoring"),
+                {"uniform": spacing(self.steps, full, policy.min_anchors)},
+                others.under(policy), log("validation"),
+            )  # fmt: skip
+
+    def _examples(self, workload):
+        """Of a workload, scored by PSNR, in batches."""
+        from golden_path_pack.demo.comfy_model import DemoVAE
+        from golden_path_pack.gph_core.extrapolation import Reuse
+        from golden_path_pack.nodes.assessing import assessor_for
+        from golden_path_pack.nodes.measuring import SampledExamples
+
+        assessor = assessor_for("PSNR", DemoVAE(), "off")
+        return SampledExamples(
+            len(workload), prepare(workload), Reuse(), assessor, batch=_demo.BATCH
+        )
+
+    def _workload(self, count: int, seed: int, held_out: bool):
+        from golden_path_pack.nodes.workload import Workload
+
+        prompts = _demo.captions(count, seed, held_out)
+        several, guider, *rest = _demo.parts(prompts, 1000 * seed, SCHEDULER, self.steps, self.cfg)
+        return Workload(guider, several, *rest)
+
+
+def compared(names: Iterable[str]) -> list[str]:
+    """Those methods that take part: all but other forms that would need thresholds of their own."""
+    from golden_path_pack.gph_core.methods import ADAPTIVE, VARIANTS
+
+    return [name for name in names if not (name in VARIANTS and name in ADAPTIVE)]
+
+
+def prepare(workload):
+    """How several examples of a workload are sampled at once."""
+    from golden_path_pack.nodes.examples import sampling_of
+
+    return sampling_of(
+        workload.examples, workload.guider, workload.latent, workload.sampler, workload.sigmas
+    )
+
+
+def labs(only: Sequence[str] = ()) -> list[Lab]:
+    """All settings, or those of some names."""
+    every = [Lab(steps, cfg) for steps in (50, 28) for cfg in (1.0, 3.0)]
+    return [lab for lab in every if not only or str(lab) in only]

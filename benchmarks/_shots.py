@@ -1,0 +1,114 @@
+"""Pictures of a lab's unseen prompts, compared with their full runs; what is known is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from benchmarks import _demo
+from benchmarks._lab import MEMORY, Lab, prepare
+
+FILE = MEMORY / "shots.jsonl"
+
+
+class Shot(NamedTuple):
+    """One picture against that of the full run, dB of 8-bit values, and how it was made."""
+
+    psnr: float
+    ssim: float
+    latent_mse: float
+    schedule: str  # as it happened
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of sampling.
+
+    Args:
+        name: of the row.
+        key: tells ways apart; all that the result depends on besides lab and prompt.
+        plan: what the pack's ``Sampling.under`` takes; None: plain steps.
+        num_full: full steps, or plain ones.
+        alone: it decides for a batch as a whole, so prompts are sampled one by one.
+    """
+
+    name: str
+    key: str
+    plan: Any
+    num_full: int
+    alone: bool = False
+
+
+class Shots:
+    """The pictures of one lab."""
+
+    def __init__(self, lab: Lab) -> None:
+        from golden_path_pack.demo.comfy_model import DemoVAE
+        from golden_path_pack.gph_core import metrics
+        from golden_path_pack.nodes.assessing import Assessor
+
+        self._lab, self._references = lab, {}
+        measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
+        self._assessor = Assessor(DemoVAE(), measured)
+        self._known: dict[str, list] = {}
+        if FILE.exists():
+            for line in FILE.read_text("utf-8").splitlines():
+                self._known.update(json.loads(line))
+
+    def of(self, way: Way, numbers: Sequence[int]) -> list[Shot]:
+        """Those of some prompts."""
+        size = 1 if way.alone else _demo.BATCH
+        for first in range(0, len(numbers), size):
+            some = numbers[first : first + size]
+            if any(self._key(way, n) not in self._known for n in some):
+                self._keep({self._key(way, n): s for n, s in self._sampled(way, some).items()})
+        return [Shot(*self._known[self._key(way, number)]) for number in numbers]
+
+    def _key(self, way: Way, number: int) -> str:
+        return f"{self._lab}: {way.key}: {number}"
+
+    def _sampled(self, way: Way, numbers: Sequence[int]) -> dict[int, Shot]:
+        sampling = prepare(self._lab.unseen)(numbers)
+        assert sampling is not None
+        with torch.inference_mode():
+            if way.plan is None:
+                sigmas = _plain_levels(self._lab, way.num_full)
+                latent, schedule = sampling.plain(sigmas), f"{way.num_full} plain"
+            else:
+                latent, record = sampling.under(way.plan)
+                schedule = str(record.realized)
+            result = self._assessor.result(latent)
+            found = {}
+            for place, number in enumerate(numbers):
+                one = type(result)([result.latents[place]], [result.images[place]])
+                (m,) = self._assessor.metrics(one, self._reference(number, numbers))
+                psnr = min(m["psnr"], _demo.PSNR_OF_EQUAL)
+                values = (round(psnr, 4), round(m["ssim"], 6), round(m["latent_mse"], 8))
+                found[number] = Shot(*values, schedule)
+        return found
+
+    def _reference(self, number: int, numbers: Sequence[int]):
+        """Of the full run; a batch rounds otherwise than its items alone, so each has its own."""
+        key = number, len(numbers) > 1
+        if key not in self._references:
+            sampling = prepare(self._lab.unseen)(numbers)
+            result = self._assessor.result(sampling.full())
+            for place, other in enumerate(numbers):
+                one = type(result)([result.latents[place]], [result.images[place]])
+                self._references[other, len(numbers) > 1] = one
+        return self._references[key]
+
+    def _keep(self, found: dict[str, Shot]) -> None:
+        self._known.update(found)
+        MEMORY.mkdir(parents=True, exist_ok=True)
+        # In one piece, so that two processes can share the work.
+        with FILE.open("ab", buffering=0) as file:
+            file.write(json.dumps(found).encode() + b"\n")
+
+
+def _plain_levels(lab: Lab, steps: int):
+    return Lab(steps, lab.cfg).preparation.sigmas

@@ -1,0 +1,219 @@
+"""What is kept of one method's calibration, finished or under way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from ..choice import GRID_TOLERANCE
+from ..differences import first_difference, plain
+from .outcome import Outcome
+from .threshold import Found
+
+# The conditions that are lists of noise levels; these may differ by rounding.
+NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
+
+# The conditions without which measured values mean nothing; thresholds need all of them.
+OF_VALUES = ("family", "model")
+# Nobody has measured whether sensitivities are the same at other sizes.
+_NEEDED = {"SenCache": (*OF_VALUES, "latent")}
+
+# What a run has that differs in a condition.
+WEIGHTS = "weights"
+_OTHERS = {
+    WEIGHTS: "other weights or patches of the model, such as a LoRA",
+    "model options": "other model patches",
+    "sampler options": "other options of the sampler",
+    "sigmas": "other noise levels",
+    "cfg": "another CFG",
+    "numbers of the guider": "other numbers of the guider",
+    "latent": "another size",
+}
+
+
+class Fitted(NamedTuple):
+    """What a method needs for its rule, and how well it fits."""
+
+    values: dict[str, Any]  # tensors, and plain data
+    report: dict[str, Any]  # plain data
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """One method under one setting.
+
+    A calibration that was cancelled goes on from its samples and runs: those that are there need
+    not be made again. Examples are named by what identifies them, such as prompt and seed, so
+    that others than before are simply not found.
+
+    Args:
+        method: its name.
+        conditions: what all of it was made under, as plain data: the model, ``sigmas``, the
+            latent's shape, ...
+        values: what the rule needs, tensors or plain data; empty if nothing is fitted.
+        report: how the values were made and how well they fit.
+        thresholds: what was found for wanted numbers of cached steps; see ``with_threshold``.
+        samples: by example, the tensors that the values are made of.
+        runs: those that the thresholds come from; see ``with_run``.
+        file: name of the file that it was read from.
+    """
+
+    method: str
+    conditions: Mapping[str, Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Sequence[Mapping[str, Any]] = ()
+    samples: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
+    runs: Sequence[Mapping[str, Any]] = ()
+    file: str = "the calibration"
+
+    def __post_init__(self) -> None:
+        if not self.method or "/" in self.method:
+            raise ValueError(f"{self.method!r} cannot name a method in a calibration file")
+        # As they will be read again, so that tuples and lists are the same.
+        object.__setattr__(self, "conditions", plain(dict(self.conditions)))
+
+    def check(self, conditions: Mapping[str, Any], partly: bool = False) -> None:
+        """Raise ``ValueError`` that names the first condition in which a run differs.
+
+        Args:
+            partly: those that are not given are not known.
+        """
+        wanted, stored = plain(dict(conditions)), self.conditions
+        self._check({n: stored.get(n) for n in wanted} if partly else stored, wanted)
+
+    def check_values(self, conditions: Mapping[str, Any], needed: Collection[str] = ()) -> str:
+        """How a run differs that takes the values and no threshold, in a line; empty if not at all.
+
+        ``ValueError`` that names the first of the ``needed`` conditions in which it differs: the
+        values mean nothing there. Without any, those of the method.
+        """
+        wanted = plain(dict(conditions))
+        pairs = {
+            name: ({name: self.conditions.get(name)}, {name: wanted.get(name)})
+            for name in dict.fromkeys([*wanted, *self.conditions])
+        }
+        for name in needed or _NEEDED.get(self.method, OF_VALUES):
+            self._check(*pairs.pop(name, ({}, {})))
+        others = "; ".join(
+            _OTHERS.get(name, f"another {name}")
+            for name, pair in pairs.items()
+            if first_difference(*pair, NOISE_LEVELS)
+        )
+        return others and (
+            f"this run differs from the calibration of {self.method} ({others}), so what was "
+            "measured there may fit less well"
+        )
+
+    def _check(self, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        difference = first_difference(stored, wanted, NOISE_LEVELS)
+        if difference:
+            raise ValueError(
+                f"{self.method} was calibrated with {told(difference, 'this run has')}; choose a "
+                "calibration that was made for this run, or calibrate for it"
+            )
+
+    def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
+        """With the tensors of one more example."""
+        return replace(self, samples={**self.samples, example: dict(sample)})
+
+    def missing(self, examples: Iterable[str]) -> list[str]:
+        """Those of the examples that were not sampled yet."""
+        return [example for example in examples if example not in self.samples]
+
+    def with_values(self, fitted: Fitted) -> Calibration:
+        """With other values. Thresholds and runs go: they hold for the old ones only."""
+        return replace(self, values=fitted.values, report=fitted.report, thresholds=(), runs=())
+
+    def with_run(
+        self, settings: Mapping[str, Any], example: str, outcome: Outcome
+    ) -> Calibration:  # fmt: skip
+        """With one more run.
+
+        Args:
+            settings: what the decisions depend on beside conditions, values and threshold: the
+                forced steps, the policy, the other options of the gate.
+        """
+        run = {"settings": plain(dict(settings)), "example": example, **outcome._asdict()}
+        return replace(self, runs=(*self.runs, run))
+
+    def known(
+        self, settings: Mapping[str, Any], examples: Sequence[str]
+    ) -> list[tuple[int, Outcome]]:
+        """What the kept runs of these examples gave, by the number of the example."""
+        numbers = {example: number for number, example in enumerate(examples)}
+        wanted = plain(dict(settings))
+        return [
+            (numbers[run["example"]], Outcome(run["num_cached"], run["low"], run["high"]))
+            for run in self.runs
+            if run["settings"] == wanted and run["example"] in numbers
+        ]
+
+    def with_threshold(self, settings: Mapping[str, Any], found: Found) -> Calibration:
+        """With the threshold for one target; it replaces an earlier one under these settings."""
+        entry = {
+            "settings": plain(dict(settings)),
+            "target": found.target,
+            "threshold": found.threshold,
+            "mean": found.mean,
+            "spread": found.spread,
+            "exact": found.exact,
+            "counts": {str(count): number for count, number in found.histogram.items()},
+            "num_examples": len(found.counts),
+            "note": found.note,
+        }
+        others = (
+            old
+            for old in self.thresholds
+            if (old["target"], old["settings"]) != (entry["target"], entry["settings"])
+        )
+        return replace(self, thresholds=(*others, entry))
+
+    def found(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
+        """What was found for a target, see ``with_threshold``; None if nothing was."""
+        sought = target, plain(dict(settings))
+        same = (old for old in self.thresholds if (old["target"], old["settings"]) == sought)
+        return next(same, None)
+
+    def threshold(self, settings: Mapping[str, Any], target: float) -> float:
+        """The one that was found for a target.
+
+        Args:
+            settings: with ``full steps``, ``policy`` and, of a variant, ``form``.
+
+        Raises:
+            ValueError: none was; it says which there are.
+        """
+        found = self.found(settings, target)
+        if found is not None:
+            return found["threshold"]
+        counts: dict[str, set[int]] = {}
+        for old in self.thresholds:
+            counts.setdefault(_way(old["settings"]), set()).add(old["settings"]["full steps"])
+        there = "; ".join(
+            f"{', '.join(map(str, sorted(some)))} full with {way}" for way, some in counts.items()
+        )
+        raise ValueError(
+            f"{self.method} has no threshold for {target:g} cached steps "
+            f"({settings['full steps']} full) with {_way(settings)}; "
+            f"{self.file} has: {there or 'none'}. Run Calibrate Ratio for "
+            "this method, number and policy, or choose one of these"
+        )
+
+
+def _way(settings: Mapping[str, Any]) -> str:
+    """The policy of a threshold, and the form of the method if it is not the usual one."""
+    return settings["policy"] + (f" ({settings['form']})" if "form" in settings else "")
+
+
+def told(difference: tuple[str, str, str], present: str) -> str:
+    """A condition that differs, in words.
+
+    Args:
+        present: what comes before the value that is asked for now.
+    """
+    name, former, now = difference
+    return _OTHERS[name] if name == WEIGHTS else f"the {name} {former}, {present} {now}"

@@ -1,0 +1,284 @@
+"""The threshold at which a wanted number of steps is cached, on average over examples.
+
+What a run tells is in ``outcome``. A *piece* is an interval of thresholds within which no example's
+run changes; pieces are uncovered one after the other, and no run is ever repeated.
+
+The search brackets the place where the mean crosses the target and halves the bracket, first on a
+few examples, then on all, then compares the pieces around the best one.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .outcome import Outcome
+
+# A run of one example, by its number, at a threshold.
+Run = Callable[[int, float], Outcome]
+
+# Growth of the threshold in search of a bracket, and its relative width in the end. The few
+# examples tell only about where the others are; of these, each piece counts. Where runs cannot be
+# repeated exactly, pieces have no clear edges: narrower than the second width they mean nothing.
+FEW = (2.0, 0.01)
+ALL = (1.1, 1e-6)
+
+# Growths without success before asking what an infinite threshold gives.
+PATIENCE = 3
+
+# How far a mean may be from its target without a note: half a step, the usual drift on other
+# examples.
+NEAR = 0.5
+
+
+class Piece(NamedTuple):
+    """What all thresholds above ``low``, up to ``high``, give."""
+
+    low: float
+    high: float
+    counts: tuple[int, ...]  # cached steps of each example
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A threshold and what it gave."""
+
+    target: float
+    threshold: float  # in the middle of the interval, by ratio
+    low: float  # exclusive: above it, up to ``high``, the counts are known to stay the same
+    high: float
+    counts: tuple[int, ...]  # cached steps of each example
+    num_runs: int  # of all examples together, earlier ones included
+    note: str  # why the target was not reached; empty if it was
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.counts)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the counts as a population."""
+        return statistics.pstdev(self.counts)
+
+    @property
+    def exact(self) -> float:
+        """The part of the examples that cache exactly as many steps as wanted."""
+        return statistics.fmean(count == self.target for count in self.counts)
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """How many examples cache how many steps, by the number of steps."""
+        return dict(sorted(Counter(self.counts).items()))
+
+
+def find_threshold(
+    run: Run,
+    num_examples: int,
+    target: float,
+    *,
+    start: float = 0.1,
+    max_cached: int | None = None,
+    known: Iterable[tuple[int, Outcome]] = (),
+    on_run: Callable[[int, Outcome], None] | None = None,
+    num_few: int = 8,
+    around: int = 4,
+) -> Found:
+    """The threshold whose mean number of cached steps is nearest to a target.
+
+    Among equally near ones the one with more examples at exactly the target, then the one with the
+    smaller spread, then the smaller threshold. If no example caches fewer steps at a larger
+    threshold, this is the best of all thresholds, up to a width of 1e-6 of it. If some do, the mean
+    may cross the target in several places; it is then the best around one of them: no better one
+    is among the ``around`` neighboring pieces on either side.
+
+    It depends on nothing but what the runs give, so it can be cancelled by an exception in ``run``
+    and goes on when it is called again with what was reported so far.
+
+    Args:
+        run: gives the outcome of one example; its interval must contain the threshold, which may
+            be infinite.
+        target: in steps, 0 or more; a fraction is possible.
+        start: a positive guess.
+        max_cached: how many steps can be cached at most, if known.
+        known: outcomes of earlier runs, with the numbers of their examples.
+        on_run: told each new outcome.
+        num_few: examples of the first, coarse search.
+
+    Source: seed paper, calibration of thresholds, its "mean first" rule; there on a given list of
+    thresholds.
+    """
+    if num_examples < 1 or not (start > 0 and math.isfinite(start)):
+        raise ValueError(
+            f"a threshold is found on 1 example or more, from a positive guess; "
+            f"got {num_examples} examples and {start:g}"
+        )
+    if target < 0 or (max_cached is not None and target > max_cached):
+        most = "" if max_cached is None else f", at most {max_cached} can be cached"
+        raise ValueError(f"{target:g} cached steps are out of reach{most}; choose another number")
+    functions = _StepFunctions(run, known, on_run)
+    if num_few < num_examples:
+        piece = _crossing(lambda t: functions.piece(t, num_few), target * num_few, start, *FEW)
+        start, growth = _middle(piece.low, piece.high), ALL[0]
+    else:
+        growth = FEW[0]
+    seen: dict[Piece, None] = {}  # pieces of all examples, in the order of their discovery
+
+    def at(threshold: float) -> Piece:
+        piece = functions.piece(threshold, num_examples)
+        seen[piece] = None
+        return piece
+
+    _crossing(at, target * num_examples, start, growth, ALL[1])
+    best = _best(seen, target)
+    while True:
+        _uncover_neighbors(at, best, around)
+        better = _best(seen, target)
+        if better == best:
+            break
+        best = better
+    low, high = _widened(best, seen)
+    note = _note(best, seen, target)
+    return Found(target, _middle(low, high), low, high, best.counts, functions.num_runs, note)
+
+
+class _StepFunctions:
+    """The cached steps of each example by threshold, as far as they are known."""
+
+    def __init__(
+        self,
+        run: Run,
+        known: Iterable[tuple[int, Outcome]],
+        on_run: Callable[[int, Outcome], None] | None,
+    ) -> None:
+        self._run, self._on_run = run, on_run
+        self._outcomes: dict[int, list[Outcome]] = defaultdict(list)
+        for example, outcome in known:
+            self._outcomes[example].append(outcome)
+
+    @property
+    def num_runs(self) -> int:
+        return sum(map(len, self._outcomes.values()))
+
+    def piece(self, threshold: float, num_examples: int) -> Piece:
+        """The piece of the first examples that contains a threshold."""
+        outcomes = [self._outcome(example, threshold) for example in range(num_examples)]
+        low, high = max(o.low for o in outcomes), min(o.high for o in outcomes)
+        return Piece(low, high, tuple(o.num_cached for o in outcomes))
+
+    def _outcome(self, example: int, threshold: float) -> Outcome:
+        for outcome in self._outcomes[example]:
+            if outcome.answers(threshold):
+                return outcome
+        outcome = self._run(example, threshold)
+        if not outcome.answers(threshold):
+            raise RuntimeError(
+                f"a run at the threshold {threshold:g} says that it holds above {outcome.low:g}, "
+                f"up to {outcome.high:g}"
+            )
+        self._outcomes[example].append(outcome)
+        if self._on_run:
+            self._on_run(example, outcome)
+        return outcome
+
+
+def _crossing(
+    at: Callable[[float], Piece], wanted: float, start: float, growth: float, width: float
+) -> Piece:
+    """The piece whose total is wanted, or the nearer one of both sides of where it is crossed.
+
+    Where it is never crossed, the piece at the end.
+    """
+    below = above = None
+    threshold, growths = start, 0
+    while below is None or above is None:
+        piece = at(threshold)
+        if piece.total == wanted:
+            return piece
+        if piece.total > wanted:
+            above = piece
+            if piece.low <= 0:
+                return piece
+            threshold /= growth
+        else:
+            below = piece
+            if piece.high == math.inf:
+                return piece
+            growths += 1
+            if growths == PATIENCE and (last := at(math.inf)).total <= wanted:
+                return last
+            threshold *= growth
+    while above.low > below.high * (1 + width):
+        piece = at(_middle(below.high, above.low))
+        if piece.total == wanted:
+            return piece
+        if piece.total > wanted:
+            above = piece
+        else:
+            below = piece
+    return below if wanted - below.total < above.total - wanted else above
+
+
+def _uncover_neighbors(at: Callable[[float], Piece], piece: Piece, count: int) -> None:
+    """Look at the next pieces on either side."""
+    above = below = piece
+    for _ in range(count):
+        if above.high < math.inf:
+            above = at(math.nextafter(above.high, math.inf))
+        if below.low > 0:
+            below = at(below.low)
+
+
+def _best(pieces: Iterable[Piece], target: float) -> Piece:
+    def order(piece: Piece) -> tuple[float, ...]:
+        distance = abs(piece.total - target * len(piece.counts))
+        return (
+            distance,
+            -sum(count == target for count in piece.counts),
+            statistics.pstdev(piece.counts),
+            piece.low,
+        )
+
+    return min(pieces, key=order)
+
+
+def _widened(piece: Piece, pieces: Iterable[Piece]) -> tuple[float, float]:
+    """The interval of a piece, with those of its neighbors that have the same counts."""
+    low, high = piece.low, piece.high
+    same = sorted(other for other in pieces if other.counts == piece.counts)
+    for other in same:
+        if other.low <= high:
+            high = max(high, other.high)
+    for other in reversed(same):
+        if other.high >= low:
+            low = min(low, other.low)
+    return low, high
+
+
+def _middle(low: float, high: float) -> float:
+    """A positive threshold well inside an interval: the geometric mean where that exists."""
+    if high == math.inf:
+        return 2 * low if low > 0 else 1.0
+    if low <= 0:
+        return high / 2
+    middle = math.sqrt(low) * math.sqrt(high)
+    return middle if low < middle <= high else high
+
+
+def _note(best: Piece, pieces: Iterable[Piece], target: float) -> str:
+    mean = statistics.fmean(best.counts)
+    if abs(mean - target) <= NEAR:
+        return ""
+    is_at_end = any(piece.high == math.inf for piece in pieces)
+    if is_at_end and all(piece.total < target * len(piece.counts) for piece in pieces):
+        return f"even an infinite threshold caches only {mean:g} on average, not {target:g}"
+    if best.low <= 0 and mean > target:
+        return f"even the smallest threshold caches {mean:g} on average, not {target:g}"
+    return f"the number of cached steps jumps over {target:g}; the nearest is {mean:g} on average"

@@ -1,0 +1,28 @@
+"""Which step of a run a noise level belongs to."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+
+# Some samplers recompute noise levels through exp and log: up to 3e-5 relative was seen.
+SIGMA_TOLERANCE = 1e-4
+
+
+class NoiseLevels:
+    """The falling noise levels of a run's steps, and that at its end."""
+
+    def __init__(self, sigmas: Sequence[float]) -> None:
+        self.sigmas = tuple(sigmas)
+        self._found: dict[float, int | None] = {}
+
+    def step_at(self, sigma: float) -> int | None:
+        """The step whose noise level this is, or None off the grid."""
+        if sigma not in self._found:
+            levels = self.sigmas[:-1]
+            right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
+            candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
+            step = min(candidates, key=lambda n: abs(levels[n] - sigma))
+            is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
+            self._found[sigma] = step if is_close else None
+        return self._found[sigma]

@@ -1,0 +1,104 @@
+"""Calibration files of the user, and the conditions under which one holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import folder_paths
+
+from ..gph_core.calibration import file
+from ..gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
+from ..gph_core.library import check_name
+from ..gph_core.policies import Policy
+from . import fingerprint, obstacles, samplers
+from .user_files import written_at
+
+SUFFIX = ".safetensors"
+
+# The conditions without which a policy with weights for each step means nothing.
+OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
+
+
+def folder() -> Path:
+    """``golden_path/calibrations`` of the user directory; it need not exist yet."""
+    return Path(folder_paths.get_user_directory()) / "golden_path" / "calibrations"
+
+
+def names() -> list[str]:
+    """Of all files, without their ending."""
+    return sorted((path.stem for path in folder().glob(f"*{SUFFIX}")), key=str.casefold)
+
+
+def path_of(name: str) -> Path:
+    """The file of a name, which need not exist; errors as of ``check_name``."""
+    check_name(name)
+    return folder() / f"{name}{SUFFIX}"
+
+
+def changed_at(name: str | None) -> dict[str, int]:
+    """See ``written_at``."""
+    return written_at(name, path_of, folder().glob(f"*{SUFFIX}"))
+
+
+def load(name: str, method: str) -> Calibration:
+    """A method's entry; ``ValueError`` that says what to do if there is none."""
+    if not path_of(name).is_file():
+        raise ValueError(
+            f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "
+            "list"
+        )
+    return file.load(path_of(name), method)
+
+
+def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:
+    """What a calibration depends on, as far as a run can tell.
+
+    The parts of ``fingerprint.of_sampling`` without prompts and images, which differ from run to
+    run.
+
+    Args:
+        latent_shape: ``[B, C, ...]``; the batch size does not matter.
+    """
+    kind, numbers = fingerprint.guidance(guider)
+    return {
+        **of_model(guider.model_patcher),
+        "sampler": samplers.name(sampler) or type(sampler).__name__,
+        "sampler options": fingerprint.of_options(sampler),
+        **of_sigmas(sigmas),
+        "guider": kind,
+        "cfg": numbers.pop("cfg", None),
+        "numbers of the guider": numbers,
+        "latent": list(latent_shape[1:]),
+    }
+
+
+def of_model(patcher) -> dict[str, Any]:
+    """The conditions that a MODEL alone tells."""
+    _, family = obstacles.identify(patcher)
+    return {
+        "family": family,
+        "model": fingerprint.of_architecture(patcher),
+        WEIGHTS: fingerprint.of_model(patcher),
+        "precision": str(patcher.model_dtype()),
+        "model options": fingerprint.of_model_options(patcher),
+    }
+
+
+def of_sigmas(sigmas: Sequence[float]) -> dict[str, Any]:
+    """The condition that noise levels alone tell."""
+    return {"sigmas": [round(float(level), 6) for level in sigmas]}
+
+
+def check_policy(policy: Policy, guider, sampler, sigmas: Sequence[float], latent_shape) -> str:
+    """How a run differs from what a policy was fitted for, in a line; empty if not at all.
+
+    ``ValueError`` if its weights mean nothing there. What is not known of them is not compared.
+    """
+    if not policy.conditions:
+        return ""
+    found = conditions_of(guider, sampler, sigmas, latent_shape)
+    known = {name: value for name, value in policy.conditions.items() if name in found}
+    run = {name: found[name] for name in known}
+    return Calibration(str(policy), known).check_values(run, OF_WEIGHTS)

@@ -1,0 +1,133 @@
+"""Recordings of the user: runs of examples, each kept as soon as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import folder_paths
+from comfy.samplers import KSAMPLER
+
+from ..gph_core import record_file, states_file
+from ..gph_core.extrapolation import Reuse
+from ..gph_core.library import check_name
+from ..gph_core.policies import Policy, Site, options_of
+from ..gph_core.record_file import RecordedRun
+from ..gph_core.schedule import Schedule
+from . import fingerprint, patching, samplers
+from .sampling import telling
+from .user_files import written_at
+from .workload import Workload
+
+
+def folder() -> Path:
+    """``golden_path/runs`` of the user directory, a folder each; it need not exist yet."""
+    return Path(folder_paths.get_user_directory()) / "golden_path" / "runs"
+
+
+def names() -> list[str]:
+    """Of all recordings."""
+    return sorted((path.parent.name for path in folder().glob("*/runs.jsonl")), key=str.casefold)
+
+
+def path_of(name: str) -> Path:
+    """The runs of a recording; the file need not exist."""
+    check_name(name)
+    return folder() / name / "runs.jsonl"
+
+
+def changed_at(name: str | None) -> dict[str, int]:
+    """See ``written_at``."""
+    return written_at(name, path_of, folder().glob("*/runs.jsonl"))
+
+
+def read(name: str) -> tuple[RecordedRun, ...]:
+    """All runs of a recording; ``ValueError`` if there is none of that name."""
+    if not path_of(name).is_file():
+        raise ValueError(
+            f"there is no recording {name!r} of yours; run Record Runs, or choose another from the "
+            "list"
+        )
+    return tuple(record_file.read(path_of(name)))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Runs of examples under one plan, in a folder.
+
+    Args:
+        plan: None: every step is full.
+        keeps_signals: keep what an adaptive method compared with its threshold.
+        keeps_latents: keep the states of each run in a file of its own.
+    """
+
+    workload: Workload
+    plan: patching.Plan | None
+    name: str
+    keeps_signals: bool
+    keeps_latents: bool
+
+    def __post_init__(self) -> None:
+        sampler = self.workload.sampler
+        if self.keeps_latents and not (
+            isinstance(sampler, KSAMPLER) and samplers.tells_states(samplers.name(sampler))
+        ):
+            raise ValueError(
+                f"the sampler {samplers.name(sampler) or type(sampler).__name__} does not tell the "
+                "states of its steps; switch keep_latents off, or choose another sampler"
+            )
+
+    def begin(self) -> dict[str, RecordedRun]:
+        """The runs that are there already, by the names of their examples."""
+        return {run.example: run for run in record_file.begin(path_of(self.name), self._conditions)}
+
+    def add(self, number: int, name: str, callback: Callable) -> RecordedRun:
+        """Sample one of the examples, by number and name, and keep its run."""
+        example, sampling = self.workload.examples[number], self.workload.sampling(number)
+        with self._states(name) as told:
+            if told is not None:
+                sampling = replace(sampling, sampler=telling(sampling.sampler, told))
+            _, record = sampling.under(self._plan, callback)
+        if not self.keeps_signals:
+            record = replace(record, gate_values=())
+        run = RecordedRun(name, example.prompt, example.seed, record)
+        record_file.append(path_of(self.name), run)
+        return run
+
+    @property
+    def _plan(self) -> patching.Plan:
+        # On outputs, so that the blocks of the model need not be known.
+        full = Schedule.all_full(self.workload.num_steps)
+        return self.plan or patching.CachePlan("Custom", full, Reuse(Site.OUTPUT))
+
+    def _states(self, name: str):
+        if not self.keeps_latents:
+            return nullcontext()
+        path = path_of(self.name).parent / "latents" / f"{name}.safetensors"
+        return states_file.writing(path, self.workload.num_steps + 1)
+
+    @property
+    def _conditions(self) -> dict[str, Any]:
+        work = self.workload
+        own = all(example.negative is not None for example in work.examples)
+        replaced = {"positive", "negative"} if own else {"positive"}
+        choice = patching.choice_of(self._plan, work.guider.model_patcher, work.sigmas.tolist())
+        return {
+            **fingerprint.of_sampling(
+                work.guider, work.latent, work.sampler, work.sigmas, replaced
+            ),
+            "method": choice.origin if choice.gate else "fixed schedule",
+            "schedule": str(choice.schedule),
+            "policy": _described(choice.policy),
+            "rule": fingerprint.of_values(repr(choice.gate)),
+            "keep_signals": self.keeps_signals,
+            "keep_latents": self.keeps_latents,
+        }
+
+
+def _described(policy: Policy) -> list[str]:
+    """A policy with its options, of which weights are too many to be written."""
+    return [str(policy), fingerprint.of_values(*options_of(policy).values())]

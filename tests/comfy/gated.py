@@ -1,0 +1,151 @@
+"""Adaptive methods on the zoo's models, at thresholds at which their rule decides both ways."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import comfy.model_management
+import torch
+from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.choice import Conditions
+from golden_path_pack.gph_core.methods import ADAPTIVE, ALL, VARIANTS
+from golden_path_pack.nodes import adaptive, obstacles, patching
+from golden_path_pack.nodes.adaptive import AdaptivePlan
+
+from . import tiny, zoo, zoo_images, zoo_videos
+
+CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
+FLUX = CASES["FLUX dev"]  # as the tiny model of ``tiny``
+# A table's schedule is settled before; variants look at what their rows look at.
+RULES = [name for name in ADAPTIVE if name != "MagCache" and name not in VARIANTS]
+STEPS = 8
+FEW = "8 steps leave an adaptive method little to decide"
+
+
+def fitted(name, case):
+    """What would be calibrated: numbers that let the signal through."""
+    ones = torch.ones(2, dtype=torch.float64)
+    signal = "time projection" if case.family.startswith("Wan") else "modulated input"
+    values = {
+        "TeaCache": {
+            "coefficients": torch.tensor([1.0, 0.0]),
+            "x_range": [0.0, 1e9],
+            "signal": signal,
+        },
+        "SenCache": {"sigmas": torch.tensor([0.0, 1.0]), "jx": ones, "jt": ones},
+        "MagCache": {"0": torch.linspace(1.0, 0.8, STEPS)},
+    }
+    row = ALL[name].name
+    return Calibration(row, {}, values[row]) if row in values else None
+
+
+class _Plan(AdaptivePlan):
+    def check(self, guider, sampler, sigmas, latent):
+        """Made-up numbers hold for any run."""
+
+
+def plan(name, case, threshold, policy=None):
+    method = ALL[name]
+    return _Plan(method, policy or method.policy, threshold, calibration=fitted(name, case))
+
+
+def run(case, model, the_plan, steps=STEPS, **options):
+    """Latents and record of a run under a plan."""
+    listener = tiny.Listener()
+    found = zoo.sample(case, patching.attach(model, the_plan, listener), steps=steps, **options)
+    assert listener.refusals == []
+    (record,) = listener.records
+    return found, record
+
+
+def forced(name, case, model, policy=None):
+    """The steps that the rule has no say in."""
+    family, _ = obstacles.identify(model)
+    levels = zoo.sigmas(model, STEPS).tolist()
+    config = model.model.model_config.unet_config
+    conditions = Conditions(family.name, config, levels, None)
+    fit = adaptive.fit_of(ALL[name], fitted(name, case))
+    setting = adaptive.setting_of(model, conditions, None, fit)
+    return ALL[name].forced(setting, policy).full_steps
+
+
+def by_rule(record, threshold, forced_steps):
+    """How many steps the rule itself made full, and how many it cached."""
+    values = record.gate_values or (math.inf,) * STEPS  # of a schedule that is settled before
+    full = [
+        n
+        for n in set(record.full_steps) - {*forced_steps}
+        if values[n] is not None and values[n] >= threshold
+    ]
+    return len(full), len(record.cached_steps)
+
+
+def _threshold(decided):
+    """One at which a rule decides both ways; ``decided`` gives its ``by_rule`` and record."""
+    (_, none), record = decided(0.0)
+    assert none == 0
+    values = sorted(v for v in record.gate_values if v is not None) or [0.1]
+    low, high, threshold = 0.0, math.inf, values[len(values) // 2] * 1.1
+    for _ in range(20):
+        (full, cached), _ = decided(threshold)
+        if full and cached:
+            return threshold
+        low, high = (low, threshold) if cached else (threshold, high)
+        if low and high < math.inf:
+            threshold = math.sqrt(low * high)
+        else:
+            threshold *= 0.5 if cached else 2
+    raise AssertionError("the rule caches all steps or none")
+
+
+@functools.lru_cache(maxsize=2)
+def _built(case_name):
+    return zoo.build(CASES[case_name])
+
+
+@functools.cache
+def _middle(name, case_name, policy, options, _has_memory):
+    case, model = CASES[case_name], _built(case_name)
+    forced_steps = forced(name, case, model, policy)
+
+    def decided(threshold):
+        _, record = run(case, model, plan(name, case, threshold, policy), **dict(options))
+        return by_rule(record, threshold, forced_steps), record
+
+    return _threshold(decided)
+
+
+def run_both_ways(name, case, model, policy=None, **options):
+    """Latents and record of a run in which the rule makes a step full and caches another."""
+    # Without memory ComfyUI calls the prompts one by one, and another one decides.
+    has_memory = comfy.model_management.get_free_memory() > 0
+    threshold = _middle(name, case.name, policy, tuple(options.items()), has_memory)
+    found, record = run(case, model, plan(name, case, threshold, policy), **options)
+    assert min(by_rule(record, threshold, forced(name, case, model, policy))) > 0
+    return found, record
+
+
+def sampled(name, model, sample, threshold):
+    """Latents and record of a run that ``sample`` makes of a MODEL."""
+    listener = tiny.Listener()
+    found = sample(patching.attach(model, plan(name, FLUX, threshold), listener))
+    assert listener.refusals == []
+    (record,) = listener.records
+    return found, record
+
+
+def threshold_both_ways(name, model, sample):
+    """A threshold at which the rule makes a step full and caches another."""
+    forced_steps = forced(name, FLUX, model)
+
+    def decided(threshold):
+        _, record = sampled(name, model, sample, threshold)
+        return by_rule(record, threshold, forced_steps), record
+
+    return _threshold(decided)
+
+
+def sampled_both_ways(name, model, sample):
+    """Latents and record of a run at such a threshold."""
+    return sampled(name, model, sample, threshold_both_ways(name, model, sample))

@@ -1,0 +1,71 @@
+"""Method Shootout on the demo model, and what it compares."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import comfy.samplers
+import torch
+from golden_path_pack.demo import comfy_model
+from golden_path_pack.gph_core.calibration import file
+from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.calibration.threshold import Found
+from golden_path_pack.gph_core.methods import ALL
+from golden_path_pack.nodes import adaptive, calibrations
+from golden_path_pack.nodes.adaptive import settings_of
+from golden_path_pack.nodes.method_shootout import MethodShootout
+from golden_path_pack.nodes.schedule_search import COUNT
+from golden_path_pack.nodes.search_session import guider_for
+from golden_path_pack.nodes.workload import Workload
+
+from . import zoo
+from .test_schedule_search import examples
+
+STEPS, FULL = 10, 4
+VAE = comfy_model.DemoVAE()
+
+
+def shootout(methods, **changes):
+    """What the node gives for the demo model."""
+    model = comfy_model.load_model()
+    inputs = {
+        "model": model, "examples": examples()[:2],
+        "latent": {"samples": torch.zeros(1, 48, 8, 8)},
+        "sampler": comfy.samplers.sampler_object("euler"), "sigmas": zoo.sigmas(model, STEPS),
+        "cfg": 5.0, "speed": COUNT, "full_steps": FULL, "calibration": "none",
+        "methods": "\n".join(methods), "name": "demo", "vae": VAE,
+    } | changes  # fmt: skip
+    return MethodShootout.execute(**inputs)
+
+
+def told(*args, **kwargs):
+    """The report by row, and all of it."""
+    report = json.loads(shootout(*args, **kwargs).result[2])
+    return {row["name"]: row for row in report["rows"]}, report
+
+
+def workload(cfg=5.0, steps=STEPS):
+    model = comfy_model.load_model()
+    return Workload(
+        guider_for(model, None, cfg, examples()[0]), examples()[:2],
+        {"samples": torch.zeros(1, 48, 8, 8)}, comfy.samplers.sampler_object("euler"),
+        zoo.sigmas(model, steps),
+    )  # fmt: skip
+
+
+def calibrate(thresholds, work=None):
+    """A file with a threshold for each method at the wanted number of full steps."""
+    work = work or workload()
+    for name, threshold in thresholds.items():
+        method = ALL[name]
+        patcher = work.guider.model_patcher
+        setting = adaptive.setting_of(patcher, work.run_conditions(method.policy), FULL)
+        settings = settings_of(method, setting, method.policy)
+        cached = work.num_steps - FULL
+        found = Found(cached, threshold, 0.0, math.inf, (cached,), 1, "")
+        entry = Calibration(name, work.conditions()).with_threshold(settings, found)
+        path = calibrations.path_of("mine")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file.save(path, entry)
+    return {"calibration": "mine"}
