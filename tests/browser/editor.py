@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .page import load, two_frames, view
+from .page import load, shortcut, two_frames, view
 
 SIZE = [400, 360]  # enough for three rows in both renderers
 
@@ -147,14 +147,10 @@ class Editor:
         two_frames(self.page)
 
     def undo(self) -> None:
-        self.press("Control+z")
-        self.page.wait_for_timeout(200)  # the page restores the graph without telling when
-        two_frames(self.page)
+        shortcut(self.page, "Control", "z")
 
     def redo(self) -> None:
-        self.press("Control+Shift+Z")
-        self.page.wait_for_timeout(200)
-        two_frames(self.page)
+        shortcut(self.page, "Control", "Shift", "Z")
 
 
 def undo_depth(page) -> int:
