@@ -145,11 +145,14 @@ export function readout(cells) {
  * @param {{samplerSteps?: number, policyError?: string, speed?: string}} [known] of the connected
  *   nodes
  */
-export function warnings(cells, { samplerSteps, policyError, speed = "Custom" } = {}) {
+export function warnings(cells, { samplerSteps, sensitivitySteps, policyError, speed = "Custom" } = {}) {
   const found = [];
   if (speed !== "Custom") found.push(["unused", { speed }]);
   if (samplerSteps !== undefined && samplerSteps !== cells.length) {
     found.push(["otherSteps", { steps: samplerSteps, count: cells.length }]);
+  }
+  if (sensitivitySteps !== undefined) {
+    found.push(["otherSensitivity", { steps: sensitivitySteps, count: cells.length }]);
   }
   if (policyError) found.push(["policy", { reason: policyError }]);
   if (!cells.at(-1)) found.push(["lastCached", { step: cells.length - 1 }]);

@@ -11,6 +11,7 @@ import { createCommands } from "./schedule_commands.js";
 import { createGrid } from "./schedule_grid.js";
 import { createLevels } from "./schedule_levels.js";
 import { createMessages } from "./schedule_messages.js";
+import { createSensitivity } from "./schedule_sensitivity.js";
 import { createText, MAX_STEPS } from "./schedule_text.js";
 import { texts } from "./strings.js";
 import { addView, register } from "./views.js";
@@ -59,6 +60,7 @@ function createEditor(node) {
   const isLocked = () => Boolean(node.properties[LOCK]);
   const isGone = () => view.signal.aborted;
   const noise = createLevels(() => host.isLinked(node, "sigmas"));
+  const sensitivity = createSensitivity(() => host.isLinked(node, "sensitivity"));
   const text = createText(node, () => {
     draw();
     refresh();
@@ -139,13 +141,14 @@ function createEditor(node) {
     const cells = text.cells();
     const off = Boolean(error) || isLinked;
     const { levels, key, values } = noise.shown(around, cells.length);
-    grid.draw(cells, { sigmas: levels, off });
+    const hurts = sensitivity.shown(cells.length);
+    grid.draw(cells, { sigmas: levels, sensitivity: hurts, off });
     content.classList.toggle("gph-wrong", Boolean(error));
     content.classList.toggle("gph-linked", isLinked);
     content.inert = isLinked;
     set(source, {
-      textContent: key ? t(`editor.${key}`) : "",
-      title: key ? t(`editor.${key}Tip`, values) : "",
+      textContent: [key && t(`editor.${key}`), hurts && t("editor.sensitivity")].filter(Boolean).join(" · "),
+      title: [key && t(`editor.${key}Tip`, values), hurts && t("editor.sensitivityTip")].filter(Boolean).join("\n"),
     });
     set(figures, { textContent: figuresText(cells), title: t("editor.figuresTip") });
     bar.draw(off);
@@ -170,6 +173,7 @@ function createEditor(node) {
       around: {
         samplerSteps:
           around.steps ?? (noise.connected() ? noise.connected().length - 1 : undefined),
+        sensitivitySteps: sensitivity.otherSteps(text.cells().length),
         policyError: answers.policyError,
         speed: around.speed,
       },
@@ -215,6 +219,7 @@ function createEditor(node) {
 
   function executed(output) {
     noise.executed(output);
+    sensitivity.executed(output);
     draw();
   }
 

@@ -11,6 +11,7 @@
 
 import { el, set, svg } from "./dom.js";
 import { between, change, curve, move } from "./schedule.js";
+import { sensitivityPath } from "./schedule_sensitivity.js";
 
 const LEAST_WIDTH = 16; // of a cell, in CSS pixels
 const TEN = 10; // cells wrap by tens
@@ -30,14 +31,16 @@ export function createGrid(callbacks) {
   const options = [];
   let cells = [true];
   let levels = null;
+  let hurts = null; // sensitivity to caching, by step
   let most = 2 * TEN; // columns that fit
   let columns = most;
   let cursor = 0;
   let range = null; // [first, last], in either order
   let isOff = false;
 
-  function draw(next = cells, { sigmas = levels, off = isOff } = {}) {
+  function draw(next = cells, { sigmas = levels, sensitivity = hurts, off = isOff } = {}) {
     [cells, levels, isOff] = [next, sigmas?.length === next.length + 1 ? sigmas : null, off];
+    hurts = sensitivity?.length === next.length ? sensitivity : null;
     cursor = Math.min(cursor, cells.length - 1);
     if (range?.some((step) => step >= cells.length)) range = null;
     while (options.length < cells.length) options.push(createCell(options.length));
@@ -75,7 +78,7 @@ export function createGrid(callbacks) {
     box.style.setProperty("--gph-columns", columns);
   }
 
-  /** Noise levels, the full steps filled; without levels the full steps alone. */
+  /** Noise levels, the full steps filled; without levels the full steps alone. Sensitivity above. */
   function drawChart() {
     const points = levels ? curve(levels) : cells.concat(true).map((_, step) => [step, 0.4]);
     // Even the last step, without noise, has some height.
@@ -91,6 +94,7 @@ export function createGrid(callbacks) {
       svg("path", { d: `M${foot(points[0])}L${line}L${foot(points.at(-1))}Z`, class: "gph-area" }),
       svg("path", { d: filled.join(""), class: "gph-filled" }),
       ...(levels ? [svg("path", { d: `M${line}`, class: "gph-line" })] : []),
+      ...(hurts ? [svg("path", { d: sensitivityPath(hurts), class: "gph-sensitivity" })] : []),
     );
   }
 
@@ -101,7 +105,9 @@ export function createGrid(callbacks) {
   function describe(step, t) {
     const kind = t(cells[step] ? "editor.full" : "editor.cached");
     const values = { step, count: cells.length, kind, sigma: levels?.[step].toPrecision(3) };
-    return t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
+    const told = t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
+    const value = hurts?.[step]?.toPrecision(3);
+    return value ? `${told}, ${t("editor.stepHurts", { value })}` : told;
   }
 
   /** The selected range without step 0; empty if there is none. */

@@ -9,7 +9,8 @@ import { format, warnings } from "./schedule.js";
  * @property {import("./schedule.js").ScheduleError | null} error why the text cannot be read
  * @property {boolean} isLinked
  * @property {string | null} range the selected steps in words
- * @property {{samplerSteps?: number, policyError?: string, speed?: string}} around
+ * @property {{samplerSteps?: number, sensitivitySteps?: number, policyError?: string,
+ *   speed?: string}} around
  * @property {string} [failure] why the server did not answer
  */
 

@@ -204,11 +204,22 @@ const STRINGS = {
     "editor.curveNominalTip":
       "Noise level above each step, nominal: {scheduler} on a flow model without shift. A run shows " +
       "the real ones.",
+    "editor.sensitivity": "orange: sensitivity",
+    "editor.sensitivityTip": "What caching each step alone does to the image in the end, from the connected Propagation Gain",
+    "editor.stepHurts": "sensitivity {value}",
+    "editor.otherSensitivity": "The sensitivity was measured on {steps} steps, this schedule has {count}.",
     "editor.menuOwn": "Your paths",
     "editor.menuSame": "For {steps} steps",
     "editor.menuOthers": "For other step counts; adapted when chosen, not measured",
     "editor.replaceTitle": "Replace it?",
     "editor.deleted": "{name} is deleted",
+
+    "told.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
+    "told.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",
+    "told.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself, how much from the state before it.",
+    "told.GPH_PropagationGain": "After a run: which steps caching hurts most, which least.",
+    "told.GPH_Coverage": "After a run: on how many prompts a schedule is as good as the best one, and at least on how many of all.",
+    "told.GPH_ScheduleStatistics": "After a run: how many schedules occurred, and how often the most frequent ones.",
   },
   zh: {
     "report.idle": "运行之后显示：哪些步完整计算、耗时多少、节省多少。",
@@ -397,11 +408,22 @@ const STRINGS = {
     "editor.curveNodeTip": "每步上方的噪声水平，来自所连接的 SIGMAS",
     "editor.curveNominal": "噪声：标称",
     "editor.curveNominalTip": "每步上方的噪声水平（标称）：无偏移流模型上的 {scheduler}。运行后显示真实值。",
+    "editor.sensitivity": "橙色：敏感度",
+    "editor.sensitivityTip": "单独缓存每一步对最终图像的影响，来自所连接的 Propagation Gain",
+    "editor.stepHurts": "敏感度 {value}",
+    "editor.otherSensitivity": "敏感度在 {steps} 步上测得，此计划为 {count} 步。",
     "editor.menuOwn": "您的路径",
     "editor.menuSame": "用于 {steps} 步",
     "editor.menuOthers": "用于其他步数；选择时适配，未经测量",
     "editor.replaceTitle": "要替换吗？",
     "editor.deleted": "{name} 已删除",
+
+    "told.GPH_RecordTrajectory": "运行后显示：记录了什么，保存在哪里。",
+    "told.GPH_TrajectoryProfile": "运行后显示：各次运行有多直、多平，彼此有多相似。",
+    "told.GPH_ErrorDecomposition": "运行后显示：误差中有多少来自该步本身，有多少来自之前的状态。",
+    "told.GPH_PropagationGain": "运行后显示：缓存哪些步损害最大，哪些最小。",
+    "told.GPH_Coverage": "运行后显示：一个计划在多少提示词上与最佳计划一样好，以及总体上至少为多少。",
+    "told.GPH_ScheduleStatistics": "运行后显示：出现了多少种计划，最常见的各出现多少次。",
   },
 };
 

@@ -1,0 +1,42 @@
+// Shows on each analysis node the main numbers of its last run.
+
+import { el } from "./dom.js";
+import * as host from "./host.js";
+import { texts } from "./strings.js";
+import { addView, register } from "./views.js";
+
+const NODES = [
+  "GPH_RecordTrajectory", "GPH_TrajectoryProfile", "GPH_ErrorDecomposition", "GPH_PropagationGain",
+  "GPH_Coverage", "GPH_ScheduleStatistics",
+];
+
+/** What shows a node's output, by node. */
+const panels = new WeakMap();
+
+register({
+  name: "golden-path.told",
+
+  nodeCreated(node) {
+    if (!NODES.includes(node.comfyClass)) return;
+    const idle = texts(host.locale())(`told.${node.comfyClass}`);
+    const element = el("div", { className: "gph-told", "data-testid": "gph-told", role: "status" });
+    element.append(el("div", { className: "gph-told-idle" }, idle));
+    const show = (output) => {
+      // ComfyUI hands a result to the node of that id in whatever workflow is open.
+      const ours = (output?.gph_told ?? []).filter(
+        ({ workflow_id }) => !workflow_id || workflow_id === host.workflowId(),
+      );
+      if (ours.length) element.replaceChildren(...ours.map(({ text }) => el("pre", {}, text)));
+    };
+    addView(node, "golden_path_told", element, { height: 60 });
+    host.chain(node, "onExecuted", show);
+    panels.set(node, show);
+  },
+
+  // A workflow was opened or came back from another tab.
+  onNodeOutputsUpdated(outputs) {
+    for (const [locator, output] of Object.entries(outputs)) {
+      panels.get(host.findLocated(locator))?.(output);
+    }
+  },
+});
