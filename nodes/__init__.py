@@ -20,8 +20,10 @@ from .plan_schedule import PlanSchedule
 from .policy import PolicySelector
 from .quality_compare import QualityCompare
 from .record_runs import RecordRuns
+from .record_trajectory import RecordTrajectory
 from .schedule_editor import ScheduleEditor
 from .schedule_search import ScheduleSearch
+from .trajectory_profile import TrajectoryProfile
 
 
 class GoldenPathExtension(ComfyExtension):
@@ -38,5 +40,5 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            DemoModel, DemoPrompt,
+            RecordTrajectory, TrajectoryProfile, DemoModel, DemoPrompt,
         ]  # fmt: skip

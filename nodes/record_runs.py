@@ -6,7 +6,6 @@ from comfy_api.latest import io
 
 from ..gph_core.library import check_name
 from . import patching, recordings, runs_report
-from .compare_session import Progress
 from .examples import Example
 from .inputs import guider_input, sampling_inputs
 from .recordings import Recording
@@ -96,13 +95,6 @@ class RecordRuns(io.ComfyNode):
         work = Workload(
             guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
         )
-        session = Recording(work, plan, recording, keep_signals, keep_latents)
-        runs = session.begin()
-        wanted = dict(zip(work.names(), range(len(work)), strict=True))
-        missing = {name: number for name, number in wanted.items() if name not in runs}
-        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
-        for name, number in missing.items():
-            runs[name] = session.add(number, name, progress.callback(work.num_steps))
-        found = tuple(runs[name] for name in wanted)
-        text = "\n".join([runs_report.summary(found, len(missing)), *work.notes])
-        return io.NodeOutput(found, text)
+        runs, num_new = Recording(work, plan, recording, keep_signals, keep_latents).complete()
+        text = "\n".join([runs_report.summary(runs, num_new), *work.notes])
+        return io.NodeOutput(runs, text)

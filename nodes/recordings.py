@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import folder_paths
 from comfy.samplers import KSAMPLER
@@ -18,6 +18,7 @@ from ..gph_core.policies import Policy, Site, options_of
 from ..gph_core.record_file import RecordedRun
 from ..gph_core.schedule import Schedule
 from . import fingerprint, patching, samplers
+from .compare_session import Progress
 from .sampling import telling
 from .user_files import written_at
 from .workload import Workload
@@ -54,6 +55,33 @@ def read(name: str) -> tuple[RecordedRun, ...]:
     return tuple(record_file.read(path_of(name)))
 
 
+class Trajectories(NamedTuple):
+    """Runs of a recording that keeps their states."""
+
+    recording: str
+    runs: tuple[RecordedRun, ...]
+
+    def states(self, run: RecordedRun) -> states_file.States:
+        """Those of one of the runs; ``ValueError`` if they were not kept."""
+        path = states_path(self.recording, run.example)
+        if not path.is_file():
+            raise ValueError(
+                f"the recording {self.recording!r} has no states of the run with seed {run.seed}; "
+                "choose one of Record Trajectory, or of Record Runs with keep_latents on"
+            )
+        return states_file.States(path)
+
+
+def states_path(recording: str, example: str) -> Path:
+    """Where the states of a run are, by the name of its example."""
+    return path_of(recording).parent / "latents" / f"{example}.safetensors"
+
+
+def names_with_states() -> list[str]:
+    """Of the recordings that keep the states of their runs."""
+    return [name for name in names() if (path_of(name).parent / "latents").is_dir()]
+
+
 @dataclass(frozen=True)
 class Recording:
     """Runs of examples under one plan, in a folder.
@@ -77,14 +105,25 @@ class Recording:
         ):
             raise ValueError(
                 f"the sampler {samplers.name(sampler) or type(sampler).__name__} does not tell the "
-                "states of its steps; switch keep_latents off, or choose another sampler"
+                "states of its steps; choose another sampler, or Record Runs without keep_latents"
             )
 
-    def begin(self) -> dict[str, RecordedRun]:
-        """The runs that are there already, by the names of their examples."""
-        return {run.example: run for run in record_file.begin(path_of(self.name), self._conditions)}
+    def complete(self) -> tuple[tuple[RecordedRun, ...], int]:
+        """The runs of all examples, and how many of them were sampled now; the others were there.
 
-    def add(self, number: int, name: str, callback: Callable) -> RecordedRun:
+        A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
+        """
+        work = self.workload
+        begun = record_file.begin(path_of(self.name), self._conditions)
+        runs = {run.example: run for run in begun}
+        wanted = {name: number for number, name in enumerate(work.names())}
+        missing = {name: number for name, number in wanted.items() if name not in runs}
+        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
+        for name, number in missing.items():
+            runs[name] = self._add(number, name, progress.callback(work.num_steps))
+        return tuple(runs[name] for name in wanted), len(missing)
+
+    def _add(self, number: int, name: str, callback: Callable) -> RecordedRun:
         """Sample one of the examples, by number and name, and keep its run."""
         example, sampling = self.workload.examples[number], self.workload.sampling(number)
         with self._states(name) as told:
@@ -106,8 +145,7 @@ class Recording:
     def _states(self, name: str):
         if not self.keeps_latents:
             return nullcontext()
-        path = path_of(self.name).parent / "latents" / f"{name}.safetensors"
-        return states_file.writing(path, self.workload.num_steps + 1)
+        return states_file.writing(states_path(self.name, name), self.workload.num_steps + 1)
 
     @property
     def _conditions(self) -> dict[str, Any]:

@@ -47,5 +47,9 @@ def reads_the_branches(sampler_name: str) -> bool:
 
 
 def tells_states(sampler_name: str) -> bool:
-    """Whether it tells the state before each step; unipc tells the end in place of the last one."""
-    return bool(sampler_name) and not sampler_name.startswith("unipc")
+    """Whether it tells the state before each step of the noise levels that it is given.
+
+    unipc tells the end in place of the last one; some choose levels of their own.
+    """
+    known = bool(sampler_name) and not needs_every_call(sampler_name)
+    return known and not sampler_name.startswith("unipc")

@@ -21,5 +21,9 @@ ExamplesType = io.Custom("GPH_EXAMPLES")
 
 # A calibration's name: its socket fits a text and the list of a combo.
 CalibrationType = io.Custom("STRING,COMBO")
+
 # A tuple of ``record_file.RecordedRun``.
 RunsType = io.Custom("GPH_RUNS")
+
+# A ``recordings.Trajectories``.
+TrajectoriesType = io.Custom("GPH_TRAJECTORIES")

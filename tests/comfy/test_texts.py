@@ -90,6 +90,8 @@ def test_no_help_page_is_left_over():
         "RecordRuns",
         "PlanSchedule",
         "MethodShootout",
+        "RecordTrajectory",
+        "TrajectoryProfile",
     ],
 )
 def test_a_tooltip_does_not_begin_with_the_name_of_its_input(node):
@@ -127,6 +129,8 @@ SEARCHES = {
     "dpcache": "GPH_PlanSchedule",
     "compare methods": "GPH_MethodShootout",
     "seacache": "GPH_MethodShootout",
+    "latents": "GPH_RecordTrajectory",
+    "curvature": "GPH_TrajectoryProfile",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }

@@ -1,0 +1,164 @@
+"""What the trajectories of many runs have in common, and how far they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import trajectory
+from .planes import Plane, plane_of
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The shape of one run, in numbers; see ``trajectory`` for each.
+
+    Args:
+        num_coordinates: of the latent.
+        turning: degrees, of the states from ``window`` on.
+        floor: degrees that rounding alone would give, of the same states.
+    """
+
+    num_coordinates: int
+    window: int
+    chord_length: float
+    displacement: tuple[float, ...]
+    off_chord: tuple[float, ...]
+    norm: tuple[float, ...]
+    turning: tuple[float, ...]
+    floor: tuple[float, ...]
+    plane: Plane
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, without what the plane is made of; None for what is undefined."""
+        fields = {name: getattr(self, name) for name in _QUANTITIES}
+        shape = {"explained": self.plane.explained, "curve": self.plane.curve.tolist()}
+        return in_json({**fields, **shape})
+
+
+_QUANTITIES = ("chord_length", "displacement", "off_chord", "norm", "turning", "floor")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A quantity over runs, at each index: of one number a run there is one index.
+
+    Args:
+        deviation: population standard deviation.
+        cv: coefficient of variation in percent, the deviation over the mean; NaN where the mean
+            is zero. Source: Golden Path Hypothesis, step-by-step changes across prompts.
+        low, high: the middle half of the runs lies between them.
+    """
+
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    cv: tuple[float, ...]
+    median: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Spread:
+        """Of the values of each run, numbers or equally long rows of them."""
+        rows = np.array(values, dtype=np.float64).reshape(len(values), -1)
+        mean, deviation = rows.mean(axis=0), rows.std(axis=0)
+        cv = np.full_like(mean, np.nan)
+        np.divide(100 * deviation, mean, out=cv, where=mean != 0)
+        low, median, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+        columns = (mean, deviation, cv, median, low, high)
+        return cls(*(tuple(column.tolist()) for column in columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; None for what is undefined."""
+        return in_json(asdict(self))
+
+
+def profile_of(
+    parts: trajectory.Parts, window: int = trajectory.WINDOW, dtype: torch.dtype = torch.float32
+) -> Profile:
+    """The profile of a run of which one part is in memory at a time.
+
+    Args:
+        parts: of its states, gone through twice.
+        window: steps on either side of a turning angle.
+        dtype: precision of the states, for the floor of the turning angles.
+
+    Raises:
+        ValueError: there are fewer than two states, or too few for the window, or some are not
+            finite, or the run ends where it began.
+    """
+    sizes = []
+
+    def counted() -> Iterator[Tensor]:
+        for part in parts:
+            sizes.append(part[0].numel())
+            yield part
+
+    points = trajectory.compact(counted())
+    return Profile(
+        num_coordinates=sum(sizes),
+        window=window,
+        chord_length=trajectory.chord_length(points),
+        displacement=_row(trajectory.displacements(points)),
+        off_chord=_row(trajectory.off_chord_distances(points)),
+        norm=_row(trajectory.state_norms(points, sum(sizes))),
+        turning=_row(trajectory.turning_angles(points, window)),
+        floor=_row(trajectory.rounding_floor(parts, window, dtype)),
+        plane=plane_of(points),
+    )
+
+
+def spreads(profiles: Sequence[Profile]) -> dict[str, Spread]:
+    """Every quantity over runs, by its name, with the shares that PC1 and both PCs explain.
+
+    Raises:
+        ValueError: the runs differ in their number of steps or in the size of the latent.
+    """
+    check_alike(
+        [len(profile.displacement) for profile in profiles],
+        [profile.num_coordinates for profile in profiles],
+    )
+    found = {name: Spread.of([getattr(p, name) for p in profiles]) for name in _QUANTITIES}
+    first = [profile.plane.explained[0] for profile in profiles]
+    both = [sum(profile.plane.explained) for profile in profiles]
+    return {**found, "pc1": Spread.of(first), "pc1_pc2": Spread.of(both)}
+
+
+def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> None:
+    """``ValueError`` unless runs have one number of steps and one size of the latent."""
+    for what, counts in (("steps", num_steps), ("latent coordinates", num_coordinates)):
+        if len(set(counts)) > 1:
+            different = " and ".join(map(str, sorted(set(counts))))
+            raise ValueError(
+                f"runs of {different} {what} cannot be compared step by step; choose runs of one "
+                "recording"
+            )
+
+
+def signal_to_floor(found: Mapping[str, Spread]) -> tuple[float, ...]:
+    """How many times larger than by rounding alone the median turning angles are.
+
+    Infinite where rounding does nothing. Source: Golden Path Hypothesis, appendix on the precision
+    of turning angles.
+    """
+    pairs = zip(found["turning"].median, found["floor"].median, strict=True)
+    return tuple(angle / floor if floor else math.inf for angle, floor in pairs)
+
+
+def in_json(values: Any) -> Any:
+    """Numbers, or lists and mappings of them, with None for what is no finite number."""
+    if isinstance(values, Mapping):
+        return {name: in_json(value) for name, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [in_json(value) for value in values]
+    return values if math.isfinite(values) else None
+
+
+def _row(values: Tensor) -> tuple[float, ...]:
+    return tuple(values.tolist())
