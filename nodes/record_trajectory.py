@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from comfy_api.latest import io
 
 from ..gph_core.library import check_name
@@ -11,6 +13,7 @@ from .inputs import guider_input, sampling_inputs
 from .recordings import Recording, Trajectories
 from .search_session import guider_for
 from .texts import counted
+from .told import fingerprint, told
 from .types import CATEGORY, TrajectoriesType
 from .workload import Workload
 
@@ -66,9 +69,9 @@ class RecordTrajectory(io.ComfyNode):
         return True
 
     @classmethod
-    def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> dict[str, int]:
+    def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
         # Another node may have added runs to the recording, or the user deleted it.
-        return recordings.changed_at(recording)
+        return fingerprint(recordings.changed_at(recording))
 
     @classmethod
     def execute(
@@ -86,7 +89,7 @@ class RecordTrajectory(io.ComfyNode):
             *work.notes,
             *_noise_note(sampler),
         ])  # fmt: skip
-        return io.NodeOutput(Trajectories(recording, runs), text, ui={"gph_text": [text]})
+        return io.NodeOutput(Trajectories(recording, runs), text, ui=told(text))
 
 
 def _noise_note(sampler) -> list[str]:

@@ -20,6 +20,7 @@ from ..gph_core.states_file import States
 from ..gph_core.trajectory import WINDOW, Parts, check_window
 from . import figures, recordings, trajectory_figure, trajectory_report
 from .recordings import Trajectories
+from .told import fingerprint, told
 from .types import CATEGORY, TrajectoriesType
 
 # How precise states are taken to be, by what is chosen.
@@ -97,7 +98,7 @@ class TrajectoryProfile(io.ComfyNode):
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
         # Runs may have been added under the same name.
-        return recordings.changed_at(recording)
+        return fingerprint(recordings.changed_at(recording))
 
     @classmethod
     def execute(
@@ -120,7 +121,7 @@ class TrajectoryProfile(io.ComfyNode):
         text = trajectory_report.told(report)
         return io.NodeOutput(
             trajectory_figure.drawn(report), json.dumps(report, indent=2, allow_nan=False),
-            ui={"gph_text": [text]},
+            ui=told(text),
         )  # fmt: skip
 
 
