@@ -13,5 +13,5 @@ def told(text: str) -> dict[str, list[dict[str, str | None]]]:
 
 
 def fingerprint(*facts: Any) -> tuple[Any, ...]:
-    """What decides, beside a node's inputs, whether it runs again: other facts, another workflow."""
+    """What decides, beside its inputs, whether a node runs again: other facts, another workflow."""
     return prompts.current().workflow_id, *facts
