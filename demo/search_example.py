@@ -1,11 +1,8 @@
-"""The example workflow *Search a golden path*, drawn node by node. Standard library only."""
+"""The example workflow *Search a golden path*. Standard library only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
-from .workflow_edits import Ids, add_note, cache_node, connect, finished
+from .drawing import Part, drawn, examples, prompt
 
 NAME = "Search_a_Golden_Path"
 # At 50 steps three minutes are too short: with 9 full ones nothing better than uniform was found
@@ -106,38 +103,12 @@ NOTE = (
 )
 
 
-class Part(NamedTuple):
-    """A node: its place, the sources of its inputs, its outputs, the values of its widgets."""
-
-    kind: str
-    box: tuple[int, int, int, int]  # left, top, width, height
-    inputs: Mapping[str, tuple[str, str]] = {}  # the key of another part, and its output's name
-    outputs: Mapping[str, str] = {}  # name: type
-    values: Sequence = ()
-    title: str | None = None
-
-
-def _examples(title: str, top: int, height: int, prompts: Sequence[str], seed: int) -> Part:
-    seeds = ", ".join(str(seed + n) for n in range(len(prompts)))
-    return Part(
-        "GPH_ScoringExamples", (40, top, 420, height), {"clip": ("model", "CLIP")},
-        {"examples": "GPH_EXAMPLES"}, ("\n".join(prompts), seeds, "", 0.0), title,
-    )  # fmt: skip
-
-
-def _prompt(title: str, top: int, text: str) -> Part:
-    return Part(
-        "CLIPTextEncode", (500, top, 280, 120), {"clip": ("model", "CLIP")},
-        {"CONDITIONING": "CONDITIONING"}, (text,), title,
-    )  # fmt: skip
-
-
 PARTS = {
     "model": Part(
         "GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")}
     ),
-    "scoring": _examples("Scoring Examples", 260, 480, SCORING, seed=1),
-    "validation": _examples("Validation Examples", 790, 480, VALIDATION, seed=101),
+    "scoring": examples("Scoring Examples", (40, 260, 420, 480), SCORING, seed=1),
+    "validation": examples("Validation Examples", (40, 790, 420, 480), VALIDATION, seed=101),
     "latent": Part(
         "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
     ),
@@ -146,8 +117,8 @@ PARTS = {
         "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
         {"SIGMAS": "SIGMAS"}, ("simple", STEPS, 1.0),
     ),
-    "positive": _prompt("Prompt of the picture", 550, PICTURE),
-    "negative": _prompt("Negative prompt (empty)", 720, ""),
+    "positive": prompt("Prompt of the picture", (500, 550, 280, 120), PICTURE),
+    "negative": prompt("Negative prompt (empty)", (500, 720, 280, 120), ""),
     "search": Part(
         "GPH_ScheduleSearch", (820, 120, 460, 800),
         {
@@ -195,43 +166,4 @@ PARTS = {
 
 def build() -> dict:
     """The workflow, in the page's format 0.4."""
-    workflow = {
-        "id": "0b6d5f0a-3f0e-4c39-8a53-5c8c0c1f7f42", "revision": 0, "last_node_id": 0,
-        "last_link_id": 0, "nodes": [], "links": [], "groups": [], "config": {}, "extra": {},
-        "version": 0.4,
-    }  # fmt: skip
-    ids = Ids(workflow)
-    made = {name: _node(part, ids.next_node()) for name, part in PARTS.items()}
-    workflow["nodes"] += made.values()
-    for name, part in PARTS.items():
-        for entry, (source, output) in part.inputs.items():
-            outputs = PARTS[source].outputs
-            origin, number = made[source]["id"], list(outputs).index(output)
-            connect(workflow, origin, number, made[name], entry, outputs[output], ids)
-    add_note(workflow, made["model"], NOTE, ids)
-    return finished(workflow, ids)
-
-
-def _node(part: Part, number: int) -> dict:
-    left, top, width, height = part.box
-    if part.kind == "GPH_Cache":
-        node = cache_node(number, [left, top], None)
-        node["widgets_values"][:2] = ["Custom", ""]  # Nodes 2.0 would show an unused text
-        return node
-    node = {
-        "id": number,
-        "type": part.kind,
-        "pos": [left, top],
-        "size": [width, height],
-        "flags": {},
-        "order": 0,
-        "mode": 0,
-        "inputs": [
-            {"name": name, "type": PARTS[source].outputs[output], "link": None}
-            for name, (source, output) in part.inputs.items()
-        ],
-        "outputs": [{"name": k, "type": kind, "links": []} for k, kind in part.outputs.items()],
-        "properties": {"Node name for S&R": part.kind},
-        "widgets_values": list(part.values),
-    }
-    return node | ({"title": part.title} if part.title else {})
+    return drawn(PARTS, NOTE, "0b6d5f0a-3f0e-4c39-8a53-5c8c0c1f7f42")
