@@ -1,0 +1,59 @@
+"""The main numbers on an analysis node, as its output brings them."""
+
+import pytest
+
+from .page import two_frames, view
+from .search import opened
+
+NODE, KIND = 1, "GPH_TrajectoryProfile"
+TEXT = "3 runs of 12 steps\n<img id=foreign src=x>"
+
+
+@pytest.fixture
+def workflow(page):
+    return opened(page, KIND)
+
+
+def send(page, text, workflow=None):
+    page.evaluate(
+        """([id, text, workflow]) => {
+          const output = { gph_told: [{ text, workflow_id: workflow ?? app.rootGraph.id }] };
+          app.rootGraph.getNodeById(id).onExecuted(output);
+        }""",
+        [NODE, text, workflow],
+    )
+    two_frames(page)
+
+
+def told(page):
+    return view(page, NODE, "golden_path_told").inner_text()
+
+
+def test_before_a_run_the_node_says_what_it_will_show(page, workflow):
+    assert told(page) == "After a run: how straight, how planar and how alike the runs are."
+
+
+def test_the_text_of_a_run_is_shown_as_text(page, workflow):
+    send(page, TEXT)
+    assert told(page) == TEXT
+    assert page.locator("#foreign").count() == 0
+
+
+def test_a_long_text_makes_the_node_higher(page, workflow):
+    height = "id => app.rootGraph.getNodeById(id).size[1]"
+    before = page.evaluate(height, NODE)
+    send(page, "\n".join("a line" for _ in range(30)))
+    assert page.evaluate(height, NODE) > before + 200
+
+
+def test_a_text_of_another_workflow_is_not_shown(page, workflow):
+    send(page, TEXT, workflow="another")
+    assert told(page).startswith("After a run:")
+
+
+@pytest.mark.parametrize("kind", ["GPH_RecordTrajectory", "GPH_PropagationGain", "GPH_Coverage"])
+def test_other_analysis_nodes_show_theirs(page, kind):
+    opened(page, kind)
+    assert told(page).startswith("After a run:")
+    send(page, TEXT)
+    assert told(page) == TEXT
