@@ -23,3 +23,6 @@ ExamplesType = io.Custom("GPH_EXAMPLES")
 CalibrationType = io.Custom("STRING,COMBO")
 # A tuple of ``record_file.RecordedRun``.
 RunsType = io.Custom("GPH_RUNS")
+
+# A ``step_sensitivity.StepSensitivity``.
+SensitivityType = io.Custom("GPH_SENSITIVITY")

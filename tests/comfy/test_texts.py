@@ -90,6 +90,7 @@ def test_no_help_page_is_left_over():
         "RecordRuns",
         "PlanSchedule",
         "MethodShootout",
+        "PropagationGain",
     ],
 )
 def test_a_tooltip_does_not_begin_with_the_name_of_its_input(node):
@@ -127,6 +128,7 @@ SEARCHES = {
     "dpcache": "GPH_PlanSchedule",
     "compare methods": "GPH_MethodShootout",
     "seacache": "GPH_MethodShootout",
+    "sensitivity": "GPH_PropagationGain",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }

@@ -1,0 +1,10 @@
+"""What an analysis found, as its node shows it after a run."""
+
+from __future__ import annotations
+
+from . import prompts
+
+
+def told(text: str) -> dict[str, list[dict[str, str | None]]]:
+    """The ``ui`` of a node that tells a text; the page shows it in that workflow alone."""
+    return {"gph_told": [{"text": text, "workflow_id": prompts.current().workflow_id}]}
