@@ -35,6 +35,7 @@ class Anchors:
         device_budget: bytes that may stay where they were computed; anchors that exceed it go to
             the main memory.
         for_others: keep also what this schedule will not use: runs under others go on from here.
+        spare: anchors that are held beside as many as the policy can use.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class Anchors:
         schedule: Schedule,
         device_budget: float = math.inf,
         for_others: bool = False,
+        spare: int = 0,
     ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
         self.peak_bytes = 0  # with what was beside them
-        self._num_anchors = policy.num_anchors
+        self._num_anchors = policy.num_anchors + spare
         num_steps = schedule.num_steps
         self._last_uses = [num_steps - 1] * num_steps if for_others else last_uses(policy, schedule)
         self._device_budget = device_budget

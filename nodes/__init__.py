@@ -18,6 +18,7 @@ from .method_shootout import MethodShootout
 from .most_frequent import MostFrequentSchedule
 from .plan_schedule import PlanSchedule
 from .policy import PolicySelector
+from .propagation_gain import PropagationGain
 from .quality_compare import QualityCompare
 from .record_runs import RecordRuns
 from .record_trajectory import RecordTrajectory
@@ -40,5 +41,5 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            RecordTrajectory, TrajectoryProfile, DemoModel, DemoPrompt,
+            RecordTrajectory, TrajectoryProfile, PropagationGain, DemoModel, DemoPrompt,
         ]  # fmt: skip

@@ -17,6 +17,7 @@ from comfy.controlnet import ControlBase
 from comfy.model_patcher import ModelPatcher
 from torch import Tensor
 
+from ..gph_core.policies import Policy, options_of
 from . import samplers
 from .patching import KEY
 
@@ -69,6 +70,11 @@ def of_values(*values: Any) -> str:
 def of_conditionings(*values: Any) -> str:
     """The same with two digits of each number: text encoders round otherwise on other devices."""
     return _digest(_leaves(values, is_rounded=True))
+
+
+def of_policy(policy: Policy) -> list[str]:
+    """Of a policy: its text, and its options, of which weights are too many to be written."""
+    return [str(policy), of_values(*options_of(policy).values())]
 
 
 def of_sampling(

@@ -26,6 +26,7 @@ from ..gph_core.record import RunRecord
 from ..gph_core.schedule import Schedule
 from . import calibrations, calls, obstacles, samplers, user_paths
 from .observing import ObservedCalls, Watcher
+from .switch import Switch
 
 KEY = "golden_path"
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
@@ -86,11 +87,17 @@ class Reporter(Protocol):
     def finished(self, record: RunRecord) -> None: ...
 
 
-def attach(model, plan: Plan, reporter: Reporter):
-    """A clone of the MODEL that samples under the plan; the MODEL itself stays as it is."""
+def attach(model, plan: Plan, reporter: Reporter, switch: Switch | None = None):
+    """A clone of the MODEL that samples under the plan; the MODEL itself stays as it is.
+
+    Args:
+        switch: lets calls pass the cache by.
+    """
     # A second cache node on the same model replaces the first: two would cache each other's steps.
     patched = without_cache(model)
-    patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, _PlannedSampling(plan, reporter))
+    patched.add_wrapper_with_key(
+        WrappersMP.OUTER_SAMPLE, KEY, _PlannedSampling(plan, reporter, switch)
+    )
     return patched
 
 
@@ -109,11 +116,24 @@ def without_cache(model):
 
 def watched(model, watcher: Watcher):
     """A clone of the MODEL that computes every step in full and tells of each."""
+
+    def wrappers(sigmas: list[float]) -> Mapping[str, Callable]:
+        run = ActiveRun(Schedule.all_full(len(sigmas) - 1), Reuse(), sigmas)
+        return ObservedCalls(run, watcher).wrappers()
+
+    return wrapped(model, wrappers)
+
+
+def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
+    """A clone of the MODEL whose calls go through wrappers instead of a cache.
+
+    Args:
+        wrappers: from the noise levels of a run to its wrappers by their place in ComfyUI.
+    """
     patched = without_cache(model)
 
     def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
-        run = ActiveRun(Schedule.all_full(len(sigmas) - 1), Reuse(), sigmas.tolist())
-        with _wrapped(executor.class_obj, ObservedCalls(run, watcher).wrappers()):
+        with _wrapped(executor.class_obj, wrappers(sigmas.tolist())):
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
 
     patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, outer_sample)
@@ -144,6 +164,7 @@ class _PlannedSampling:
 
     plan: Plan
     reporter: Reporter
+    switch: Switch | None
 
     def __call__(self, executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
         if len(sigmas) < 2:  # no step to take
@@ -154,7 +175,10 @@ class _PlannedSampling:
         run = _start(plan, reporter, guider, sampler, sigmas.tolist(), shape, continues)
         if note and run.schedule.num_cached:
             run.note(note)
-        with _wrapped(guider, calls.wrappers(run)) as options:
+        wrappers = calls.wrappers(run)
+        if self.switch is not None:
+            wrappers = self.switch.over(wrappers)
+        with _wrapped(guider, wrappers) as options:
             if "easycache" in options and run.schedule.num_cached:
                 run.note("EasyCache is active too: the errors of both add up")
             reporter.started(run)

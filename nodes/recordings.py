@@ -14,7 +14,7 @@ from comfy.samplers import KSAMPLER
 from ..gph_core import record_file, states_file
 from ..gph_core.extrapolation import Reuse
 from ..gph_core.library import check_name
-from ..gph_core.policies import Policy, Site, options_of
+from ..gph_core.policies import Site
 from ..gph_core.record_file import RecordedRun
 from ..gph_core.schedule import Schedule
 from . import fingerprint, patching, samplers
@@ -159,13 +159,8 @@ class Recording:
             ),
             "method": choice.origin if choice.gate else "fixed schedule",
             "schedule": str(choice.schedule),
-            "policy": _described(choice.policy),
+            "policy": fingerprint.of_policy(choice.policy),
             "rule": fingerprint.of_values(repr(choice.gate)),
             "keep_signals": self.keeps_signals,
             "keep_latents": self.keeps_latents,
         }
-
-
-def _described(policy: Policy) -> list[str]:
-    """A policy with its options, of which weights are too many to be written."""
-    return [str(policy), fingerprint.of_values(*options_of(policy).values())]

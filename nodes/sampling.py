@@ -23,6 +23,7 @@ from ..gph_core.schedule import Schedule
 from ..gph_core.search.prefix import PrefixMemory, State
 from . import obstacles, patching
 from .observing import Watcher
+from .switch import Switch
 
 CPU = torch.device("cpu")
 
@@ -57,6 +58,11 @@ class Sampling:
         model = patching.watched(self.guider.model_patcher, watcher)
         return self._sample(model, self.sampler, callback)
 
+    def through(self, wrappers: Mapping[str, Callable], callback: Callable | None = None) -> Tensor:
+        """As ``full``, with the calls of the model going through wrappers."""
+        model = patching.wrapped(self.guider.model_patcher, lambda _: wrappers)
+        return self._sample(model, self.sampler, callback)
+
     def plain(self, sigmas: Tensor, callback: Callable | None = None) -> Tensor:
         """The latent of a run in full on other noise levels."""
         return replace(self, sigmas=sigmas).full(callback)
@@ -79,11 +85,19 @@ class Sampling:
         return self.under(patching.CachePlan("Custom", schedule, policy), callback)
 
     def under(
-        self, plan: patching.Plan, callback: Callable | None = None
+        self,
+        plan: patching.Plan,
+        callback: Callable | None = None,
+        observer: Observer | None = None,
+        switch: Switch | None = None,
     ) -> tuple[Tensor, RunRecord]:
-        """The latent of a run under a plan, and its record."""
-        observer = Observer()
-        model = patching.attach(self.guider.model_patcher, plan, observer)
+        """The latent of a run under a plan, and its record.
+
+        Args:
+            switch: see ``patching.attach``.
+        """
+        observer = observer or Observer()
+        model = patching.attach(self.guider.model_patcher, plan, observer, switch)
         latent = self._sample(model, self.sampler, callback)
         return latent, observer.the_record
 

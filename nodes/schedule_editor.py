@@ -5,7 +5,8 @@ from __future__ import annotations
 from comfy_api.latest import io
 
 from ..gph_core.schedule import Schedule
-from .types import CATEGORY, DEFAULT_SCHEDULE, ScheduleType
+from ..gph_core.step_sensitivity import StepSensitivity
+from .types import CATEGORY, DEFAULT_SCHEDULE, ScheduleType, SensitivityType
 
 MAX_STEPS = 200  # what the page draws legibly; a schedule in text may be longer
 
@@ -43,6 +44,14 @@ class ScheduleEditor(io.ComfyNode):
                         "They do not change the schedule."
                     ),
                 ),
+                SensitivityType.Input(
+                    "sensitivity",
+                    optional=True,
+                    tooltip=(
+                        "From Propagation Gain, to see after a run at which steps caching hurts "
+                        "most. It does not change the schedule."
+                    ),
+                ),
             ],
             outputs=[
                 ScheduleType.Output(display_name="schedule"),
@@ -63,12 +72,17 @@ class ScheduleEditor(io.ComfyNode):
         return True
 
     @classmethod
-    def execute(cls, schedule: str, sigmas=None) -> io.NodeOutput:
+    def execute(
+        cls, schedule: str, sigmas=None, sensitivity: StepSensitivity | None = None
+    ) -> io.NodeOutput:  # fmt: skip
         parsed = parse(schedule)
         # Two samplers in a row split the noise levels, so another count is no error here.
-        levels = [] if sigmas is None else [sigmas.tolist()]
+        drawn = {
+            "gph_sigmas": [] if sigmas is None else [sigmas.tolist()],
+            "gph_sensitivity": [] if sensitivity is None else [list(sensitivity.gains)],
+        }
         return io.NodeOutput(
-            str(parsed), str(parsed), parsed.num_steps, parsed.num_cached, ui={"gph_sigmas": levels}
+            str(parsed), str(parsed), parsed.num_steps, parsed.num_cached, ui=drawn
         )
 
 

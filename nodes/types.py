@@ -27,3 +27,5 @@ RunsType = io.Custom("GPH_RUNS")
 
 # A ``recordings.Trajectories``.
 TrajectoriesType = io.Custom("GPH_TRAJECTORIES")
+# A ``step_sensitivity.StepSensitivity``.
+SensitivityType = io.Custom("GPH_SENSITIVITY")

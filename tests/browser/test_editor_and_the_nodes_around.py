@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 
@@ -178,6 +179,45 @@ def test_the_curve_is_exact_after_a_run_until_the_scheduler_changes(page, around
     assert label == "Step 1 of 4: full, noise level 0.900"
     set_widget(page, SAMPLER, "scheduler", "karras")
     wait_for_source(page, editor, "noise: nominal")
+
+
+def sensitive(page, text, gains):
+    """An editor that knows how sensitive the steps are."""
+    source = {
+        "id": 2, "type": "GPH_PropagationGain", "pos": [0, 420], "size": [400, 400], "flags": {},
+        "order": 0, "mode": 0, "inputs": [], "properties": {}, "widgets_values": [],
+        "outputs": [{"name": "sensitivity", "type": "GPH_SENSITIVITY", "links": [5]}],
+    }  # fmt: skip
+    wired = {"name": "sensitivity", "type": "GPH_SENSITIVITY", "link": 5, "shape": 7}
+    middle = node(text)
+    middle["inputs"].append(wired)
+    load(page, workflow(middle, source, links=[[5, 2, 0, 1, 2, "GPH_SENSITIVITY"]]))
+    editor = Editor(page)
+    assert editor.root
+    output = {"gph_sigmas": [], "gph_sensitivity": [gains]}
+    page.evaluate("output => app.rootGraph.getNodeById(1).onExecuted(output)", output)
+    two_frames(page)
+    return editor
+
+
+def test_a_connected_sensitivity_is_drawn_over_the_cells(page):
+    editor = sensitive(page, "0-1/4", [None, 0.5, 2, 0])
+    line = editor.root.query_selector(".gph-sensitivity").get_attribute("d")
+    # Through the middles of cells 1 to 3; the highest at 0.06, nothing at 1.
+    numbers = [float(number) for number in re.findall(r"[0-9.]+", line)]
+    assert numbers == pytest.approx([1.5, 0.765, 2.5, 0.06, 3.5, 1])
+    assert editor.find("source").inner_text() == "orange: sensitivity"
+    labels = [
+        cell.get_attribute("aria-label") for cell in editor.root.query_selector_all(".gph-step")
+    ]
+    assert labels[0] == "Step 0 of 4: full"
+    assert labels[2] == "Step 2 of 4: cached, sensitivity 2.00"
+
+
+def test_a_sensitivity_of_other_steps_is_named_and_not_drawn(page):
+    editor = sensitive(page, "0-1/4", [None, 0.5, 2])
+    assert editor.root.query_selector(".gph-sensitivity") is None
+    assert "measured on 3 steps, this schedule has 4" in editor.messages
 
 
 def test_connected_sigmas_draw_the_curve_after_a_run_and_after_a_tab_switch(page):

@@ -7,6 +7,8 @@ import pytest
 import torch
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from golden_path_pack.gph_core.extrapolation import Reuse
+from golden_path_pack.gph_core.step_sensitivity import StepSensitivity
 from golden_path_pack.nodes import routes
 from golden_path_pack.nodes.schedule_editor import ScheduleEditor
 
@@ -17,9 +19,17 @@ def test_the_node_hands_on_schedule_text_and_counts():
 
 
 def test_connected_noise_levels_reach_the_page_as_a_list():
-    assert ScheduleEditor.execute("0/2").ui == {"gph_sigmas": []}
+    assert ScheduleEditor.execute("0/2").ui["gph_sigmas"] == []
     output = ScheduleEditor.execute("0/2", torch.tensor([1.0, 0.5, 0.0]))
-    assert output.ui == {"gph_sigmas": [[1.0, 0.5, 0.0]]}
+    assert output.ui["gph_sigmas"] == [[1.0, 0.5, 0.0]]
+
+
+def test_a_connected_sensitivity_curve_reaches_the_page_as_a_list():
+    assert ScheduleEditor.execute("0/3").ui["gph_sensitivity"] == []
+    gains = (None, 2.0, 0.5)  # the first step is never cached
+    curve = StepSensitivity((1.0, 0.5, 0.2, 0.0), Reuse(), 2, gains, gains, ((), (), ()), {})
+    output = ScheduleEditor.execute("0/3", sensitivity=curve)
+    assert output.ui["gph_sensitivity"] == [[None, 2.0, 0.5]]
 
 
 @pytest.mark.parametrize(

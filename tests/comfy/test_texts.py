@@ -92,6 +92,7 @@ def test_no_help_page_is_left_over():
         "MethodShootout",
         "RecordTrajectory",
         "TrajectoryProfile",
+        "PropagationGain",
     ],
 )
 def test_a_tooltip_does_not_begin_with_the_name_of_its_input(node):
@@ -131,6 +132,7 @@ SEARCHES = {
     "seacache": "GPH_MethodShootout",
     "latents": "GPH_RecordTrajectory",
     "curvature": "GPH_TrajectoryProfile",
+    "sensitivity": "GPH_PropagationGain",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }
