@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..gph_core import quality
 from ..gph_core.comparison import IDENTICAL
 from ..gph_core.frequency import Frequencies
 from ..gph_core.schedule import Schedule
@@ -56,10 +57,19 @@ def report_of(
         for row in rows:
             if row["name"] not in (FULL, UNIFORM) and row["comparable"]:
                 row["ahead"] = _ahead(found[row["name"]], found[UNIFORM], shared)
+    names = [result.example for result in found[FULL]]
+    examples = [shootout.workload.examples[shootout.examples[name]] for name in names]
     return {
+        "format": quality.FORMAT,
+        "conditions": shootout.results.conditions,
         "steps": shootout.workload.num_steps,
         "full_steps": num_full,
-        "examples": len(found[FULL]),
+        "examples": len(examples),
+        # In the order of all values.
+        "prompts": [
+            {"example": name, "prompt": example.prompt, "seed": example.seed}
+            for name, example in zip(names, examples, strict=True)
+        ],
         "metric": main,
         "lpips_network": network,
         "rows": sorted(rows, key=lambda row: _rank(row, main)),
@@ -80,6 +90,8 @@ def _row(
     full = contender.schedule.num_steps - schedules.mean_cached
     return {
         "name": contender.name,
+        "kind": _kind(contender),
+        "plan": contender.plan,
         "origin": contender.origin,
         "policy": contender.choice and str(contender.choice.policy),
         "steps": contender.schedule.num_steps,
@@ -98,6 +110,13 @@ def _row(
         "ahead": {},
         "notes": list(dict.fromkeys(n for r in results if r.record for n in r.record.notes)),
     }
+
+
+def _kind(contender: Contender) -> str:
+    """What decides: of a method that decides before the run it is its schedule."""
+    if contender.choice is None:
+        return quality.FULL if contender.name == FULL else quality.PLAIN
+    return quality.ADAPTIVE if contender.choice.gate else quality.FIXED
 
 
 def _ahead(
