@@ -16,7 +16,7 @@ from ..gph_core.shootout import Result, ahead, figures
 from . import figures as drawing
 from .contenders import FULL, UNIFORM, Contender
 from .shootout_session import Shootout
-from .texts import named
+from .texts import aligned, named
 
 # Metrics in the order of their weight, with title, form and the sign that makes higher better.
 COLUMNS = {
@@ -161,7 +161,7 @@ def table(report: Mapping[str, Any]) -> str:
         f"{report['steps']} steps, about {report['full_steps']} of them full, on "
         f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
         f"intervals{order}",
-        *_aligned(cells),
+        *aligned(cells),
         "seconds: median of sampling alone; speed-up: against the full run of the same session, "
         "median",
     ]
@@ -176,15 +176,6 @@ def table(report: Mapping[str, Any]) -> str:
         lines.append(f"left out: {named(names, reason)}")
     lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells in columns as wide as they need, the first one from the left."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join([name.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
-        for name, *rest in cells
-    ]
 
 
 def _title(row: Mapping[str, Any]) -> str:
