@@ -9,4 +9,7 @@ those that were published, ``calibration`` measures what they have to be told ab
 is about to work on, ``surgery`` swaps them for one call, ``active_run`` ties these together while a
 sampling run lasts, ``speeds`` turns a user's choice into a schedule, ``record`` is what a run
 leaves behind.
+
+What was measured is analyzed by ``frequency``, ``coverage`` with its ``margins``, ``interaction``,
+``transfer`` and ``landscape``; ``quality`` reads it from shootouts, ``resampling`` gives intervals.
 """

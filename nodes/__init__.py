@@ -11,6 +11,7 @@ from .cache import GoldenPathCache
 from .calibrate import Calibrate
 from .calibrate_ratio import CalibrateRatio
 from .compare_run import CompareRun
+from .coverage import Coverage
 from .demo import DemoModel, DemoPrompt
 from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
@@ -22,6 +23,7 @@ from .quality_compare import QualityCompare
 from .record_runs import RecordRuns
 from .schedule_editor import ScheduleEditor
 from .schedule_search import ScheduleSearch
+from .schedule_statistics import ScheduleStatistics
 
 
 class GoldenPathExtension(ComfyExtension):
@@ -38,5 +40,5 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            DemoModel, DemoPrompt,
+            Coverage, ScheduleStatistics, DemoModel, DemoPrompt,
         ]  # fmt: skip

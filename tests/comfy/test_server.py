@@ -49,6 +49,8 @@ def test_the_nodes_are_there(object_info):
         "GPH_MostFrequentSchedule": "Most Frequent Schedule",
         "GPH_PlanSchedule": "Plan Schedule",
         "GPH_MethodShootout": "Method Shootout",
+        "GPH_Coverage": "Coverage",
+        "GPH_ScheduleStatistics": "Schedule Statistics",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -68,7 +70,7 @@ def test_every_input_has_a_tooltip(object_info):
         "Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "QualityCompare",
         "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt", "AdaptiveCache",
         "Calibrate", "CalibrateRatio", "RecordRuns", "MostFrequentSchedule", "PlanSchedule",
-        "MethodShootout",
+        "MethodShootout", "Coverage", "ScheduleStatistics",
     )  # fmt: skip
     for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]

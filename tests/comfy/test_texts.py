@@ -127,6 +127,9 @@ SEARCHES = {
     "dpcache": "GPH_PlanSchedule",
     "compare methods": "GPH_MethodShootout",
     "seacache": "GPH_MethodShootout",
+    "margin": "GPH_Coverage",
+    "entropy": "GPH_ScheduleStatistics",
+    "interaction": "GPH_ScheduleStatistics",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }
