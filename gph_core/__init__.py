@@ -8,6 +8,10 @@ those that were published, ``calibration`` measures what they have to be told ab
 ``families`` describe where a transformer keeps its blocks, ``signals`` read what the first of them
 is about to work on, ``surgery`` swaps them for one call, ``active_run`` ties these together while a
 sampling run lasts, ``speeds`` turns a user's choice into a schedule, ``record`` is what a run
-leaves behind. ``trajectory``, ``planes`` and ``profiles`` tell the shape of its way through latent
-space.
+leaves behind.
+
+What was measured is analyzed by ``frequency``, ``coverage`` with its ``margins``, ``interaction``,
+``transfer`` and ``landscape``; ``quality`` reads it from shootouts, ``resampling`` gives intervals.
+``trajectory``, ``planes`` and ``profiles`` tell the shape of a run's way through latent space,
+``decomposition``, ``propagation`` and ``step_sensitivity`` where its errors come from and go.
 """

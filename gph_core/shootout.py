@@ -64,7 +64,7 @@ class Result:
     def from_json(cls, text: str) -> Result:
         fields = json.loads(text)
         record = fields.pop("record")
-        metrics = {n: _number(value) for n, value in fields.pop("metrics").items()}
+        metrics = {n: number(value) for n, value in fields.pop("metrics").items()}
         return cls(
             **fields,
             metrics=metrics,
@@ -83,14 +83,15 @@ class Results:
 
     def __init__(self, path: Path, conditions: Mapping[str, Any]) -> None:
         self._path = path
+        self.conditions = plain(dict(conditions))
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
         whole = lines[:-1]  # a last line without an end is what a crash left
         if not whole:
-            header = {"format": FORMAT, "conditions": plain(dict(conditions))}
+            header = {"format": FORMAT, "conditions": self.conditions}
             path.write_bytes(json.dumps(header).encode() + b"\n")
         else:
-            _check(path, whole[0], conditions)
+            _check(path, whole[0], self.conditions)
             if lines[-1]:
                 path.write_bytes(b"\n".join(whole) + b"\n")
         self._results = {r.key: r for r in _read(path, whole[1:])}
@@ -139,6 +140,11 @@ def in_json(values: Any) -> Any:
     return IDENTICAL if math.isinf(values) else values
 
 
+def number(value: Any) -> float:
+    """One that ``in_json`` gave."""
+    return math.inf if value == IDENTICAL else math.nan if value is None else value
+
+
 def _interval(values: Sequence[float]) -> dict[str, Any]:
     """A single value has no interval, and what holds one that is no number has no mean."""
     if any(map(math.isnan, values)):
@@ -146,10 +152,6 @@ def _interval(values: Sequence[float]) -> dict[str, Any]:
     mean, low, high = mean_of(values)
     bounded = math.isfinite(low)
     return {"mean": mean, "low": low if bounded else None, "high": high if bounded else None}
-
-
-def _number(value: Any) -> float:
-    return math.inf if value == IDENTICAL else math.nan if value is None else value
 
 
 def _check(path: Path, line: bytes, conditions: Mapping[str, Any]) -> None:
@@ -160,7 +162,7 @@ def _check(path: Path, line: bytes, conditions: Mapping[str, Any]) -> None:
         stored = None
     if stored is None:
         raise ValueError(f"{path.name} holds no shootout of this pack and version; move it away")
-    if difference := first_difference(stored, plain(dict(conditions))):
+    if difference := first_difference(stored, conditions):
         field, former, present = difference
         raise ValueError(
             f"the shootout {path.stem} was made with the {field} {former}, this one has {present}; "

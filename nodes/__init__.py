@@ -11,6 +11,7 @@ from .cache import GoldenPathCache
 from .calibrate import Calibrate
 from .calibrate_ratio import CalibrateRatio
 from .compare_run import CompareRun
+from .coverage import Coverage
 from .demo import DemoModel, DemoPrompt
 from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
@@ -24,6 +25,7 @@ from .record_runs import RecordRuns
 from .record_trajectory import RecordTrajectory
 from .schedule_editor import ScheduleEditor
 from .schedule_search import ScheduleSearch
+from .schedule_statistics import ScheduleStatistics
 from .trajectory_profile import TrajectoryProfile
 
 
@@ -41,5 +43,6 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            RecordTrajectory, TrajectoryProfile, PropagationGain, DemoModel, DemoPrompt,
+            RecordTrajectory, TrajectoryProfile, PropagationGain, Coverage, ScheduleStatistics,
+            DemoModel, DemoPrompt,
         ]  # fmt: skip

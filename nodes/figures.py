@@ -12,6 +12,9 @@ from ..gph_core.schedule import Schedule
 CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
 
 FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
+# Of curves and marks: Okabe and Ito's, apart for all kinds of colour vision.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = "osD^vP"
 GAP = 0.1  # between cells, in steps
 
 
@@ -51,6 +54,12 @@ def number_steps(axes, num_steps: int) -> None:
     inside = [int(step) for step in steps if 0 <= step < num_steps]
     axes.set_xticks([step + (1 - GAP) / 2 for step in inside], inside)
     axes.set_xlim(0, num_steps)
+
+
+def mark(number: int) -> dict[str, str]:
+    """Color and marker of one of several curves; beyond six they begin anew."""
+    place = number % len(COLORS)
+    return {"color": COLORS[place], "marker": MARKERS[place]}
 
 
 def to_image(figure) -> Tensor:

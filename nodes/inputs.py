@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from comfy_api.latest import io
 
+from ..gph_core import quality
+from ..gph_core.objective import OBJECTIVES
 from ..gph_core.speeds import SPEEDS
 from .types import COUNT, ExamplesType
 
 WHATEVER = "With its LoRAs and whatever else you sample with."
 KIND = "From Scoring Examples: prompts of the kind you use. The paper takes 50."
+MOST = 20  # inputs that grow
 SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
 
 
@@ -61,3 +65,27 @@ def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.I
         tooltip=f"{when} {COUNT!r}. More: slower sampling, closer images.",
         **options,
     )
+
+
+def shootouts_input(tooltip: str, fewest: int) -> io.Autogrow.Input:
+    """JSON of *Method Shootout*, as many as there are; ``fewest``: that are needed."""
+    one = io.String.Input("shootout", tooltip="JSON of Method Shootout.")
+    template = io.Autogrow.TemplatePrefix(one, prefix="shootout", min=fewest, max=MOST)
+    return io.Autogrow.Input("shootouts", template, optional=not fewest, tooltip=tooltip)
+
+
+def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
+    """What the texts of that input hold; ``ValueError`` says which of them is no report."""
+    found = []
+    for name, text in (shootouts or {}).items():
+        try:
+            if text is not None:
+                found.append(quality.read(text))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+def metric_input(tooltip: str) -> io.Combo.Input:
+    """One of the metrics that *Method Shootout* measures."""
+    return io.Combo.Input("metric", options=list(OBJECTIVES), default="PSNR", tooltip=tooltip)

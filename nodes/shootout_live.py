@@ -34,13 +34,14 @@ class Live:
             server.send_sync(EVENT, self.event(report), server.client_id)
 
     def event(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page gets of a report: all but the figures of single examples."""
+        """What the page gets of a report: all but single examples and conditions."""
         rows = [
             row | {"metrics": {name: _means(found) for name, found in row["metrics"].items()}}
             for row in report["rows"]
         ]
         more = {"rows": rows, "of_examples": self._total}
-        return {**report, **more, "node_id": self._node_id, "workflow_id": self._workflow_id}
+        shown = {name: report[name] for name in report if name not in ("prompts", "conditions")}
+        return {**shown, **more, "node_id": self._node_id, "workflow_id": self._workflow_id}
 
     def _server(self):
         """Where the client that queued the prompt is reached; None without one."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..gph_core import quality
 from ..gph_core.comparison import IDENTICAL
 from ..gph_core.frequency import Frequencies
 from ..gph_core.schedule import Schedule
@@ -15,7 +16,7 @@ from ..gph_core.shootout import Result, ahead, figures
 from . import figures as drawing
 from .contenders import FULL, UNIFORM, Contender
 from .shootout_session import Shootout
-from .texts import named
+from .texts import aligned, named
 
 # Metrics in the order of their weight, with title, form and the sign that makes higher better.
 COLUMNS = {
@@ -56,10 +57,19 @@ def report_of(
         for row in rows:
             if row["name"] not in (FULL, UNIFORM) and row["comparable"]:
                 row["ahead"] = _ahead(found[row["name"]], found[UNIFORM], shared)
+    names = [result.example for result in found[FULL]]
+    examples = [shootout.workload.examples[shootout.examples[name]] for name in names]
     return {
+        "format": quality.FORMAT,
+        "conditions": shootout.results.conditions,
         "steps": shootout.workload.num_steps,
         "full_steps": num_full,
-        "examples": len(found[FULL]),
+        "examples": len(examples),
+        # In the order of all values.
+        "prompts": [
+            {"example": name, "prompt": example.prompt, "seed": example.seed}
+            for name, example in zip(names, examples, strict=True)
+        ],
         "metric": main,
         "lpips_network": network,
         "rows": sorted(rows, key=lambda row: _rank(row, main)),
@@ -80,6 +90,8 @@ def _row(
     full = contender.schedule.num_steps - schedules.mean_cached
     return {
         "name": contender.name,
+        "kind": _kind(contender),
+        "plan": contender.plan,
         "origin": contender.origin,
         "policy": contender.choice and str(contender.choice.policy),
         "steps": contender.schedule.num_steps,
@@ -98,6 +110,13 @@ def _row(
         "ahead": {},
         "notes": list(dict.fromkeys(n for r in results if r.record for n in r.record.notes)),
     }
+
+
+def _kind(contender: Contender) -> str:
+    """What decides: of a method that decides before the run it is its schedule."""
+    if contender.choice is None:
+        return quality.FULL if contender.name == FULL else quality.PLAIN
+    return quality.ADAPTIVE if contender.choice.gate else quality.FIXED
 
 
 def _ahead(
@@ -142,7 +161,7 @@ def table(report: Mapping[str, Any]) -> str:
         f"{report['steps']} steps, about {report['full_steps']} of them full, on "
         f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
         f"intervals{order}",
-        *_aligned(cells),
+        *aligned(cells),
         "seconds: median of sampling alone; speed-up: against the full run of the same session, "
         "median",
     ]
@@ -157,15 +176,6 @@ def table(report: Mapping[str, Any]) -> str:
         lines.append(f"left out: {named(names, reason)}")
     lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells in columns as wide as they need, the first one from the left."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join([name.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
-        for name, *rest in cells
-    ]
 
 
 def _title(row: Mapping[str, Any]) -> str:

@@ -52,6 +52,8 @@ def test_the_nodes_are_there(object_info):
         "GPH_RecordTrajectory": "Record Trajectory",
         "GPH_TrajectoryProfile": "Trajectory Profile",
         "GPH_PropagationGain": "Propagation Gain",
+        "GPH_Coverage": "Coverage",
+        "GPH_ScheduleStatistics": "Schedule Statistics",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",
     }
@@ -71,7 +73,8 @@ def test_every_input_has_a_tooltip(object_info):
         "Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "QualityCompare",
         "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt", "AdaptiveCache",
         "Calibrate", "CalibrateRatio", "RecordRuns", "MostFrequentSchedule", "PlanSchedule",
-        "MethodShootout", "RecordTrajectory", "TrajectoryProfile",
+        "MethodShootout", "RecordTrajectory", "TrajectoryProfile", "PropagationGain", "Coverage",
+        "ScheduleStatistics",
     )  # fmt: skip
     for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]

@@ -150,3 +150,42 @@ def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
     assert "left out: SeaCache: no threshold is known" in outputs["8"]["text"][0]
     prompt["6"]["inputs"]["methods"] = "uniform\nWarpCache"
     assert any("'WarpCache' is not a method" in details for details in refusal(url, prompt))
+
+
+def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
+    work = {
+        "model": ["1", 0], "examples": ["2", 0], "latent": ["3", 0], "sampler": ["4", 0],
+        "sigmas": ["5", 0], "cfg": 1.0,
+    }  # fmt: skip
+    shootout = work | {
+        "speed": "Balanced", "full_steps": 10, "calibration": "none", "methods": "plain steps",
+        "name": f"server {uuid.uuid4().hex}", "schedule": "0-2,9/12\n0-2,7/12",
+    }  # fmt: skip
+    measured = {"shootouts.shootout0": ["6", 2], "shootouts.shootout1": ["8", 2]}
+    measured["metric"] = "latent MSE"
+    nodes = {
+        "1": ("GPH_DemoModel", {}),
+        "2": ("GPH_ScoringExamples", {
+            "prompts": "two red circles\nlarge blue square", "seeds": "1, 2", "clip": ["1", 2],
+        }),
+        "3": ("EmptyLatentImage", {"width": 64, "height": 64, "batch_size": 1}),
+        "4": ("KSamplerSelect", {"sampler_name": "euler"}),
+        "5": ("BasicScheduler", {"model": ["1", 0], "scheduler": "simple", "steps": 12} | {
+            "denoise": 1.0
+        }),
+        "6": ("GPH_MethodShootout", shootout),
+        "7": ("GPH_PolicySelector", {"policy": "Hermite", "order": 2, "scale": 0.5}),
+        "8": ("GPH_MethodShootout", shootout | {"policy": ["7", 0]}),
+        "9": ("GPH_RecordRuns", work | {"recording": f"server {uuid.uuid4().hex}"}),
+        "10": ("GPH_Coverage", measured | {"margins": "values below", "values": "0.1"}),
+        "11": ("GPH_ScheduleStatistics", measured | {"recordings.runs0": ["9", 0]}),
+    }  # fmt: skip
+    prompt = {key: {"class_type": name, "inputs": given} for key, (name, given) in nodes.items()}
+    events = events_of(url, prompt, {"id": "analysis", "nodes": []})
+    assert "execution_error" not in [event["type"] for event in events]
+    outputs = {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
+    coverage, found = (outputs[node]["gph_told"][0]["text"] for node in ("10", "11"))
+    assert "4 full steps, 2 prompts: share within a margin of the best of 4 schedules" in coverage
+    assert "of the variance of these means: schedule" in found
+    (told,) = outputs["11"]["gph_told"]
+    assert told["workflow_id"] == "analysis"

@@ -73,6 +73,8 @@ def test_figure_and_page_have_what_the_json_has():
     assert figure.shape[3] == 3
     (shown,) = output.ui["gph_shootout"]
     report = json.loads(text)
+    assert [entry["seed"] for entry in report.pop("prompts")] == [0, 1]
+    assert report.pop("conditions")["device"]
     for row in report["rows"]:
         for means in row["metrics"].values():
             assert len(means.pop("values")) == 2

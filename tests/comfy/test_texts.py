@@ -133,6 +133,9 @@ SEARCHES = {
     "latents": "GPH_RecordTrajectory",
     "curvature": "GPH_TrajectoryProfile",
     "sensitivity": "GPH_PropagationGain",
+    "margin": "GPH_Coverage",
+    "entropy": "GPH_ScheduleStatistics",
+    "interaction": "GPH_ScheduleStatistics",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
 }
