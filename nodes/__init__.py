@@ -12,6 +12,7 @@ from .calibrate import Calibrate
 from .calibrate_ratio import CalibrateRatio
 from .compare_run import CompareRun
 from .demo import DemoModel, DemoPrompt
+from .error_decomposition import ErrorDecomposition
 from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
 from .method_shootout import MethodShootout
@@ -39,5 +40,5 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            PropagationGain, DemoModel, DemoPrompt,
+            ErrorDecomposition, PropagationGain, DemoModel, DemoPrompt,
         ]  # fmt: skip

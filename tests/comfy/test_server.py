@@ -49,6 +49,7 @@ def test_the_nodes_are_there(object_info):
         "GPH_MostFrequentSchedule": "Most Frequent Schedule",
         "GPH_PlanSchedule": "Plan Schedule",
         "GPH_MethodShootout": "Method Shootout",
+        "GPH_ErrorDecomposition": "Error Decomposition",
         "GPH_PropagationGain": "Propagation Gain",
         "GPH_DemoModel": "Golden Path Demo Model",
         "GPH_DemoPrompt": "Golden Path Demo Prompt",

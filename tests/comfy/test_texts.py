@@ -90,6 +90,7 @@ def test_no_help_page_is_left_over():
         "RecordRuns",
         "PlanSchedule",
         "MethodShootout",
+        "ErrorDecomposition",
         "PropagationGain",
     ],
 )
@@ -128,6 +129,7 @@ SEARCHES = {
     "dpcache": "GPH_PlanSchedule",
     "compare methods": "GPH_MethodShootout",
     "seacache": "GPH_MethodShootout",
+    "drift": "GPH_ErrorDecomposition",
     "sensitivity": "GPH_PropagationGain",
     "toy model": "GPH_DemoModel",
     "text encode": "GPH_DemoPrompt",
