@@ -8,5 +8,6 @@ those that were published, ``calibration`` measures what they have to be told ab
 ``families`` describe where a transformer keeps its blocks, ``signals`` read what the first of them
 is about to work on, ``surgery`` swaps them for one call, ``active_run`` ties these together while a
 sampling run lasts, ``speeds`` turns a user's choice into a schedule, ``record`` is what a run
-leaves behind.
+leaves behind. ``decomposition`` says where the error of a cached run comes from,
+``isolated_steps`` and ``propagation`` what one cached step does to the end of a run.
 """

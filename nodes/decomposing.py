@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,9 +75,9 @@ class Analysis:
 
     def __post_init__(self) -> None:
         euler.refuse_others(NAME, self.workload.sampler)
-        for name in self.plans:
+        for name, plan in self.plans.items():
             try:
-                self._check(self.choice(name))
+                self._check(self._choice(plan))
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
 
@@ -85,11 +86,10 @@ class Analysis:
         """How often the model is evaluated in a run, at most."""
         return _MOST_EVALUATIONS * self.workload.num_steps
 
-    def choice(self, name: str) -> Choice:
-        """What a plan comes to in each run."""
-        work = self.workload
-        patcher = work.guider.model_patcher
-        return patching.choice_of(self.plans[name], patcher, work.sigmas.tolist())
+    @cached_property
+    def choices(self) -> dict[str, Choice]:
+        """What the plans come to in each run, by name."""
+        return {name: self._choice(plan) for name, plan in self.plans.items()}
 
     def begin(self) -> dict[tuple[str, str], Decomposition]:
         """What is known already, by plan and example; those of others are left out."""
@@ -101,11 +101,9 @@ class Analysis:
             (split.plan, split.example): split.decomposition
             for split in FILE.begin(path_of(self.name), conditions)
         }
-        wanted = {
-            (name, example): (_identity(self.choice(name)), example)
-            for name in self.plans
-            for example in work.names()
-        }
+        plans = {name: _identity(choice) for name, choice in self.choices.items()}
+        examples = work.names()
+        wanted = {(name, e): (plan, e) for name, plan in plans.items() for e in examples}
         return {key: known[stored] for key, stored in wanted.items() if stored in known}
 
     def add(self, name: str, number: int, callback: Callable) -> Decomposition:
@@ -123,10 +121,14 @@ class Analysis:
         _, record = sampling.under(self.plans[name], callback, steps, switch)
         if record.caching_stopped:
             raise ValueError(f"{name}: {record.caching_stopped}")
-        plan = _identity(self.choice(name))
+        plan = _identity(self.choices[name])
         split = Split(work.names()[number], example.prompt, example.seed, name, plan, *found)
         FILE.append(path_of(self.name), split)
         return split.decomposition
+
+    def _choice(self, plan: patching.Plan) -> Choice:
+        work = self.workload
+        return patching.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
 
     def _check(self, choice: Choice) -> None:
         work, patcher = self.workload, self.workload.guider.model_patcher

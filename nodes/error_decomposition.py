@@ -119,7 +119,7 @@ class ErrorDecomposition(io.ComfyNode):
         found = {plan: [known[plan, example] for example in names] for plan in plans}
         report = decomposition_report.report_of(
             found,
-            {plan: analysis.choice(plan) for plan in plans},
+            analysis.choices,
             [{"prompt": example.prompt, "seed": example.seed} for example in work.examples],
         )
         text = decomposition_report.text_of(report, work.notes)
