@@ -13,6 +13,7 @@ from .calibrate_ratio import CalibrateRatio
 from .compare_run import CompareRun
 from .coverage import Coverage
 from .demo import DemoModel, DemoPrompt
+from .error_decomposition import ErrorDecomposition
 from .examples import ScoringExamples
 from .library import GoldenPathLibrary, SaveGoldenPath
 from .method_shootout import MethodShootout
@@ -43,6 +44,6 @@ class GoldenPathExtension(ComfyExtension):
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
             QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
             CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
-            RecordTrajectory, TrajectoryProfile, PropagationGain, Coverage, ScheduleStatistics,
-            DemoModel, DemoPrompt,
+            RecordTrajectory, TrajectoryProfile, ErrorDecomposition, PropagationGain, Coverage,
+            ScheduleStatistics, DemoModel, DemoPrompt,
         ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Collection
 from functools import partial
 
 import torch
@@ -214,13 +215,16 @@ def names_of(text: str) -> list[str]:
     return list(dict.fromkeys(known[word.casefold()] for word in words))
 
 
-def schedules_of(text: str) -> dict[str, Schedule]:
+def schedules_of(text: str, others: Collection[str] = (FULL, *NAMES)) -> dict[str, Schedule]:
     """The schedules of a text, one a line, by what stands before a colon, else by themselves.
 
     ``ValueError`` for what is no schedule, and for a name of two rows.
+
+    Args:
+        others: names of other rows.
     """
     found: dict[str, Schedule] = {}
-    rows = {name.casefold() for name in (FULL, *NAMES)}
+    rows = {name.casefold() for name in others}
     for line in filter(str.strip, text.splitlines()):
         name, _, steps = line.rpartition(":")
         schedule = Schedule.parse(steps)

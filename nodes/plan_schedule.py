@@ -15,17 +15,26 @@ from ..gph_core.planners import Plan
 from ..gph_core.retarget import num_full
 from ..gph_core.schedule import Schedule, image_uniform, uniform
 from ..gph_core.speeds import OF_STEPS, SPEEDS
+from ..gph_core.step_sensitivity import StepSensitivity, plan_by_sensitivity
 from . import calibrations
 from .adaptive import NONE, check_full, fit_of
 from .calibrate import described
 from .inputs import count_input, speed_input
-from .types import CATEGORY, COUNT, PolicyType, ScheduleType
+from .types import CATEGORY, COUNT, PolicyType, ScheduleType, SensitivityType
 
 RULES: dict[str, Callable[[int, int], Schedule]] = {
     "uniform (images)": image_uniform, "uniform (videos)": uniform,
 }  # fmt: skip
 PLANNED = {n: method for n, method in (METHODS | VARIANTS).items() if not method.is_adaptive}
-CHOICES = (*PLANNED, *RULES)
+GAIN = Method(
+    "propagation gain",
+    "source paper, propagation from one cached step",
+    "cheapest path through feature errors, each times its propagation gain",
+    Reuse(),  # the plan's is that of the measurement
+    plan=lambda s: plan_by_sensitivity(s.fit, _full_of(s)),
+)
+ROWS = PLANNED | {GAIN.name: GAIN}
+CHOICES = (*ROWS, *RULES)
 FEWEST = 4  # full steps for which the rules of uniform spacing were published
 
 
@@ -34,14 +43,15 @@ class PlanSchedule(io.ComfyNode):
 
     @classmethod
     def define_schema(cls) -> io.Schema:
-        rules = "; ".join(f"{name}: {method.rule}" for name, method in PLANNED.items())
+        rules = "; ".join(f"{name}: {method.rule}" for name, method in ROWS.items())
         return io.Schema(
             node_id="GPH_PlanSchedule",
             display_name="Plan Schedule",
             category=CATEGORY,
             description=(
                 "Gives the schedule and the policy of a method that settles them before any run: "
-                "TaylorSeer, HiCache, L2P, DPCache, BudCache, MeanCache, or uniform spacing. "
+                "TaylorSeer, HiCache, L2P, DPCache, BudCache, MeanCache, propagation gain, or "
+                "uniform spacing. "
                 "Connect both to Golden Path Cache and set its speed to Custom."
             ),
             search_aliases=[
@@ -90,6 +100,11 @@ class PlanSchedule(io.ComfyNode):
                         "checked, and without a calibration even spacing is that for images."
                     ),
                 ),
+                SensitivityType.Input(
+                    "sensitivity",
+                    optional=True,
+                    tooltip=f"From Propagation Gain, in place of a calibration: for {GAIN.name}.",
+                ),
             ],
             outputs=[
                 ScheduleType.Output(display_name="schedule"),
@@ -118,7 +133,7 @@ class PlanSchedule(io.ComfyNode):
     @classmethod
     def execute(
         cls, method: str, steps: int, speed: str, full_steps: int, calibration: str, sigmas=None,
-        model=None,
+        model=None, sensitivity: StepSensitivity | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         present = {} if model is None else calibrations.of_model(model)
         if sigmas is not None:
@@ -127,6 +142,8 @@ class PlanSchedule(io.ComfyNode):
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         check_full(full, steps, fewest=1, spare=0)
         known = _calibration(method, calibration)
+        if method == GAIN.name:
+            known = _measured(sensitivity)
         if known is not None:
             _check(known, steps, present)
         conditions = {} if known is None else known.conditions
@@ -134,8 +151,8 @@ class PlanSchedule(io.ComfyNode):
         if method in RULES:
             plan = _noted(Plan(RULES[method](steps, full), Reuse(), 0.0))
         else:
-            row = PLANNED[method]
-            fit = fit_of(row, known)
+            row = ROWS[method]
+            fit = sensitivity if row is GAIN else fit_of(row, known)
             plan = planned(row, Setting(steps, full, family, fit=fit, conditions=conditions))
         lines = [*_plan_text(method, plan, family), *_calibration_text(known, present)]
         return io.NodeOutput(str(plan.schedule), plan.policy, "\n".join(lines))
@@ -168,7 +185,7 @@ def _noted(plan: Plan) -> Plan:
 
 def _calibration(method: str, name: str) -> Calibration | None:
     """What a method needs; ``ValueError`` that says what to do if it is not there."""
-    if method in RULES or not PLANNED[method].needs:
+    if method in RULES or not ROWS[method].needs:
         return None
     if name == NONE:
         raise ValueError(
@@ -176,6 +193,22 @@ def _calibration(method: str, name: str) -> Calibration | None:
             "choose its file in calibration"
         )
     return calibrations.load(name, PLANNED[method].name)
+
+
+def _measured(sensitivity: StepSensitivity | None) -> Calibration:
+    """What a sensitivity holds for, in the form of a calibration."""
+    if sensitivity is None:
+        raise ValueError(
+            f"{GAIN.name} needs what each step does to the final latent of your model; connect "
+            "the sensitivity of Propagation Gain"
+        )
+    report = {"num_examples": sensitivity.num_prompts}
+    return Calibration(GAIN.name, sensitivity.conditions, report=report)
+
+
+def _full_of(setting: Setting) -> int:
+    assert setting.num_full is not None
+    return setting.num_full
 
 
 def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
@@ -192,11 +225,11 @@ def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
 def _plan_text(name: str, plan: Plan, family: str) -> Iterator[str]:
     """What the plan is, and what it costs."""
     schedule = plan.schedule
-    yield f"{name}: {PLANNED[name].rule} ({PLANNED[name].source})" if name in PLANNED else name
-    if name in RULES or "uniform" in PLANNED[name].rule:
-        of_videos = is_video(family) if name in PLANNED else RULES[name] is uniform
+    yield f"{name}: {ROWS[name].rule} ({ROWS[name].source})" if name in ROWS else name
+    if name in RULES or "uniform" in ROWS[name].rule:
+        of_videos = is_video(family) if name in ROWS else RULES[name] is uniform
         line = f"spaced by the source paper's rule for {'videos' if of_videos else 'images'}"
-        is_guess = name in PLANNED and not family
+        is_guess = name in ROWS and not family
         yield line + ("; if your model makes videos, connect it as model" if is_guess else "")
     yield (
         f"{schedule}: {schedule.num_full} of {schedule.num_steps} steps full, at most "

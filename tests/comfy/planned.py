@@ -50,5 +50,6 @@ def calibrate(model, steps=STEPS, max_jump=None, name="mine"):
     return levels
 
 
-def plan(method, steps=STEPS, full=5, calibration="mine", sigmas=None, model=None):
-    return PlanSchedule.execute(method, steps, COUNT, full, calibration, sigmas, model).result
+def plan(method, steps=STEPS, full=5, calibration="mine", sigmas=None, model=None, **more):
+    inputs = (method, steps, COUNT, full, calibration, sigmas, model)
+    return PlanSchedule.execute(*inputs, **more).result

@@ -51,6 +51,7 @@ def test_the_nodes_are_there(object_info):
         "GPH_MethodShootout": "Method Shootout",
         "GPH_RecordTrajectory": "Record Trajectory",
         "GPH_TrajectoryProfile": "Trajectory Profile",
+        "GPH_ErrorDecomposition": "Error Decomposition",
         "GPH_PropagationGain": "Propagation Gain",
         "GPH_Coverage": "Coverage",
         "GPH_ScheduleStatistics": "Schedule Statistics",

@@ -92,6 +92,7 @@ def test_no_help_page_is_left_over():
         "MethodShootout",
         "RecordTrajectory",
         "TrajectoryProfile",
+        "ErrorDecomposition",
         "PropagationGain",
     ],
 )
@@ -132,6 +133,7 @@ SEARCHES = {
     "seacache": "GPH_MethodShootout",
     "latents": "GPH_RecordTrajectory",
     "curvature": "GPH_TrajectoryProfile",
+    "drift": "GPH_ErrorDecomposition",
     "sensitivity": "GPH_PropagationGain",
     "margin": "GPH_Coverage",
     "entropy": "GPH_ScheduleStatistics",
