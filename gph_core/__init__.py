@@ -13,6 +13,6 @@ leaves behind.
 What was measured is analyzed by ``frequency``, ``coverage`` with its ``margins``, ``interaction``,
 ``transfer`` and ``landscape``; ``quality`` reads it from shootouts, ``resampling`` gives intervals.
 ``trajectory``, ``planes`` and ``profiles`` tell the shape of a run's way through latent space,
-``decomposition``, ``isolated_steps``, ``propagation`` and ``step_sensitivity`` where its errors come
-from and go.
+``decomposition``, ``isolated_steps``, ``propagation`` and ``step_sensitivity`` where its errors
+come from and go.
 """

@@ -48,8 +48,8 @@ class ScheduleEditor(io.ComfyNode):
                     "sensitivity",
                     optional=True,
                     tooltip=(
-                        "From Propagation Gain, to see after a run at which steps caching hurts "
-                        "most. It does not change the schedule."
+                        "From Propagation Gain, to see after a run at which steps an error grows "
+                        "most until the end. It does not change the schedule."
                     ),
                 ),
             ],

@@ -1,4 +1,4 @@
-// The sensitivity curve that the Schedule Editor draws over its cells: where a cached step hurts most.
+// The sensitivity curve that the Schedule Editor draws over its cells: where an error grows most.
 
 /** @param {() => boolean} isConnected whether the node's sensitivity input has a wire */
 export function createSensitivity(isConnected) {

@@ -1,0 +1,152 @@
+"""The example workflow *Look inside a run*: the analyses on the demo model. Standard library only."""
+
+from __future__ import annotations
+
+from .drawing import Box, Part, drawn, examples
+from .search_example import CFG, SCORING, STEPS
+
+NAME = "Look_Inside_a_Run"
+FULL_STEPS = 8
+# Of 20 steps: even, early, late, and a path that Schedule Search found for this model.
+SCHEDULES = "0-2,6,9,13,16,19/20\n0-4,7,11,19/20\n0,1,8,12,14,16,18,19/20\n0-3,5,8,13,19/20"
+NOTE = (
+    "## Look inside a run\n\n"
+    "Queue it; on a CPU it takes about four minutes. From above:\n\n"
+    "- *Trajectory Profile*: the way of full runs from noise to image. How far is it from a straight "
+    "line, where does it turn, and is that the same for all prompts?\n"
+    "- *Propagation Gain*: each step cached alone. The curve says where an error hurts the image "
+    "most; *Schedule Editor* draws it over its cells, in orange, and *Plan Schedule* makes a "
+    "schedule of it.\n"
+    "- *Error Decomposition*: what of the error comes from the step, what from the steps before.\n"
+    "- *Schedule Statistics*: what two adaptive methods decide from prompt to prompt, and whether "
+    "schedules and policies depend on each other.\n"
+    "- *Coverage*: on how many prompts one schedule for all is as good as the best one of each.\n\n"
+    "**Your own model:** put your loaders in the place of the demo model and write prompts of your "
+    "kind. Set size, sampler, noise levels and CFG (in each node) as you use them, and schedules of "
+    "as many steps; give each node a new name. Fewer examples take less time and tell less."
+)
+
+SAMPLED = {
+    "model": ("model", "MODEL"), "examples": ("examples", "examples"),
+    "latent": ("latent", "LATENT"), "sampler": ("sampler", "SAMPLER"),
+    "sigmas": ("sigmas", "SIGMAS"),
+}  # fmt: skip
+
+
+def _figure(source: str, box: Box) -> Part:
+    return Part("PreviewImage", box, {"images": (source, "figure")})
+
+
+def _gate(method: str, threshold: float, top: int) -> Part:
+    return Part(
+        "GPH_AdaptiveCache", (500, top, 320, 320), {"model": ("model", "MODEL")},
+        {"MODEL": "MODEL"}, (method, "Threshold", threshold, "none", 10),
+    )  # fmt: skip
+
+
+def _runs(gate: str, name: str, top: int) -> Part:
+    return Part(
+        "GPH_RecordRuns", (860, top, 400, 320), {**SAMPLED, "model": (gate, "MODEL")},
+        {"runs": "GPH_RUNS", "summary": "STRING"}, (CFG, name, True, False),
+    )  # fmt: skip
+
+
+def _shootout(policy: str, name: str, left: int, title: str) -> Part:
+    return Part(
+        "GPH_MethodShootout", (left, 3180, 860, 820),
+        {**SAMPLED, "vae": ("model", "VAE"), "policy": (policy, "policy")},
+        {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
+        (
+            CFG, "full_steps below", FULL_STEPS, "none", "uniform\nplain steps", name, "off",
+            SCHEDULES,
+        ),
+        title,
+    )  # fmt: skip
+
+
+def _policy(kind: str, top: int) -> Part:
+    return Part("GPH_PolicySelector", (40, top, 420, 380), {}, {"policy": "GPH_POLICY"}, (kind,))
+
+
+PARTS = {
+    "model": Part(
+        "GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")}
+    ),
+    "examples": examples("Scoring Examples", (40, 260, 420, 480), SCORING, seed=1),
+    "latent": Part(
+        "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
+    ),
+    "sampler": Part("KSamplerSelect", (500, 280, 280, 60), {}, {"SAMPLER": "SAMPLER"}, ("euler",)),
+    "sigmas": Part(
+        "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
+        {"SIGMAS": "SIGMAS"}, ("simple", STEPS, 1.0),
+    ),
+    "trajectories": Part(
+        "GPH_RecordTrajectory", (860, 120, 400, 340), SAMPLED,
+        {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"}, (CFG, "inside: trajectories"),
+    ),
+    "profile": Part(
+        "GPH_TrajectoryProfile", (1300, 120, 440, 460),
+        {"trajectories": ("trajectories", "trajectories")},
+        {"figure": "IMAGE", "JSON": "STRING"}, ("none", 5, "float32"),
+    ),
+    "profile figure": _figure("profile", (1780, 120, 860, 640)),
+    "gain": Part(
+        "GPH_PropagationGain", (860, 820, 400, 560), SAMPLED,
+        {"sensitivity": "GPH_SENSITIVITY", "figure": "IMAGE", "JSON": "STRING"},
+        (CFG, "inside: gains", 20),
+    ),
+    "plan": Part(
+        "GPH_PlanSchedule", (1300, 820, 440, 260), {"sensitivity": ("gain", "sensitivity")},
+        {"schedule": "GPH_SCHEDULE", "policy": "GPH_POLICY", "text": "STRING"},
+        ("propagation gain", STEPS, "full_steps below", FULL_STEPS, "none"),
+    ),
+    "editor": Part(
+        "GPH_ScheduleEditor", (1300, 1130, 440, 330),
+        {"sigmas": ("sigmas", "SIGMAS"), "sensitivity": ("gain", "sensitivity")},
+        {
+            "schedule": "GPH_SCHEDULE", "text": "STRING", "num_steps": "INT", "num_cached": "INT",
+        },
+        (SCHEDULES.split("\n")[-1],),
+    ),
+    "gain figure": _figure("gain", (1780, 820, 860, 640)),
+    "errors": Part(
+        "GPH_ErrorDecomposition", (860, 1520, 400, 560), SAMPLED,
+        {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside: errors"),
+    ),
+    "errors figure": _figure("errors", (1300, 1520, 1340, 560)),
+    "first gate": _gate("DiCache", 0.3, 2140),
+    "second gate": _gate("First Block Cache", 0.15, 2500),
+    "first runs": _runs("first gate", "inside: DiCache", 2140),
+    "second runs": _runs("second gate", "inside: First Block Cache", 2500),
+    "statistics": Part(
+        "GPH_ScheduleStatistics", (1300, 2140, 440, 680),
+        {
+            "recordings.runs0": ("first runs", "runs"),
+            "recordings.runs1": ("second runs", "runs"),
+            "shootouts.shootout0": ("reuse shootout", "JSON"),
+            "shootouts.shootout1": ("taylor shootout", "JSON"),
+        },
+        {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"}, ("PSNR",),
+    ),
+    "statistics figure": _figure("statistics", (1780, 2140, 860, 680)),
+    "reuse": _policy("residual reuse", 3180),
+    "taylor": _policy("Taylor", 3620),
+    "reuse shootout": _shootout("reuse", "inside: reuse", 500, "Method Shootout: reuse"),
+    "taylor shootout": _shootout("taylor", "inside: Taylor", 1400, "Method Shootout: Taylor"),
+    "coverage": Part(
+        "GPH_Coverage", (2300, 3180, 400, 560),
+        {
+            "shootouts.shootout0": ("reuse shootout", "JSON"),
+            "shootouts.shootout1": ("taylor shootout", "JSON"),
+        },
+        {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
+        ("PSNR", "values below", "0.25, 0.5, 1"),
+    ),
+    "coverage figure": _figure("coverage", (2740, 3180, 860, 640)),
+}  # fmt: skip
+
+
+def build() -> dict:
+    """The workflow, in the page's format 0.4."""
+    return drawn(PARTS, NOTE, "5d3f0c52-7f64-4c1b-9a7e-2f1f5f0b8c11")
