@@ -1,4 +1,4 @@
-"""The example workflow *Look inside a run*: the analyses on the demo model. Standard library only."""
+"""The example workflow *Look inside a run*: all analyses. Standard library only."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SCHEDULES = "0-2,6,9,13,16,19/20\n0-4,7,11,19/20\n0,1,8,12,14,16,18,19/20\n0-3,5
 NOTE = (
     "## Look inside a run\n\n"
     "Queue it; on a CPU it takes about four minutes. From above:\n\n"
-    "- *Trajectory Profile*: the way of full runs from noise to image. How far is it from a straight "
-    "line, where does it turn, and is that the same for all prompts?\n"
+    "- *Trajectory Profile*: the way of full runs from noise to image. How far is it from a "
+    "straight line, where does it turn, and is that the same for all prompts?\n"
     "- *Propagation Gain*: each step cached alone. The curve says where an error hurts the image "
     "most; *Schedule Editor* draws it over its cells, in orange, and *Plan Schedule* makes a "
     "schedule of it.\n"
@@ -22,8 +22,8 @@ NOTE = (
     "schedules and policies depend on each other.\n"
     "- *Coverage*: on how many prompts one schedule for all is as good as the best one of each.\n\n"
     "**Your own model:** put your loaders in the place of the demo model and write prompts of your "
-    "kind. Set size, sampler, noise levels and CFG (in each node) as you use them, and schedules of "
-    "as many steps; give each node a new name. Fewer examples take less time and tell less."
+    "kind. Set size, sampler, noise levels and CFG (in each node) as you use them, and schedules "
+    "of as many steps; give each node a new name. Fewer examples take less time and tell less."
 )
 
 SAMPLED = {
@@ -65,7 +65,10 @@ def _shootout(policy: str, name: str, left: int, title: str) -> Part:
 
 
 def _policy(kind: str, top: int) -> Part:
-    return Part("GPH_PolicySelector", (40, top, 420, 380), {}, {"policy": "GPH_POLICY"}, (kind,))
+    return Part(
+        "GPH_PolicySelector", (40, top, 420, 380), {}, {"policy": "GPH_POLICY"},
+        (kind, 1, 0.5, 4, "", "recursive", 0.0, 0),
+    )  # fmt: skip
 
 
 PARTS = {
@@ -83,7 +86,7 @@ PARTS = {
     ),
     "trajectories": Part(
         "GPH_RecordTrajectory", (860, 120, 400, 340), SAMPLED,
-        {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"}, (CFG, "inside: trajectories"),
+        {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"}, (CFG, "inside, trajectories"),
     ),
     "profile": Part(
         "GPH_TrajectoryProfile", (1300, 120, 440, 460),
@@ -94,7 +97,7 @@ PARTS = {
     "gain": Part(
         "GPH_PropagationGain", (860, 820, 400, 560), SAMPLED,
         {"sensitivity": "GPH_SENSITIVITY", "figure": "IMAGE", "JSON": "STRING"},
-        (CFG, "inside: gains", 20),
+        (CFG, "inside, gains", 20),
     ),
     "plan": Part(
         "GPH_PlanSchedule", (1300, 820, 440, 260), {"sensitivity": ("gain", "sensitivity")},
@@ -112,13 +115,13 @@ PARTS = {
     "gain figure": _figure("gain", (1780, 820, 860, 640)),
     "errors": Part(
         "GPH_ErrorDecomposition", (860, 1520, 400, 560), SAMPLED,
-        {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside: errors"),
+        {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside, errors"),
     ),
     "errors figure": _figure("errors", (1300, 1520, 1340, 560)),
     "first gate": _gate("DiCache", 0.3, 2140),
     "second gate": _gate("First Block Cache", 0.15, 2500),
-    "first runs": _runs("first gate", "inside: DiCache", 2140),
-    "second runs": _runs("second gate", "inside: First Block Cache", 2500),
+    "first runs": _runs("first gate", "inside, DiCache", 2140),
+    "second runs": _runs("second gate", "inside, First Block Cache", 2500),
     "statistics": Part(
         "GPH_ScheduleStatistics", (1300, 2140, 440, 680),
         {
@@ -132,8 +135,8 @@ PARTS = {
     "statistics figure": _figure("statistics", (1780, 2140, 860, 680)),
     "reuse": _policy("residual reuse", 3180),
     "taylor": _policy("Taylor", 3620),
-    "reuse shootout": _shootout("reuse", "inside: reuse", 500, "Method Shootout: reuse"),
-    "taylor shootout": _shootout("taylor", "inside: Taylor", 1400, "Method Shootout: Taylor"),
+    "reuse shootout": _shootout("reuse", "inside, reuse", 500, "Method Shootout: reuse"),
+    "taylor shootout": _shootout("taylor", "inside, Taylor", 1400, "Method Shootout: Taylor"),
     "coverage": Part(
         "GPH_Coverage", (2300, 3180, 400, 560),
         {

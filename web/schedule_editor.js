@@ -141,14 +141,14 @@ function createEditor(node) {
     const cells = text.cells();
     const off = Boolean(error) || isLinked;
     const { levels, key, values } = noise.shown(around, cells.length);
-    const hurts = sensitivity.shown(cells.length);
-    grid.draw(cells, { sigmas: levels, sensitivity: hurts, off });
+    const gains = sensitivity.shown(cells.length);
+    grid.draw(cells, { sigmas: levels, sensitivity: gains, off });
     content.classList.toggle("gph-wrong", Boolean(error));
     content.classList.toggle("gph-linked", isLinked);
     content.inert = isLinked;
     set(source, {
-      textContent: [key && t(`editor.${key}`), hurts && t("editor.sensitivity")].filter(Boolean).join(" · "),
-      title: [key && t(`editor.${key}Tip`, values), hurts && t("editor.sensitivityTip")].filter(Boolean).join("\n"),
+      textContent: [key && t(`editor.${key}`), gains && t("editor.sensitivity")].filter(Boolean).join(" · "),
+      title: [key && t(`editor.${key}Tip`, values), gains && t("editor.sensitivityTip")].filter(Boolean).join("\n"),
     });
     set(figures, { textContent: figuresText(cells), title: t("editor.figuresTip") });
     bar.draw(off);

@@ -31,16 +31,16 @@ export function createGrid(callbacks) {
   const options = [];
   let cells = [true];
   let levels = null;
-  let hurts = null; // sensitivity to caching, by step
+  let gains = null; // sensitivity to caching, by step
   let most = 2 * TEN; // columns that fit
   let columns = most;
   let cursor = 0;
   let range = null; // [first, last], in either order
   let isOff = false;
 
-  function draw(next = cells, { sigmas = levels, sensitivity = hurts, off = isOff } = {}) {
+  function draw(next = cells, { sigmas = levels, sensitivity = gains, off = isOff } = {}) {
     [cells, levels, isOff] = [next, sigmas?.length === next.length + 1 ? sigmas : null, off];
-    hurts = sensitivity?.length === next.length ? sensitivity : null;
+    gains = sensitivity?.length === next.length ? sensitivity : null;
     cursor = Math.min(cursor, cells.length - 1);
     if (range?.some((step) => step >= cells.length)) range = null;
     while (options.length < cells.length) options.push(createCell(options.length));
@@ -94,7 +94,7 @@ export function createGrid(callbacks) {
       svg("path", { d: `M${foot(points[0])}L${line}L${foot(points.at(-1))}Z`, class: "gph-area" }),
       svg("path", { d: filled.join(""), class: "gph-filled" }),
       ...(levels ? [svg("path", { d: `M${line}`, class: "gph-line" })] : []),
-      ...(hurts ? [svg("path", { d: sensitivityPath(hurts), class: "gph-sensitivity" })] : []),
+      ...(gains ? [svg("path", { d: sensitivityPath(gains), class: "gph-sensitivity" })] : []),
     );
   }
 
@@ -106,8 +106,8 @@ export function createGrid(callbacks) {
     const kind = t(cells[step] ? "editor.full" : "editor.cached");
     const values = { step, count: cells.length, kind, sigma: levels?.[step].toPrecision(3) };
     const told = t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
-    const value = hurts?.[step]?.toPrecision(3);
-    return value ? `${told}, ${t("editor.stepHurts", { value })}` : told;
+    const value = gains?.[step]?.toPrecision(3);
+    return value ? `${told}, ${t("editor.stepGain", { value })}` : told;
   }
 
   /** The selected range without step 0; empty if there is none. */
