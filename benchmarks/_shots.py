@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 
 from benchmarks import _demo
-from benchmarks._lab import MEMORY, Lab, prepare
-
-FILE = MEMORY / "shots.jsonl"
+from benchmarks._lab import Lab, prepare
+from benchmarks._memory import Memory
 
 
 class Shot(NamedTuple):
@@ -54,10 +52,7 @@ class Shots:
         self._lab, self._references = lab, {}
         measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
         self._assessor = Assessor(DemoVAE(), measured)
-        self._known: dict[str, list] = {}
-        if FILE.exists():
-            for line in FILE.read_text("utf-8").splitlines():
-                self._known.update(json.loads(line))
+        self._known = Memory(lab.memory / "shots.jsonl")
 
     def of(self, way: Way, numbers: Sequence[int]) -> list[Shot]:
         """Those of some prompts."""
@@ -65,7 +60,8 @@ class Shots:
         for first in range(0, len(numbers), size):
             some = numbers[first : first + size]
             if any(self._key(way, n) not in self._known for n in some):
-                self._keep({self._key(way, n): s for n, s in self._sampled(way, some).items()})
+                found = self._sampled(way, some).items()
+                self._known.keep({self._key(way, number): shot for number, shot in found})
         return [Shot(*self._known[self._key(way, number)]) for number in numbers]
 
     def _key(self, way: Way, number: int) -> str:
@@ -102,13 +98,6 @@ class Shots:
                 self._references[other, len(numbers) > 1] = one
         return self._references[key]
 
-    def _keep(self, found: dict[str, Shot]) -> None:
-        self._known.update(found)
-        MEMORY.mkdir(parents=True, exist_ok=True)
-        # In one piece, so that two processes can share the work.
-        with FILE.open("ab", buffering=0) as file:
-            file.write(json.dumps(found).encode() + b"\n")
-
 
 def _plain_levels(lab: Lab, steps: int):
-    return Lab(steps, lab.cfg).preparation.sigmas
+    return replace(lab, steps=steps).preparation.sigmas
