@@ -31,6 +31,7 @@ from benchmarks._search import FORCED
 from demo.comfyui import load_pack, use_comfyui
 from demo.sampling import sigmas as noise_levels
 from gph_core.library import bundled_paths
+from gph_core.resampling import RESAMPLES, bootstrapped
 from gph_core.retarget import retarget
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
@@ -38,7 +39,6 @@ RESULTS = Path(__file__).parent / "results"
 SAMPLED = _paths.MEMORY / "pictures.jsonl"
 PROMPTS, CAPTION_SEED = 200, 3
 NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
-RESAMPLES = 10_000
 BAR = 0.5  # dB ahead of uniform spacing and of plain steps
 UNIFORM, PLAIN = "uniform", "plain steps"
 RANDOM, MOVED = "random", "published, moved"
@@ -167,11 +167,9 @@ def _decibels(pictures, reference, what: Schedule | int, policy: str) -> list[fl
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
-    """Mean of values ``[P]`` with the 95 % percentile interval of a bootstrap over them."""
-    rng = np.random.default_rng(0)
-    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return round(float(values.mean()), 3), round(float(low), 3), round(float(high), 3)
+    """Mean of values ``[P]`` or ``[P, S]``, with its 95 % interval over the prompts."""
+    mean, low, high = bootstrapped(values)
+    return round(mean, 3), round(low, 3), round(high, 3)
 
 
 def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
@@ -185,14 +183,14 @@ def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
     for way, values in scores.items():
         pairs = {Way(p.full, searched(p.scoring), p.policy): p for p in found}
         ahead = {
-            pair.name: interval((scores[pair][:, : values.shape[1]] - values).mean(1))
+            pair.name: interval(scores[pair][:, : values.shape[1]] - values)
             for pair in pairs
             if pair.num_full == way.num_full and pair != way
         }
         rows.append({
             "full": way.num_full, "name": way.name, "policy": way.policy,
             "schedule": schedules.get(way, ""), "is_pair": way in pairs,
-            "noises": values.shape[1], "psnr": interval(values.mean(1)), "ahead": ahead,
+            "noises": values.shape[1], "psnr": interval(values), "ahead": ahead,
         })  # fmt: skip
     return sorted(rows, key=lambda row: (-row["full"], -row["psnr"][0]))
 

@@ -1,0 +1,98 @@
+"""How often one schedule comes near the best candidate of each prompt.
+
+Quality is higher where it is better (see ``objective``) and stands in arrays ``[S, P]`` of S
+schedules, or other ways of sampling, and P prompts.
+
+Source: seed paper, appendix *The coverage test*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binomtest
+
+LEVEL = 0.05  # of the bounds, one-sided
+
+
+class Coverage(NamedTuple):
+    """The share of the prompts within a margin of the best candidate, and what it is at least.
+
+    Args:
+        lower: one-sided 95 % bound, as if the schedule had not been chosen by its coverage.
+        corrected: the bound that holds for the best one of several schedules, too.
+    """
+
+    margin: float
+    share: float
+    lower: float
+    corrected: float
+
+
+def gaps(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
+    """How far each schedule stays below the best candidate, prompt by prompt, ``[S, P]`` float64.
+
+    Args:
+        quality: ``[S, P]``; over several seeds of a prompt, their mean.
+        candidates: quality ``[C, P]`` of those that the best one is of, if it is not of the
+            schedules themselves; a schedule that is better has a negative gap.
+
+    Raises:
+        ValueError: a value is infinite or no number, or there are no schedules or prompts.
+    """
+    measured = _measured(quality)
+    return _measured(measured if candidates is None else candidates).max(axis=0) - measured
+
+
+def coverage(
+    gap: ArrayLike, margins: Sequence[float], num_candidates: int = 1
+) -> list[Coverage]:  # fmt: skip
+    """How often the gaps ``[P]`` of one schedule are at most each margin.
+
+    Args:
+        num_candidates: schedules that this one was chosen from; the corrected bound is at the
+            Bonferroni level, 0.05 over their number.
+    """
+    found = np.asarray(gap, dtype=np.float64)
+    counts = [int((found <= margin).sum()) for margin in margins]
+    return [
+        Coverage(
+            margin,
+            count / len(found),
+            lower_bound(count, len(found)),
+            lower_bound(count, len(found), num_candidates),
+        )
+        for margin, count in zip(margins, counts, strict=True)
+    ]
+
+
+def lower_bound(covered: int, prompts: int, num_candidates: int = 1) -> float:
+    """The exact (Clopper–Pearson) one-sided lower bound of a share, at 0.05 over the candidates."""
+    found = binomtest(covered, prompts, alternative="greater")
+    return float(found.proportion_ci(1 - LEVEL / num_candidates, method="exact").low)
+
+
+def shared_schedule(gap: ArrayLike, margin: float) -> int:
+    """The row of the gaps ``[S, P]`` with the highest coverage at a margin; of equals the first.
+
+    The source chooses it at the tightest margin and reports it at all of them.
+    """
+    return int((np.asarray(gap) <= margin).sum(axis=1).argmax())
+
+
+def _measured(quality: ArrayLike) -> np.ndarray:
+    values = np.asarray(quality, dtype=np.float64)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(
+            f"coverage needs a quality for each schedule and prompt, got an array of {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        wrong = np.count_nonzero(~np.isfinite(values))
+        raise ValueError(
+            f"{wrong} of {values.size} values are infinite or no numbers; cap the PSNR of equal "
+            "images and leave out what could not be measured"
+        )
+    return values
