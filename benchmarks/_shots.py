@@ -49,7 +49,7 @@ class Shots:
         from golden_path_pack.gph_core import metrics
         from golden_path_pack.nodes.assessing import Assessor
 
-        self._lab, self._references = lab, {}
+        self.lab, self._references = lab, {}
         measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
         self._assessor = Assessor(DemoVAE(), measured)
         self._known = Memory(lab.memory / "shots.jsonl")
@@ -65,14 +65,14 @@ class Shots:
         return [Shot(*self._known[self._key(way, number)]) for number in numbers]
 
     def _key(self, way: Way, number: int) -> str:
-        return f"{self._lab}: {way.key}: {number}"
+        return f"{self.lab}: {way.key}: {number}"
 
     def _sampled(self, way: Way, numbers: Sequence[int]) -> dict[int, Shot]:
-        sampling = prepare(self._lab.unseen)(numbers)
+        sampling = prepare(self.lab.unseen)(numbers)
         assert sampling is not None
         with torch.inference_mode():
             if way.plan is None:
-                sigmas = _plain_levels(self._lab, way.num_full)
+                sigmas = _plain_levels(self.lab, way.num_full)
                 latent, schedule = sampling.plain(sigmas), f"{way.num_full} plain"
             else:
                 latent, record = sampling.under(way.plan)
@@ -91,7 +91,7 @@ class Shots:
         """Of the full run; a batch rounds otherwise than its items alone, so each has its own."""
         key = number, len(numbers) > 1
         if key not in self._references:
-            sampling = prepare(self._lab.unseen)(numbers)
+            sampling = prepare(self.lab.unseen)(numbers)
             result = self._assessor.result(sampling.full())
             for place, other in enumerate(numbers):
                 one = type(result)([result.latents[place]], [result.images[place]])

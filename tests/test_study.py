@@ -11,7 +11,18 @@ import pytest
 
 import dev
 from benchmarks._shots import Shot
-from benchmarks.study import PARTS, _report, examples, exhaustive, samplers, search, step_counts
+from benchmarks.study import (
+    PARTS,
+    _report,
+    examples,
+    exhaustive,
+    objectives,
+    recurrence,
+    replay,
+    samplers,
+    search,
+    step_counts,
+)
 from benchmarks.study.__main__ import main
 from benchmarks.study._table import Table
 from benchmarks.study._work import Work
@@ -127,13 +138,57 @@ def test_candidates_are_the_best_ones_uniform_spacing_and_others():
     assert list(map(str, found)) == ["0,2/4", "0,3/4", "0-1/4"]  # each once
 
 
-def test_ways_of_sampling_are_compared_on_the_same_prompts():
-    def shots(*psnr):
-        return [Shot(value, 0.9, 0.1, "0,2/4") for value in psnr]
+def shots(*psnr):
+    return [Shot(value, value / 100, 1 / value, "0,2/4") for value in psnr]
 
+
+def test_ways_of_sampling_are_compared_on_the_same_prompts():
     found = step_counts.compared({"a": shots(30.0, 34.0), "b": shots(29.0, 31.0)}, "a")
     assert found["psnr"]["b"].mean == 30.0
     assert found["ahead"]["b"] == pytest.approx((2.0, 1.0, 3.0))
+
+
+def test_metrics_of_which_less_is_better_are_ahead_where_they_are_lower():
+    found = objectives.compared(shots(20.0, 25.0), shots(40.0, 50.0))
+    assert found["psnr ahead"].mean == pytest.approx(-22.5)
+    assert found["ssim ahead"].mean == pytest.approx(-0.225)
+    assert found["latent_mse"].mean == pytest.approx(0.045)
+    assert found["latent_mse ahead"].mean == pytest.approx(-0.0225)
+
+
+def test_recurring_schedules_are_counted():
+    often, seldom = Schedule.parse("0,2/4"), Schedule.parse("0,3/4")
+    found = recurrence.summary([often, often, seldom, often, seldom, seldom, often, often])
+    assert (found["runs"], found["unique"], found["cached"]) == (8, 2, 2.0)
+    assert found["effective"] == pytest.approx(8 / (5**5 * 3**3) ** (1 / 8))
+    assert found["top"] == [0.625, 1.0, 1.0]
+    assert found["most"] == [["0,2/4", 0.625], ["0,3/4", 0.375]]
+    # Of 3 and 1, of 2 and 2: equal ones by their text.
+    assert (found["halves"], found["distance of halves"]) == (True, 0)
+    other = recurrence.summary([often, often, seldom, seldom])
+    assert (other["halves"], other["distance of halves"]) == (False, 2)
+
+
+def test_a_replay_is_concluded_from_pairs_with_enough_runs():
+    def row(method, runs, shared, random):
+        return {
+            "method": method, "steps": 50, "full": 13, "psnr": 30.0, "schedule": "0,2/4",
+            "runs": runs, "replayed psnr": shared, "replayed ssim": shared, "random psnr": random,
+            "random ssim": random,
+        }  # fmt: skip
+
+    rows = [
+        row("SeaCache", 20, (-0.5, 0.2), (-3.0, 0.2)),
+        row("SeaCache", 15, (0.1, 0.2), (0.3, 0.2)),
+        row("TeaCache", 10, (0.4, 0.1), (-2.0, 0.2)),
+        row("DiCache", 0, None, None),
+    ]
+    told = replay.tell({"few": 10, "rows": rows})
+    assert "Over the 3 pairs with 10 such runs or more (45 runs)" in told
+    assert "has a median of 0.40 dB" in told
+    assert "from -0.50 to +0.40 and is above -0.25 in 2. Its interval is below 0 in 1" in told
+    assert "median -2.00 dB, worse than the shared one in 1 of 2 (SeaCache), 1 of 1" in told
+    assert "No pair has 10 runs that differ." in replay.tell({"few": 10, "rows": rows[3:]})
 
 
 def test_the_report_has_the_kept_numbers():

@@ -10,8 +10,18 @@ A part is a file here and its name in ``PARTS``. It has
 and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
 is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.
 
-CPU minutes of one core, of the whole study: exhaustive 80 (its table, which search, samplers and
-examples read, too), search 5, step_counts 30, samplers 15, examples 1.
+CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
+exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 50,
+step_counts 30, samplers 15, examples 1.
 """
 
-PARTS = ("exhaustive", "search", "step_counts", "samplers", "examples")
+PARTS = (
+    "recurrence",
+    "replay",
+    "exhaustive",
+    "search",
+    "objectives",
+    "step_counts",
+    "samplers",
+    "examples",
+)

@@ -15,7 +15,7 @@ from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots, Way
 from benchmarks.study import _report
 from benchmarks.study._searched import searched
-from benchmarks.study._work import Work
+from benchmarks.study._work import Work, label
 from gph_core.resampling import bootstrapped, paired_difference
 
 TITLE = "Shared schedules at other step counts, beside fewer plain steps"
@@ -71,7 +71,7 @@ def tell(data: dict) -> str:
     head += ["ahead of uniform", "ahead of plain steps"]
     lines = [
         [
-            f"{r['full']} of {r['steps']}", r["schedule"],
+            label(r), r["schedule"],
             *(f"{r['psnr'][name][0]:.2f}" for name in (SEARCHED, UNIFORM, PLAIN)),
             _report.gain(r["ahead"][UNIFORM]), _report.gain(r["ahead"][PLAIN]),
         ]
@@ -82,7 +82,7 @@ def tell(data: dict) -> str:
 
 def draw(data: dict, figure) -> None:
     axes = figure.subplots()
-    names = [f"{row['full']} of {row['steps']}" for row in data["rows"]]
+    names = [label(row) for row in data["rows"]]
     for number, (name, marker) in enumerate(((UNIFORM, "o"), (PLAIN, "s"))):
         mean, low, high = np.array([row["ahead"][name] for row in data["rows"]]).T
         places = np.arange(len(names)) + 0.2 * (number - 0.5)
