@@ -7,6 +7,7 @@
     python dev.py train-demo-model    train the demo model again
     python dev.py examples            build the example workflows and all pictures again
     python dev.py bench NAME          a benchmark; --check compares it with its bars
+    python dev.py study [PART ...]    the source paper's analyses on the demo model, or --quick
 
 The first call brings a ComfyUI (unless it finds one) and a virtual environment into ``.dev/``;
 later calls start at once. Users do not need this file: they install the pack into their own
@@ -112,6 +113,9 @@ def main() -> None:
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
+    sub = command("study", study, "Repeat the source paper's analyses on the demo model.")
+    sub.add_argument("part", nargs="*", help="all of them without any")
+    sub.add_argument("--quick", action="store_true", help="on few prompts, in a temporary folder")
 
     options = parser.parse_args()
     for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
@@ -191,6 +195,12 @@ def bench(options: argparse.Namespace) -> int:
     tools = prepare(options)
     flags = [f"--{flag}" for flag in ("check", "save") if getattr(options, flag)]
     return tools.run("-m", f"benchmarks.{options.name.replace('-', '_')}", *flags, *options.extra)
+
+
+def study(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    flags = ["--quick"] if options.quick else []
+    return tools.run("-m", "benchmarks.study", *flags, *options.part)
 
 
 # --- the environment ------------------------------------------------------------------------------

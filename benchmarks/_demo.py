@@ -124,7 +124,10 @@ def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
     return sampling_of(*parts(prompts, first_seed, scheduler, steps, CFG))
 
 
-def parts(prompts: list[str], first_seed: int, scheduler: str, steps: int, cfg: float) -> tuple:
+def parts(
+    prompts: list[str], first_seed: int, scheduler: str, steps: int, cfg: float,
+    sampler: str = SAMPLER,
+) -> tuple:  # fmt: skip
     """The pack's examples of some prompts, and guider, latent, sampler and noise levels."""
     import comfy.samplers
     from golden_path_pack.demo import comfy_model
@@ -144,7 +147,7 @@ def parts(prompts: list[str], first_seed: int, scheduler: str, steps: int, cfg: 
     levels = model.get_model_object("model_sampling")
     return (
         several, guider, {"samples": torch.zeros(1, *network.LATENT_SHAPE)},
-        comfy.samplers.sampler_object(SAMPLER),
+        comfy.samplers.sampler_object(sampler),
         comfy.samplers.calculate_sigmas(levels, scheduler, steps),
     )  # fmt: skip
 

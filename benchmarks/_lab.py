@@ -1,13 +1,13 @@
 """The demo model under one setting, with everything that the methods need to have prepared.
 
 Fits and thresholds are calibrated on 50 preparation prompts, as in the source paper; BudCache
-searches on two of them, the golden path on eight, validated on the fifty. All of it is kept in
-``.dev/methods``, so what was stopped goes on.
+searches on two of them, the golden path on eight, validated on the fifty. All of it is kept in a
+folder, so what was stopped goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,23 +18,38 @@ from benchmarks import _demo
 
 MEMORY = Path(__file__).parent.parent / ".dev" / "methods"
 SCHEDULER = "simple"
-PREPARATION, PREPARATION_SEED = 50, 21  # prompts that training saw; of captions, and of noise
-SCORING, SCORING_SEED = 8, 22
-UNSEEN, UNSEEN_SEED = 100, 23  # held out of training
+PREPARATION_SEED, SCORING_SEED, UNSEEN_SEED = 21, 22, 23  # of captions, and of noise
 BUDGET = 300  # schedules of the search for a golden path
 STATE_BYTES = 2**30
 RATIOS = {"Quality": 21, "Balanced": 13, "Fast": 9}  # full steps of 50
 
 
 @dataclass(frozen=True)
+class Prompts:
+    """How many of each kind."""
+
+    preparation: int = 50  # those that training saw
+    scoring: int = 8  # others of them
+    unseen: int = 100  # held out of training
+
+
+@dataclass(frozen=True)
 class Lab:
-    """One number of steps and one CFG."""
+    """One number of steps, one CFG and one sampler.
+
+    Args:
+        memory: folder of what is kept.
+    """
 
     steps: int
     cfg: float
+    sampler: str = _demo.SAMPLER
+    prompts: Prompts = Prompts()
+    memory: Path = MEMORY
 
     def __str__(self) -> str:
-        return f"{self.steps} steps, CFG {self.cfg:g}"
+        text = f"{self.steps} steps, CFG {self.cfg:g}"
+        return text if self.sampler == _demo.SAMPLER else f"{text}, {self.sampler}"
 
     @property
     def counts(self) -> list[int]:
@@ -45,16 +60,20 @@ class Lab:
 
     @cached_property
     def preparation(self):
-        return self._workload(PREPARATION, PREPARATION_SEED, held_out=False)
+        return self._workload(self.prompts.preparation, PREPARATION_SEED, held_out=False)
+
+    @cached_property
+    def scoring(self):
+        return self._workload(self.prompts.scoring, SCORING_SEED, held_out=False)
 
     @cached_property
     def unseen(self):
-        return self._workload(UNSEEN, UNSEEN_SEED, held_out=True)
+        return self._workload(self.prompts.unseen, UNSEEN_SEED, held_out=True)
 
     @cached_property
     def file(self) -> Path:
         """Of the calibrations."""
-        return MEMORY / f"{self}.safetensors"
+        return self.memory / f"{self}.safetensors"
 
     def entries(self) -> dict:
         """Calibrations by method."""
@@ -62,8 +81,13 @@ class Lab:
 
         return file.load_for(self.file, self.preparation.conditions())
 
-    def calibrate(self) -> None:
-        """Fit what methods need, and find all thresholds; what is there is not done again."""
+    def calibrate(self, methods: Collection[str] = (), counts: Collection[int] = ()) -> None:
+        """Fit what methods need, and find thresholds; what is there is not done again.
+
+        Args:
+            methods: their names; all that are compared without any.
+            counts: of full steps; those of the source paper's ratios without any.
+        """
         from golden_path_pack.gph_core.calibration import file
         from golden_path_pack.gph_core.methods import ADAPTIVE, ALL
         from golden_path_pack.nodes import budcache, calibrating
@@ -72,13 +96,16 @@ class Lab:
         def save(*entries) -> None:
             file.save(self.file, *entries)
 
-        workload = self.preparation
-        calibrating.calibrate_all(workload, calibrating.FITTED, self.entries(), save=save)
-        for full in self.counts:
+        self.memory.mkdir(parents=True, exist_ok=True)
+        workload, methods = self.preparation, methods or compared(ALL)
+        if fitted := [name for name in calibrating.FITTED if name in methods]:
+            calibrating.calibrate_all(workload, fitted, self.entries(), save=save)
+        for full in counts or self.counts:
             searched = self.entries().get(budcache.NAME)
-            if searched is None or str(full) not in searched.values:
+            is_found = searched is not None and str(full) in searched.values
+            if budcache.NAME in methods and not is_found:
                 save(budcache.search(workload, full, searched))
-            for name in compared(ADAPTIVE):
+            for name in (name for name in compared(ADAPTIVE) if name in methods):
                 method, entry = ALL[name], self.entries().get(ALL[name].name)
                 _, found = calibrate_ratio(workload, method, method.policy, full, entry, save=save)
                 print(
@@ -100,6 +127,7 @@ class Lab:
         return delivery.best.schedule, delivery.best.policy
 
     def _contestants(self, full: int):
+        from golden_path_pack.demo.comfy_model import DemoVAE
         from golden_path_pack.gph_core.choice import spacing
         from golden_path_pack.gph_core.extrapolation import Reuse
         from golden_path_pack.gph_core.policies import Site
@@ -107,16 +135,21 @@ class Lab:
         from golden_path_pack.gph_core.search.prefix import PrefixMemory
         from golden_path_pack.gph_core.search.protocol import Contestant
         from golden_path_pack.gph_core.two_anchor import TwoAnchor
+        from golden_path_pack.nodes.assessing import assessor_for
 
-        MEMORY.mkdir(parents=True, exist_ok=True)
-        scoring = self._examples(self._workload(SCORING, SCORING_SEED, held_out=False))
-        others = self._examples(self.preparation)
+        self.memory.mkdir(parents=True, exist_ok=True)
+        assessor = assessor_for("PSNR", DemoVAE(), "off")
+        scoring, others = (
+            self.examples(part, assessor) for part in (self.scoring, self.preparation)
+        )
         # Under Euler velocity reuse is a run of fewer steps, so these are in the space as well.
         for policy in (Reuse(), TwoAnchor(), Reuse(Site.GUIDED)):
             conditions = {"setting": str(self), "policy": str(policy), "torch": torch.__version__}
 
             def log(part: str, policy=policy, conditions=conditions):
-                return StudyLog(MEMORY / f"{self}, {full} full {policy} {part}.sqlite", conditions)
+                return StudyLog(
+                    self.memory / f"{self}, {full} full {policy} {part}.sqlite", conditions
+                )
 
             yield Contestant(
                 policy, scoring.under(policy, PrefixMemory(STATE_BYTES)), log("scoring"),
@@ -124,14 +157,11 @@ class Lab:
                 others.under(policy), log("validation"),
             )  # fmt: skip
 
-    def _examples(self, workload):
-        """Of a workload, scored by PSNR, in batches."""
-        from golden_path_pack.demo.comfy_model import DemoVAE
+    def examples(self, workload, assessor):
+        """Of a workload, in batches, with residual reuse."""
         from golden_path_pack.gph_core.extrapolation import Reuse
-        from golden_path_pack.nodes.assessing import assessor_for
         from golden_path_pack.nodes.measuring import SampledExamples
 
-        assessor = assessor_for("PSNR", DemoVAE(), "off")
         return SampledExamples(
             len(workload), prepare(workload), Reuse(), assessor, batch=_demo.BATCH
         )
@@ -140,7 +170,9 @@ class Lab:
         from golden_path_pack.nodes.workload import Workload
 
         prompts = _demo.captions(count, seed, held_out)
-        several, guider, *rest = _demo.parts(prompts, 1000 * seed, SCHEDULER, self.steps, self.cfg)
+        several, guider, *rest = _demo.parts(
+            prompts, 1000 * seed, SCHEDULER, self.steps, self.cfg, self.sampler
+        )
         return Workload(guider, several, *rest)
 
 

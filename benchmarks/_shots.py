@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 
 from benchmarks import _demo
-from benchmarks._lab import MEMORY, Lab, prepare
-
-FILE = MEMORY / "shots.jsonl"
+from benchmarks._lab import Lab, prepare
+from benchmarks._memory import Memory
 
 
 class Shot(NamedTuple):
@@ -51,13 +49,10 @@ class Shots:
         from golden_path_pack.gph_core import metrics
         from golden_path_pack.nodes.assessing import Assessor
 
-        self._lab, self._references = lab, {}
+        self.lab, self._references = lab, {}
         measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
         self._assessor = Assessor(DemoVAE(), measured)
-        self._known: dict[str, list] = {}
-        if FILE.exists():
-            for line in FILE.read_text("utf-8").splitlines():
-                self._known.update(json.loads(line))
+        self._known = Memory(lab.memory / "shots.jsonl")
 
     def of(self, way: Way, numbers: Sequence[int]) -> list[Shot]:
         """Those of some prompts."""
@@ -65,18 +60,19 @@ class Shots:
         for first in range(0, len(numbers), size):
             some = numbers[first : first + size]
             if any(self._key(way, n) not in self._known for n in some):
-                self._keep({self._key(way, n): s for n, s in self._sampled(way, some).items()})
+                found = self._sampled(way, some).items()
+                self._known.keep({self._key(way, number): shot for number, shot in found})
         return [Shot(*self._known[self._key(way, number)]) for number in numbers]
 
     def _key(self, way: Way, number: int) -> str:
-        return f"{self._lab}: {way.key}: {number}"
+        return f"{self.lab}: {way.key}: {number}"
 
     def _sampled(self, way: Way, numbers: Sequence[int]) -> dict[int, Shot]:
-        sampling = prepare(self._lab.unseen)(numbers)
+        sampling = prepare(self.lab.unseen)(numbers)
         assert sampling is not None
         with torch.inference_mode():
             if way.plan is None:
-                sigmas = _plain_levels(self._lab, way.num_full)
+                sigmas = _plain_levels(self.lab, way.num_full)
                 latent, schedule = sampling.plain(sigmas), f"{way.num_full} plain"
             else:
                 latent, record = sampling.under(way.plan)
@@ -95,20 +91,13 @@ class Shots:
         """Of the full run; a batch rounds otherwise than its items alone, so each has its own."""
         key = number, len(numbers) > 1
         if key not in self._references:
-            sampling = prepare(self._lab.unseen)(numbers)
+            sampling = prepare(self.lab.unseen)(numbers)
             result = self._assessor.result(sampling.full())
             for place, other in enumerate(numbers):
                 one = type(result)([result.latents[place]], [result.images[place]])
                 self._references[other, len(numbers) > 1] = one
         return self._references[key]
 
-    def _keep(self, found: dict[str, Shot]) -> None:
-        self._known.update(found)
-        MEMORY.mkdir(parents=True, exist_ok=True)
-        # In one piece, so that two processes can share the work.
-        with FILE.open("ab", buffering=0) as file:
-            file.write(json.dumps(found).encode() + b"\n")
-
 
 def _plain_levels(lab: Lab, steps: int):
-    return Lab(steps, lab.cfg).preparation.sigmas
+    return replace(lab, steps=steps).preparation.sigmas

@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 from benchmarks import _demo, _paths
+from benchmarks._memory import Memory
 from benchmarks._search import FORCED
 from demo.comfyui import load_pack, use_comfyui
 from demo.sampling import sigmas as noise_levels
@@ -87,13 +88,13 @@ def main() -> int:
 def sample(found: list[_paths.Found]) -> Scores:
     """dB of every way on every picture; what is known from an earlier run is not sampled again."""
     prompts = _demo.captions(PROMPTS, CAPTION_SEED, held_out=True)
-    known = Known()
+    known = Memory(SAMPLED)
     chunks: dict[Way, dict[tuple[int, int], list[float]]] = {}
     for first in range(0, PROMPTS, _demo.BATCH):
         for noise in NOISES:
             wanted = dict(ways(found, first, noise))
             some = prompts[first : first + _demo.BATCH]
-            values = known.values(some, noise + first, wanted)
+            values = measured(known, some, noise + first, wanted)
             for way, decibels in values.items():
                 chunks.setdefault(way, {})[first, noise] = decibels
         print(f"{first + _demo.BATCH} of {PROMPTS} prompts", flush=True)
@@ -140,36 +141,21 @@ def moved(full: int) -> Schedule:
     return retarget(published, source, noise_levels(_paths.STEPS).tolist(), min_anchors=3)
 
 
-class Known:
-    """dB of pictures that were sampled before, in a file of JSON lines."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, list[float]] = {}
-        if SAMPLED.exists():
-            for line in SAMPLED.read_text("utf-8").splitlines():
-                self._values.update(json.loads(line))
-
-    def values(
-        self, prompts: list[str], seed: int, wanted: dict[Way, tuple[Schedule | int, str]]
-    ) -> dict[Way, list[float]]:
-        """dB of each way for some prompts, the first with the noise of ``seed``."""
-        keys = {way: f"{seed}: {what}, {policy}" for way, (what, policy) in wanted.items()}
-        missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in self._values}
-        if missing:
-            pictures = _demo.Pictures(prompts, seed)
-            reference = pictures.sample(_paths.SCHEDULER, _paths.STEPS)
-            found = {
-                key: _decibels(pictures, reference, what, policy)
-                for key, (what, policy) in missing.items()
-            }
-            self._keep(found)
-        return {way: self._values[key] for way, key in keys.items()}
-
-    def _keep(self, found: dict[str, list[float]]) -> None:
-        self._values.update(found)
-        # In one piece, so that two processes can share the work.
-        with SAMPLED.open("ab", buffering=0) as file:
-            file.write(json.dumps(found).encode() + b"\n")
+def measured(
+    known: Memory, prompts: list[str], seed: int, wanted: dict[Way, tuple[Schedule | int, str]]
+) -> dict[Way, list[float]]:
+    """dB of each way for some prompts, the first with the noise of ``seed``."""
+    keys = {way: f"{seed}: {what}, {policy}" for way, (what, policy) in wanted.items()}
+    missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in known}
+    if missing:
+        pictures = _demo.Pictures(prompts, seed)
+        reference = pictures.sample(_paths.SCHEDULER, _paths.STEPS)
+        found = {
+            key: _decibels(pictures, reference, what, policy)
+            for key, (what, policy) in missing.items()
+        }
+        known.keep(found)
+    return {way: known[key] for way, key in keys.items()}
 
 
 def _decibels(pictures, reference, what: Schedule | int, policy: str) -> list[float]:

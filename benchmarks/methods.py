@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from benchmarks import _demo
-from benchmarks._lab import UNSEEN, Lab, compared, labs
+from benchmarks._lab import Lab, Prompts, compared, labs
 from benchmarks._shots import Shot, Shots, Way
 from demo.comfyui import load_pack, use_comfyui
 from gph_core.frequency import Frequencies
@@ -32,7 +32,6 @@ from gph_core.policies import options_of
 from gph_core.schedule import Schedule, ScheduleSpace
 
 RESULTS = Path(__file__).parent / "results"
-THIRD = UNSEEN // 3
 DRAWS = 5  # of random schedules, as in the source paper
 BAR = 0.5  # cached steps that a calibrated method may be off on unseen prompts
 GOLDEN, UNIFORM, PLAIN = "golden path", "uniform", "plain steps"
@@ -61,7 +60,7 @@ def main() -> int:
 def rows(lab: Lab) -> Iterator[dict]:
     """A row for each way of sampling, and what replaying the most frequent schedule changes."""
     lab.calibrate()
-    shots, everyone = Shots(lab), range(UNSEEN)
+    shots, everyone = Shots(lab), range(lab.prompts.unseen)
     for full in lab.counts:
         baseline = None
         for way in ways(lab, full):
@@ -83,26 +82,29 @@ def ways(lab: Lab, full: int) -> Iterator[Way]:
     from golden_path_pack.gph_core.choice import spacing
     from golden_path_pack.gph_core.extrapolation import Reuse
     from golden_path_pack.gph_core.methods import ALL
-    from golden_path_pack.nodes.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
 
     yield fixed(UNIFORM, spacing(lab.steps, full), Reuse())
     yield Way(PLAIN, f"{full} plain", None, full)
     yield fixed(GOLDEN, *lab.golden_path(full))
-    entries, workload = lab.entries(), lab.preparation
-    patcher = workload.guider.model_patcher
-    for name in compared(ALL):
-        method = ALL[name]
-        entry, policy = entries.get(method.name), method.policy
-        run = workload.run_conditions(policy)
-        setting = setting_of(patcher, run, full, fit_of(method, entry))
-        if method.is_adaptive:
-            settings = settings_of(method, setting, policy)
-            threshold = entry.threshold(settings, lab.steps - full)
-            plan = AdaptivePlan(method, policy, threshold, full, entry)
-            key = f"{name} {threshold!r} {full} {digest(entry.values)}"
-            yield Way(name, key, plan, full, alone=True)
-        else:
-            yield fixed(name, *method.plan(setting)[:2])
+    yield from (way_of(name, lab, full) for name in compared(ALL))
+
+
+def way_of(name: str, lab: Lab, full: int) -> Way:
+    """One of the methods, as it is calibrated."""
+    from golden_path_pack.gph_core.methods import ALL
+    from golden_path_pack.nodes.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
+
+    workload, method = lab.preparation, ALL[name]
+    entry, policy = lab.entries().get(method.name), method.policy
+    run = workload.run_conditions(policy)
+    setting = setting_of(workload.guider.model_patcher, run, full, fit_of(method, entry))
+    if not method.is_adaptive:
+        return fixed(name, *method.plan(setting)[:2])
+    settings = settings_of(method, setting, policy)
+    threshold = entry.threshold(settings, lab.steps - full)
+    plan = AdaptivePlan(method, policy, threshold, full, entry)
+    key = f"{name} {threshold!r} {full} {digest(entry.values)}"
+    return Way(name, key, plan, full, alone=True)
 
 
 def fixed(name: str, schedule, policy) -> Way:
@@ -127,10 +129,11 @@ def replay(lab: Lab, shots: Shots, way: Way, found: list[Shot]) -> dict:
     Source: seed paper, *Selecting shared schedules* and the replay tables.
     """
     schedules = [Schedule.parse(shot.schedule) for shot in found]
-    selection, rest = schedules[:THIRD], range(THIRD, UNSEEN)
+    third = len(schedules) // 3
+    selection, rest = schedules[:third], range(third, len(schedules))
     chosen = Frequencies.of(selection).most_frequent(lab.steps - way.num_full)
     differing = [n for n in rest if schedules[n] != chosen]
-    share = sum(schedule == chosen for schedule in selection) / THIRD
+    share = sum(schedule == chosen for schedule in selection) / third
     result = {
         "schedule": str(chosen), "cached": chosen.num_cached, "share": share,
         "runs": len(differing),
@@ -220,7 +223,7 @@ def save(found: list[dict]) -> None:
 
     conditions = {
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, simple",
-        "prompts": f"{UNSEEN} held out of training, one noise each",
+        "prompts": f"{Prompts().unseen} held out of training, one noise each",
         "unit": "against the full run: mean and half of its 95 % interval by Student's t over the "
         "prompts; PSNR in dB of 8-bit images; ahead: over uniform spacing with residual reuse, "
         "paired; replay: the most frequent schedule less the method's choice, over the prompts; "

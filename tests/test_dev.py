@@ -13,7 +13,7 @@ import pytest
 import dev
 
 
-@pytest.mark.parametrize("command", ["demo", "test", "serve", "train-demo-model", "bench"])
+@pytest.mark.parametrize("command", ["demo", "test", "serve", "train-demo-model", "bench", "study"])
 def test_every_command_explains_itself(command):
     result = subprocess.run(
         [sys.executable, "dev.py", command, "--help"],

@@ -17,12 +17,9 @@ CACHED = methods.fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
 
 
 @pytest.fixture
-def memory(tmp_path, monkeypatch):
-    """Where shots are kept, and a lab of three prompts."""
-    monkeypatch.setattr(_lab, "UNSEEN", 3)
-    monkeypatch.setattr(_shots, "MEMORY", tmp_path)
-    monkeypatch.setattr(_shots, "FILE", tmp_path / "shots.jsonl")
-    return tmp_path / "shots.jsonl"
+def lab(tmp_path):
+    """Of three prompts, with a memory of its own."""
+    return _lab.Lab(6, 3.0, prompts=_lab.Prompts(unseen=3), memory=tmp_path)
 
 
 def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
@@ -33,17 +30,17 @@ def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
 def test_settings_are_chosen_by_their_names():
     assert [str(lab) for lab in _lab.labs(["50 steps, CFG 3"])] == ["50 steps, CFG 3"]
     assert len(_lab.labs()) == 4
+    assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
 
 
-def test_a_schedule_without_cached_steps_gives_the_picture_of_the_full_run(memory):
+def test_a_schedule_without_cached_steps_gives_the_picture_of_the_full_run(lab):
     full = methods.fixed("full", Schedule.all_full(6), Reuse())
-    assert Shots(_lab.Lab(6, 3.0)).of(full, [1]) == [Shot(_demo.PSNR_OF_EQUAL, 1.0, 0.0, "0-5/6")]
+    assert Shots(lab).of(full, [1]) == [Shot(_demo.PSNR_OF_EQUAL, 1.0, 0.0, "0-5/6")]
 
 
-def test_prompts_sampled_together_are_scored_as_each_alone(memory):
-    lab = _lab.Lab(6, 3.0)
+def test_prompts_sampled_together_are_scored_as_each_alone(lab):
     together = Shots(lab).of(CACHED, range(3))
-    memory.unlink()
+    (lab.memory / "shots.jsonl").unlink()
     alone = Shots(lab).of(replace(CACHED, alone=True), range(3))
     for one, other in zip(together, alone, strict=True):
         assert one.psnr == pytest.approx(other.psnr, abs=0.01)
@@ -51,17 +48,17 @@ def test_prompts_sampled_together_are_scored_as_each_alone(memory):
     assert len({shot.psnr for shot in together}) == 3
 
 
-def test_plain_steps_have_fewer_noise_levels(memory):
-    (shot,) = Shots(_lab.Lab(6, 3.0)).of(Way("plain steps", "3 plain", None, 3), [0])
+def test_plain_steps_have_fewer_noise_levels(lab):
+    (shot,) = Shots(lab).of(Way("plain steps", "3 plain", None, 3), [0])
     assert shot.schedule == "3 plain"
     assert 5 < shot.psnr < 60
 
 
-def test_what_is_known_is_not_sampled_again(memory, monkeypatch):
-    first = Shots(_lab.Lab(6, 3.0)).of(CACHED, [0, 2])
+def test_what_is_known_is_not_sampled_again(lab, monkeypatch):
+    first = Shots(lab).of(CACHED, [0, 2])
     monkeypatch.setattr(_shots, "prepare", None)
-    assert Shots(_lab.Lab(6, 3.0)).of(CACHED, [2, 0]) == first[::-1]
-    assert len(memory.read_text("utf-8").splitlines()) == 1
+    assert Shots(lab).of(CACHED, [2, 0]) == first[::-1]
+    assert len((lab.memory / "shots.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 class Table:
@@ -76,8 +73,6 @@ class Table:
 
 
 def test_the_most_frequent_schedule_is_replayed_where_the_method_chose_another(monkeypatch):
-    monkeypatch.setattr(methods, "UNSEEN", 9)
-    monkeypatch.setattr(methods, "THIRD", 3)
     lab, often, seldom = _lab.Lab(8, 1.0), "0-2,5,7/8", "0-2,4,7/8"
     draws = ["0-2,3,7/8", "0-2,6-7/8", "0-1,3,6-7/8", "0-1,4,6-7/8", "0-1,5-7/8"]
     draws = [str(Schedule.parse(text)) for text in draws]
@@ -109,8 +104,6 @@ def test_equal_schedules_with_other_weights_are_other_ways():
 
 
 def test_nothing_is_said_of_a_replay_that_differs_nowhere(monkeypatch):
-    monkeypatch.setattr(methods, "UNSEEN", 6)
-    monkeypatch.setattr(methods, "THIRD", 2)
     found = [Shot(30.0, 0.9, 0.0, "0-2,5,7/8")] * 6
     table = Table({})
     monkeypatch.setattr(table, "of", lambda way, numbers: [found[n] for n in numbers])

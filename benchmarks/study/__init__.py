@@ -1,0 +1,27 @@
+"""The source paper in miniature, on the demo model: ``python dev.py study [PART ...]``.
+
+A part is a file here and its name in ``PARTS``. It has
+
+    TITLE                   what it asks
+    measure(work) -> dict   numbers as plain data, ``rows`` among them; see ``_work.Work``
+    draw(data, figure)      its figure
+    tell(data) -> str       its numbers for docs/study.md, as markdown
+
+and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
+is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.
+
+CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
+exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 50,
+step_counts 30, samplers 15, examples 1.
+"""
+
+PARTS = (
+    "recurrence",
+    "replay",
+    "exhaustive",
+    "search",
+    "objectives",
+    "step_counts",
+    "samplers",
+    "examples",
+)

@@ -1,0 +1,92 @@
+"""``python dev.py study [--quick] [PART ...]``: measure, draw and report parts of the study."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from benchmarks import _demo
+from benchmarks._lab import SCHEDULER
+from benchmarks.study import PARTS, _report
+from benchmarks.study._work import CFG, Work
+from demo.comfyui import load_pack, use_comfyui
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "study"
+REPORT = ROOT / "docs" / "study.md"
+MEMORY = ROOT / ".dev" / "study"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where results go, and where measurements are kept."""
+
+    results: Path
+    report: Path
+    memory: Path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="dev.py study", description=f"Repeat the source paper's analyses: {', '.join(PARTS)}."
+    )
+    parser.add_argument("part", nargs="*", help="all of them without any")
+    parser.add_argument(
+        "--quick", action="store_true", help="all on few prompts, into a temporary folder"
+    )
+    parser.add_argument("--out", type=Path, help="folder to use for --quick")
+    options = parser.parse_args()
+    if unknown := sorted(set(options.part) - set(PARTS)):
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    if options.out and not options.quick:
+        parser.error("--out is for --quick; the whole study is written into the repository")
+    use_comfyui("--cpu")
+    torch.set_num_threads(1)
+    load_pack()
+    places = quick_places(options.out) if options.quick else Places(RESULTS, REPORT, MEMORY)
+    for name in options.part or PARTS:
+        began, used = time.perf_counter(), time.process_time()
+        study(name, Work(options.quick, places.memory), places)
+        spent = f"{time.perf_counter() - began:.0f} s, {time.process_time() - used:.0f} s of CPU"
+        print(f"--- {name}: {spent}", flush=True)
+    print(f"results in {places.results}, report in {places.report}")
+    return 0
+
+
+def quick_places(folder: Path | None) -> Places:
+    """A folder for everything, with a copy of the report."""
+    out = folder or Path(tempfile.mkdtemp(prefix="golden-path-study-"))
+    _report.write(out / REPORT.name, REPORT.read_text("utf-8"))
+    return Places(out, out / REPORT.name, out / "memory")
+
+
+def study(name: str, work: Work, places: Places) -> None:
+    """Measure a part and write what it leaves."""
+    from comfyui_version import __version__
+
+    part = importlib.import_module(f"benchmarks.study.{name}")
+    conditions = {
+        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG:g}",
+        "prompts": "few" if work.is_quick else "held out of training",
+        "torch": torch.__version__, "comfyui": __version__,
+    }  # fmt: skip
+    text = _report.to_json(_report.plain({"conditions": conditions, **part.measure(work)}))
+    data = json.loads(text)
+    _report.write(places.results / f"{name}.json", text)
+    _report.draw(part, data, places.results / f"{name}.png")
+    numbers = part.tell(data)
+    print(f"\n{part.TITLE}\n\n{numbers}\n", flush=True)
+    report = places.report.read_text("utf-8")
+    _report.write(places.report, _report.replaced(report, name, numbers))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

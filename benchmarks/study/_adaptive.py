@@ -1,0 +1,36 @@
+"""The four adaptive methods of the source paper on new prompts, calibrated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from benchmarks import methods
+from benchmarks._lab import Lab
+from benchmarks._shots import Shot, Shots, Way
+from benchmarks.study._work import Work
+
+METHODS = ("SeaCache", "TeaCache", "SenCache", "DiCache")
+STEPS, QUICK_STEPS = (50, 28), (12,)
+
+
+class Runs(NamedTuple):
+    """One method at one number of full steps, a run for each new prompt."""
+
+    lab: Lab
+    shots: Shots
+    way: Way
+    found: list[Shot]
+
+
+def runs(work: Work) -> Iterator[Runs]:
+    """All of them; what is known is neither calibrated nor sampled again."""
+    for steps in work.size(STEPS, QUICK_STEPS):
+        lab = work.lab(steps)
+        counts = work.size(lab.counts, lab.counts[:1])
+        lab.calibrate(METHODS, counts)
+        shots = Shots(lab)
+        for full in counts:
+            for name in METHODS:
+                way = methods.way_of(name, lab, full)
+                yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))

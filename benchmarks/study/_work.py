@@ -1,0 +1,42 @@
+"""How much a part of the study measures, and where that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks import _demo
+from benchmarks._lab import Lab, Prompts
+
+CFG = 3.0
+MANY = Prompts(preparation=30)  # 50 in the source; they take most of the time
+FEW = Prompts(preparation=3, scoring=2, unseen=6)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every part is given.
+
+    Args:
+        is_quick: only to see that everything runs.
+        memory: folder of what is measured.
+    """
+
+    is_quick: bool
+    memory: Path
+
+    def size(self, whole: T, quick: T) -> T:
+        """One of two sizes."""
+        return quick if self.is_quick else whole
+
+    def lab(self, steps: int, sampler: str = _demo.SAMPLER) -> Lab:
+        """The demo model under the study's setting."""
+        return Lab(steps, CFG, sampler, self.size(MANY, FEW), self.memory)
+
+
+def label(row: dict) -> str:
+    """A row's setting in short: ``13 of 50``."""
+    return f"{row['full']} of {row['steps']}"
