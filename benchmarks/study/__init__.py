@@ -11,8 +11,8 @@ and a section in docs/study.md with a pair of marks, between which its numbers g
 is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.
 
 CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
-exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 50,
-step_counts 30, samplers 15, examples 1.
+exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 60,
+step_counts 30 (15 after objectives, which has its searches at 50 steps), samplers 15, examples 1.
 """
 
 PARTS = (

@@ -28,7 +28,7 @@ OFFLINE = ("BudCache", "MeanCache", "DPCache")
 # By name the algorithm, None for the default, and the objective.
 SEARCHES = {
     "PSNR": (None, "PSNR"), "SSIM": (None, "SSIM"), "latent MSE": (None, "latent MSE"),
-    "hill climbing": ("hill climbing", "PSNR"), "random search": ("random", "PSNR"),
+    "at random": ("random", "PSNR"),
 }  # fmt: skip
 OURS = "PSNR"
 METRICS = ("psnr", "ssim", "latent_mse")

@@ -24,7 +24,7 @@ TITLE = "How many schedules each search has to score"
 NAMES = tuple(name for name in ALGORITHMS if name != "exhaustive")
 AFTER = (20, 50, 100, 200, 500)  # evaluations
 NEAR = 0.05  # dB
-REPETITIONS, QUICK_REPETITIONS = 20, 2
+REPETITIONS, QUICK_REPETITIONS = 50, 2
 TRIFLE = 1e-9  # dB: the same mean, added up in another order
 
 
