@@ -11,7 +11,7 @@ FULL_STEPS = 8
 SCHEDULES = "0-2,6,9,13,16,19/20\n0-4,7,11,19/20\n0,1,8,12,14,16,18,19/20\n0-3,5,8,13,19/20"
 NOTE = (
     "## Look inside a run\n\n"
-    "Queue it; on a CPU it takes about four minutes. From above:\n\n"
+    "Queue it; on a CPU it takes about three minutes. From above:\n\n"
     "- *Trajectory Profile*: the way of full runs from noise to image. How far is it from a "
     "straight line, where does it turn, and is that the same for all prompts?\n"
     "- *Propagation Gain*: each step cached alone. The curve says where an error hurts the image "
@@ -112,7 +112,10 @@ PARTS = {
         },
         (SCHEDULES.split("\n")[-1],),
     ),
-    "gain figure": _figure("gain", (1780, 820, 860, 640)),
+    "plan text": Part("PreviewAny", (1780, 820, 420, 260), {"source": ("plan", "text")}),
+    # Only what leads to an output is executed, and the curve comes with it.
+    "edited": Part("PreviewAny", (1780, 1130, 420, 330), {"source": ("editor", "text")}),
+    "gain figure": _figure("gain", (2240, 820, 860, 640)),
     "errors": Part(
         "GPH_ErrorDecomposition", (860, 1520, 400, 560), SAMPLED,
         {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside, errors"),

@@ -194,16 +194,15 @@ def test_a_replay_is_concluded_from_pairs_with_enough_runs():
 def test_the_report_has_the_kept_numbers():
     for file in RESULTS.glob("*.json"):
         part = importlib.import_module(f"benchmarks.study.{file.stem}")
-        numbers = part.tell(json.loads(file.read_text("utf-8")))
-        assert _report.numbers(REPORT.read_text("utf-8"), file.stem) == numbers
+        told = _report.told(part, file.stem, json.loads(file.read_text("utf-8")))
+        assert _report.numbers(REPORT.read_text("utf-8"), file.stem) == told
         assert file.with_suffix(".png").exists()
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_the_report_has_a_place_and_a_figure_for_each_part(name):
+def test_the_report_has_a_place_for_each_part(name):
     report = REPORT.read_text("utf-8")
     assert all(mark in report for mark in _report.marks(name))
-    assert f"(../benchmarks/results/study/{name}.png)" in report
 
 
 def test_what_cannot_be_is_refused(monkeypatch, capsys):
@@ -232,6 +231,6 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
         part = importlib.import_module(f"benchmarks.study.{name}")
-        assert _report.numbers(report, name) == part.tell(data)
+        assert _report.numbers(report, name) == _report.told(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before

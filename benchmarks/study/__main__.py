@@ -82,10 +82,9 @@ def study(name: str, work: Work, places: Places) -> None:
     data = json.loads(text)
     _report.write(places.results / f"{name}.json", text)
     _report.draw(part, data, places.results / f"{name}.png")
-    numbers = part.tell(data)
-    print(f"\n{part.TITLE}\n\n{numbers}\n", flush=True)
+    print(f"\n{part.TITLE}\n\n{part.tell(data)}\n", flush=True)
     report = places.report.read_text("utf-8")
-    _report.write(places.report, _report.replaced(report, name, numbers))
+    _report.write(places.report, _report.replaced(report, name, _report.told(part, name, data)))
 
 
 if __name__ == "__main__":

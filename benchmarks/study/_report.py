@@ -57,8 +57,13 @@ def draw(part, data: Mapping[str, Any], file: Path) -> None:
     figure.savefig(file)
 
 
+def told(part, name: str, data: Mapping[str, Any]) -> str:
+    """A part's numbers and its figure, as markdown for docs/study.md."""
+    return f"{part.tell(data)}\n\n![{part.TITLE}](../benchmarks/results/study/{name}.png)"
+
+
 def replaced(report: str, name: str, numbers: str) -> str:
-    """A report with the numbers of a part between its marks."""
+    """A report with the numbers of a part, and its figure, between its marks."""
     first, last = marks(name)
     before, found, rest = report.partition(first)
     _, closed, after = rest.partition(last)

@@ -13,6 +13,7 @@ STEPS = {
     "FLUX.1-dev_Golden_Path": 20,
     "FLUX.2_Golden_Path": 20,
     "HunyuanVideo_1.5_Golden_Path": 20,
+    "Look_Inside_a_Run": 20,
     "Qwen-Image-Edit_Golden_Path": 40,
     "Qwen-Image_Golden_Path": 50,
     "Search_a_Golden_Path": 20,
@@ -23,16 +24,21 @@ STEPS = {
 }
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
+INSIDE = "Look_Inside_a_Run"  # which samples in its analyses alone, without a cache node
 # How many images come of those that need no files.
-DEMO = {"Compare_Full_and_Cached": 2, "Search_a_Golden_Path": 2, "Try_Golden_Path_Cache": 1}
-# A search of four schedules of 12 steps, which takes seconds.
+DEMO = {
+    "Compare_Full_and_Cached": 2, INSIDE: 5, "Search_a_Golden_Path": 2, "Try_Golden_Path_Cache": 1,
+}  # fmt: skip
+# A search of four schedules of 12 steps, or analyses of two prompts, which take seconds.
 SHORTEN = """() => {
   const set = (type, name, value) => {
     const node = app.rootGraph.nodes.find(node => node.type === type);
     if (node) node.widgets.find(widget => widget.name === name).value = value;
+    return node;
   };
-  set("GPH_ScheduleSearch", "evaluations", 4);
-  set("BasicScheduler", "steps", 12);
+  if (set("GPH_ScheduleSearch", "evaluations", 4)) return set("BasicScheduler", "steps", 12);
+  set("GPH_ScoringExamples", "prompts", "two red circles\\na blue square");
+  set("GPH_ScoringExamples", "seeds", "1, 2");
 }"""
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
@@ -89,7 +95,7 @@ def test_every_sampler_has_the_cached_model(prompt, name):
     kinds = ("KSampler", "KSamplerAdvanced", "SamplerCustom", "BasicGuider", "CFGGuider")
     models = [node["inputs"]["model"] for node in of_type(prompt, *kinds)]
     cached = [is_cached(prompt, model) for model in models]
-    assert cached
+    assert bool(cached) == (name != INSIDE)
     # The comparison has one without, on purpose.
     assert cached.count(False) == (name == "Compare_Full_and_Cached")
 
@@ -98,7 +104,7 @@ def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
     sampling = of_type(prompt, "KSampler", "KSamplerAdvanced", "BasicScheduler", "Flux2Scheduler")
     assert {value(prompt, node["inputs"]["steps"]) for node in sampling} == {STEPS[name]}
     speeds = {node["inputs"]["speed"] for node in of_type(prompt, "GPH_Cache")}
-    assert speeds == {SPEEDS.get(name, "Balanced")}
+    assert speeds == (set() if name == INSIDE else {SPEEDS.get(name, "Balanced")})
 
 
 def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):

@@ -36,14 +36,17 @@ LOADERS = {
 ENTER = """() => {
   const graphs = [app.rootGraph, ...app.rootGraph.nodes.map(n => n.subgraph).filter(Boolean)];
   const graph = graphs.find(g => g.nodes.some(n => n.type === "GPH_Cache"));
-  if (graph !== app.rootGraph) app.canvas.setGraph(graph);
+  if (graph && graph !== app.rootGraph) app.canvas.setGraph(graph);
 }"""
-# All of the graph if that is readable, else a search and its result, or what is around the cache.
+# All of the graph if that is readable, else a search and its result, where a run is sensitive, or
+# what is around the cache.
 SHOW = """clip => {
   const graph = app.canvas.graph;
   const of = kind => graph.nodes.filter(n => kind.test(n.type)).map(n => n.boundingRect);
   const search = of(/^GPH_ScheduleSearch$/);
-  const chosen = search.length ? [...search, ...of(/^Preview/)] : of(/^GPH_Cache$/);
+  const inside = of(/^GPH_(PropagationGain|PlanSchedule|ScheduleEditor)$/);
+  const chosen = search.length ? [...search, ...of(/^Preview/)]
+    : inside.length ? inside : of(/^GPH_Cache$/);
   const all = of(/./);
   const span = (boxes, axis) => [
     Math.min(...boxes.map(b => b[axis])), Math.max(...boxes.map(b => b[axis] + b[axis + 2]))];
