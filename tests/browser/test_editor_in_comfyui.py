@@ -90,7 +90,7 @@ def test_a_linked_schedule_makes_the_cells_inert_and_the_prompt_holds_the_link(p
     editor.click(7)
     assert editor.text == TEN
     assert prompt(page)["2"]["inputs"]["schedule"] == ["1", 0]
-    page.evaluate("app.rootGraph.getNodeById(2).disconnectInput(1)")
+    page.evaluate("app.rootGraph.getNodeById(2).disconnectInput('schedule')")
     two_frames(page)
     assert not editor.find("editor").evaluate("e => e.inert")
     editor.click(7)

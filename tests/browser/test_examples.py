@@ -34,11 +34,11 @@ SHORTEN = """() => {
   const set = (type, name, value) => {
     const node = app.rootGraph.nodes.find(node => node.type === type);
     if (node) node.widgets.find(widget => widget.name === name).value = value;
-    return node;
+    return Boolean(node);
   };
   if (set("GPH_ScheduleSearch", "evaluations", 4)) return set("BasicScheduler", "steps", 12);
-  set("GPH_ScoringExamples", "prompts", "two red circles\\na blue square");
-  set("GPH_ScoringExamples", "seeds", "1, 2");
+  return set("GPH_ScoringExamples", "prompts", "two red circles\\na blue square")
+    && set("GPH_ScoringExamples", "seeds", "1, 2");
 }"""
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
@@ -111,7 +111,7 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
     sent = page.evaluate("""async () => {
       const host = app.rootGraph.nodes.find(node => node.subgraph);
       const shown = host ?? app.rootGraph.nodes.find(node => node.type === "GPH_Cache");
-      const widgets = shown.widgets.filter(widget => /^speed/.test(widget.name));
+      const widgets = (shown?.widgets ?? []).filter(widget => /^speed/.test(widget.name));
       const before = widgets.map(widget => widget.value);
       for (const widget of widgets) widget.value = "Fast";
       const output = (await app.graphToPrompt()).output;
