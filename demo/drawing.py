@@ -21,6 +21,25 @@ class Part(NamedTuple):
     title: str | None = None
 
 
+MODEL = Part("GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")})
+
+
+def sampling(steps: int) -> dict[str, Part]:
+    """What the part *model* is sampled with: Euler on simple noise levels, one image of it."""
+    return {
+        "latent": Part(
+            "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
+        ),
+        "sampler": Part(
+            "KSamplerSelect", (500, 280, 280, 60), {}, {"SAMPLER": "SAMPLER"}, ("euler",)
+        ),
+        "sigmas": Part(
+            "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
+            {"SIGMAS": "SIGMAS"}, ("simple", steps, 1.0),
+        ),
+    }  # fmt: skip
+
+
 def examples(title: str, box: Box, prompts: Sequence[str], seed: int) -> Part:
     """Scoring Examples with a seed for each prompt, of the part *model*."""
     seeds = ", ".join(str(seed + n) for n in range(len(prompts)))

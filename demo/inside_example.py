@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .drawing import Box, Part, drawn, examples
+from .drawing import MODEL, Box, Part, drawn, examples, sampling
 from .search_example import CFG, SCORING, STEPS
 
 NAME = "Look_Inside_a_Run"
@@ -72,18 +72,9 @@ def _policy(kind: str, top: int) -> Part:
 
 
 PARTS = {
-    "model": Part(
-        "GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")}
-    ),
+    "model": MODEL,
     "examples": examples("Scoring Examples", (40, 260, 420, 480), SCORING, seed=1),
-    "latent": Part(
-        "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
-    ),
-    "sampler": Part("KSamplerSelect", (500, 280, 280, 60), {}, {"SAMPLER": "SAMPLER"}, ("euler",)),
-    "sigmas": Part(
-        "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
-        {"SIGMAS": "SIGMAS"}, ("simple", STEPS, 1.0),
-    ),
+    **sampling(STEPS),
     "trajectories": Part(
         "GPH_RecordTrajectory", (860, 120, 400, 340), SAMPLED,
         {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"}, (CFG, "inside, trajectories"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .drawing import Part, drawn, examples, prompt
+from .drawing import MODEL, Part, drawn, examples, prompt, sampling
 
 NAME = "Search_a_Golden_Path"
 # At 50 steps three minutes are too short: with 9 full ones nothing better than uniform was found
@@ -104,19 +104,10 @@ NOTE = (
 
 
 PARTS = {
-    "model": Part(
-        "GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")}
-    ),
+    "model": MODEL,
     "scoring": examples("Scoring Examples", (40, 260, 420, 480), SCORING, seed=1),
     "validation": examples("Validation Examples", (40, 790, 420, 480), VALIDATION, seed=101),
-    "latent": Part(
-        "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)
-    ),
-    "sampler": Part("KSamplerSelect", (500, 280, 280, 60), {}, {"SAMPLER": "SAMPLER"}, ("euler",)),
-    "sigmas": Part(
-        "BasicScheduler", (500, 390, 280, 110), {"model": ("model", "MODEL")},
-        {"SIGMAS": "SIGMAS"}, ("simple", STEPS, 1.0),
-    ),
+    **sampling(STEPS),
     "positive": prompt("Prompt of the picture", (500, 550, 280, 120), PICTURE),
     "negative": prompt("Negative prompt (empty)", (500, 720, 280, 120), ""),
     "search": Part(

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
+from .correlation import spearman
+
 
 class Transfer(NamedTuple):
     """How schedules rank on two sets of prompts.
@@ -46,12 +48,13 @@ def transfer(calibration: ArrayLike, held_out: ArrayLike, top: int = 64) -> Tran
             "rankings need one mean for each of two or more schedules on both sides, got arrays of "
             f"{first.shape} and {second.shape}"
         )
-    if first.min() == first.max() or second.min() == second.max():
+    correlation = spearman(first, second)
+    if correlation is None:
         raise ValueError("all schedules have the same mean, so they have no ranking")
     winner = int(first.argmax())
     best = [set(np.argsort(-means, kind="stable")[:top]) for means in (first, second)]
     return Transfer(
-        float(np.corrcoef(rankdata(first), rankdata(second))[0, 1]),
+        correlation,
         int(rankdata(-second, "min")[winner]),
         float(second.max() - second[winner]),
         len(best[0] & best[1]),

@@ -82,7 +82,7 @@ class AdaptiveCache(io.ComfyNode):
                 ),
                 io.Combo.Input(
                     "calibration",
-                    options=[NONE, *calibrations.names()],
+                    options=[NONE, *calibrations.FILES.names()],
                     default=NONE,
                     tooltip=(
                         "A file of Calibrate, made with this model, sampler, steps, size and CFG. "
@@ -130,7 +130,7 @@ class AdaptiveCache(io.ComfyNode):
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> Any:
         # ComfyUI would give equal nodes one MODEL, and that one reports to a single node. A file
         # may have changed under the same name.
-        return cls.hidden.unique_id, calibrations.changed_at(calibration)
+        return cls.hidden.unique_id, calibrations.FILES.changed_at(calibration)
 
     @classmethod
     def execute(

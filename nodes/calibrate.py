@@ -15,7 +15,7 @@ from ..gph_core.library import check_name
 from . import adaptive, budcache, calibrations
 from .calibrating import FITTED, Bar, Calibrated, calibrate_all
 from .examples import Example
-from .inputs import count_input, guider_input, sampling_inputs, speed_input
+from .inputs import checked, count_input, guider_input, sampling_inputs, speed_input
 from .search_session import guider_for
 from .texts import counted
 from .types import CATEGORY, COUNT, CalibrationType
@@ -29,17 +29,12 @@ class OnFile(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, calibration: str | None) -> bool | str:
-        try:
-            if calibration is not None:  # a linked one is not known yet
-                check_name(calibration)
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, calibration))
 
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> dict[str, int]:
         # Another node may have written other values under the same name.
-        return calibrations.changed_at(calibration)
+        return calibrations.FILES.changed_at(calibration)
 
 
 class Calibrate(OnFile):
@@ -101,7 +96,7 @@ class Calibrate(OnFile):
     ) -> io.NodeOutput:  # fmt: skip
         check_name(calibration)
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
-        path, progress = calibrations.path_of(calibration), Bar(cls.hidden.unique_id)
+        path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.conditions())
         save = partial(file.save, path)
         if method != budcache.NAME:

@@ -86,7 +86,7 @@ class CalibrateRatio(OnFile):
     ) -> io.NodeOutput:  # fmt: skip
         check_name(calibration)
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
-        path, progress = calibrations.path_of(calibration), Bar(cls.hidden.unique_id)
+        path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.conditions())
         count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
         assert count is not None

@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import folder_paths
 
 from ..gph_core.calibration import file
 from ..gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
-from ..gph_core.library import check_name
 from ..gph_core.policies import Policy
 from . import fingerprint, obstacles, samplers
-from .user_files import written_at
+from .user_files import UserFiles
 
-SUFFIX = ".safetensors"
+FILES = UserFiles("calibrations", ".safetensors")
 
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
 
 
-def folder() -> Path:
-    """``golden_path/calibrations`` of the user directory; it need not exist yet."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "calibrations"
-
-
-def names() -> list[str]:
-    """Of all files, without their ending."""
-    return sorted((path.stem for path in folder().glob(f"*{SUFFIX}")), key=str.casefold)
-
-
-def path_of(name: str) -> Path:
-    """The file of a name, which need not exist; errors as of ``check_name``."""
-    check_name(name)
-    return folder() / f"{name}{SUFFIX}"
-
-
-def changed_at(name: str | None) -> dict[str, int]:
-    """See ``written_at``."""
-    return written_at(name, path_of, folder().glob(f"*{SUFFIX}"))
-
-
 def load(name: str, method: str) -> Calibration:
     """A method's entry; ``ValueError`` that says what to do if there is none."""
-    if not path_of(name).is_file():
+    if not FILES.path_of(name).is_file():
         raise ValueError(
             f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "
             "list"
         )
-    return file.load(path_of(name), method)
+    return file.load(FILES.path_of(name), method)
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
-import folder_paths
 from torch import Tensor
 
 from ..gph_core.choice import Choice
 from ..gph_core.decomposition import Decomposition, decompose
-from ..gph_core.library import check_name
 from ..gph_core.lines_file import LinesFile
 from . import euler, fingerprint, obstacles, patching, search_session
 from .euler import Velocities
 from .sampling import Observer
 from .switch import Switch
+from .user_files import UserFiles
 from .workload import Workload
 
 NAME = "Error Decomposition"
@@ -36,7 +34,7 @@ class Split(NamedTuple):
     decomposition: Decomposition
 
 
-FILE = LinesFile(
+LINES = LinesFile(
     "golden-path-decompositions-1",
     "decomposition",
     "decomposed run",
@@ -47,15 +45,7 @@ FILE = LinesFile(
 )
 
 
-def folder() -> Path:
-    """``golden_path/decompositions`` of the user directory; it need not exist yet."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "decompositions"
-
-
-def path_of(name: str) -> Path:
-    """The file of an analysis, which need not exist; errors as of ``check_name``."""
-    check_name(name)
-    return folder() / f"{name}.jsonl"
+FILES = UserFiles("decompositions", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -99,7 +89,7 @@ class Analysis:
         )
         known = {
             (split.plan, split.example): split.decomposition
-            for split in FILE.begin(path_of(self.name), conditions)
+            for split in LINES.begin(FILES.path_of(self.name), conditions)
         }
         plans = {name: _identity(choice) for name, choice in self.choices.items()}
         examples = work.names()
@@ -123,7 +113,7 @@ class Analysis:
             raise ValueError(f"{name}: {record.caching_stopped}")
         plan = _identity(self.choices[name])
         split = Split(work.names()[number], example.prompt, example.seed, name, plan, *found)
-        FILE.append(path_of(self.name), split)
+        LINES.append(FILES.path_of(self.name), split)
         return split.decomposition
 
     def _choice(self, plan: patching.Plan) -> Choice:

@@ -10,17 +10,17 @@ from comfy_api.latest import io
 from ..gph_core.extrapolation import Reuse
 from ..gph_core.library import check_name
 from ..gph_core.policies import Policy
+from ..gph_core.schedule import Schedule
 from . import decomposition_report, figures, patching
 from .compare_session import Progress
-from .decomposing import NAME, Analysis, folder, path_of
+from .decomposing import FILES, NAME, Analysis
 from .examples import Example
-from .inputs import guider_input, sampling_inputs
+from .inputs import checked, guider_input, sampling_inputs
 from .method_shootout import schedules_of
 from .patching import CachePlan
 from .search_session import guider_for
 from .told import fingerprint, told
 from .types import CATEGORY, PolicyType, ScheduleType
-from .user_files import written_at
 from .workload import Workload
 
 
@@ -86,19 +86,12 @@ class ErrorDecomposition(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, name: str | None, schedule: str | None = None) -> bool | str:
-        try:  # a linked value is not known yet
-            if name is not None:
-                check_name(name)
-            if schedule is not None:
-                schedules_of(schedule, ())
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, name), (_written, schedule))
 
     @classmethod
     def fingerprint_inputs(cls, name: str | None = None, **inputs) -> Any:
         # Another node may have added runs to the file, or the user deleted it.
-        return fingerprint(written_at(name, path_of, folder().glob("*.jsonl")))
+        return fingerprint(FILES.changed_at(name))
 
     @classmethod
     def execute(
@@ -131,7 +124,7 @@ class ErrorDecomposition(io.ComfyNode):
 
 def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
     """What is analysed, by name: the schedules of a text, else what the cache of a MODEL does."""
-    written = schedules_of(schedules, ())
+    written = _written(schedules)
     if written:
         return {name: CachePlan("Custom", one, policy) for name, one in written.items()}
     plan = patching.plan_of(model)
@@ -141,3 +134,8 @@ def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
             "Adaptive Cache or Golden Path Cache"
         )
     return {"the model's cache": plan}
+
+
+def _written(schedules: str) -> dict[str, Schedule]:
+    """Of a text; any name will do, as there are no other rows."""
+    return schedules_of(schedules, ())

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import folder_paths
 from torch import Tensor
 
 from ..gph_core.isolated_run import IsolatedRun
 from ..gph_core.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
-from ..gph_core.library import check_name
 from ..gph_core.lines_file import LinesFile
 from ..gph_core.policies import Policy
 from . import calibrations, calls, euler, fingerprint, obstacles, patching, search_session
 from .euler import Velocities
 from .switch import Switch
+from .user_files import UserFiles
 from .workload import Workload
 
 NAME = "Propagation Gain"
@@ -32,7 +30,7 @@ class Measured(NamedTuple):
     step: IsolatedStep
 
 
-FILE = LinesFile(
+LINES = LinesFile(
     "golden-path-isolated-steps-1",
     "measurement",
     "isolated step",
@@ -41,15 +39,7 @@ FILE = LinesFile(
 )
 
 
-def folder() -> Path:
-    """``golden_path/propagation`` of the user directory; it need not exist yet."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "propagation"
-
-
-def path_of(name: str) -> Path:
-    """The file of a measurement, which need not exist; errors as of ``check_name``."""
-    check_name(name)
-    return folder() / f"{name}.jsonl"
+FILES = UserFiles("propagation", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -112,7 +102,7 @@ class Isolation:
     def begin(self) -> dict[str, dict[int, IsolatedStep]]:
         """What is measured already, by the names of these examples and by step."""
         found: dict[str, dict[int, IsolatedStep]] = {name: {} for name in self.workload.names()}
-        for measured in FILE.begin(path_of(self.name), self.conditions):
+        for measured in LINES.begin(FILES.path_of(self.name), self.conditions):
             found.get(measured.example, {})[measured.step.step] = measured.step
         return found
 
@@ -133,7 +123,9 @@ class Isolation:
         def work(velocities: Velocities, start: Tensor) -> Tensor:
             model = _Tried(velocities, run, switch)
             for step in isolated_steps(model, start, levels, wanted):
-                FILE.append(path_of(self.name), Measured(name, example.prompt, example.seed, step))
+                LINES.append(
+                    FILES.path_of(self.name), Measured(name, example.prompt, example.seed, step)
+                )
                 found[step.step] = step
             return start
 

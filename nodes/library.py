@@ -12,6 +12,7 @@ from ..gph_core.policies import Policy
 from ..gph_core.retarget import retarget
 from ..gph_core.schedule import Schedule
 from . import obstacles, user_paths
+from .inputs import checked
 from .types import CATEGORY, PolicyType, ScheduleType
 
 YOURS = "yours: "
@@ -153,14 +154,7 @@ class SaveGoldenPath(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, name: str | None, schedule: str | None) -> bool | str:
-        try:  # a linked value is not known yet
-            if name is not None:
-                check_name(name)
-            if schedule is not None:
-                Schedule.parse(schedule)
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, name), (Schedule.parse, schedule))
 
     @classmethod
     def execute(

@@ -27,7 +27,7 @@ from .adaptive import NONE
 from .assessing import Assessor, ImageMetric
 from .contenders import FULL, NAMES, USUAL, LineUp
 from .examples import Example
-from .inputs import count_input, guider_input, sampling_inputs, speed_input
+from .inputs import checked, count_input, guider_input, sampling_inputs, speed_input
 from .search_session import guider_for
 from .shootout_live import Live
 from .types import CATEGORY, COUNT, PolicyType, ScheduleType
@@ -66,7 +66,7 @@ class MethodShootout(io.ComfyNode):
                 count_input(),
                 io.Combo.Input(
                     "calibration",
-                    options=[NONE, *calibrations.names()],
+                    options=[NONE, *calibrations.FILES.names()],
                     default=NONE,
                     tooltip=(
                         "A file of Calibrate and Calibrate Ratio, made with this model, sampler, "
@@ -142,19 +142,11 @@ class MethodShootout(io.ComfyNode):
         calibration: str | None = None, lpips: str | None = None,
     ) -> bool | str:  # fmt: skip
         # Naming an input turns ComfyUI's own check of it off: weights that are not on this machine
-        # cost one metric. A linked value is not known yet.
-        try:
-            if methods is not None:
-                names_of(methods)
-            if name is not None:
-                check_name(name)
-            if schedule is not None:
-                schedules_of(schedule)
-            if calibration is not None:
-                entries_of(calibration)
-        except ValueError as error:
-            return str(error)
-        return True
+        # cost one metric.
+        return checked(
+            (names_of, methods), (check_name, name), (schedules_of, schedule),
+            (entries_of, calibration),
+        )  # fmt: skip
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> float:
@@ -182,9 +174,7 @@ class MethodShootout(io.ComfyNode):
             "VAE": vae and fingerprint.of_module(vae),
             "LPIPS weights": network and lpips_weights.file_name(lpips),
         }
-        results = Results(
-            session.folder() / f"{name}.jsonl", session.conditions_of(workload, assessed_by)
-        )
+        results = Results(session.FILES.path_of(name), session.conditions_of(workload, assessed_by))
         report_of = partial(
             shootout_report.report_of, num_full=full, absent=absent, unavailable=unavailable,
             network=network,
@@ -240,7 +230,7 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
     """The entries of a calibration file by method; ``ValueError`` if it cannot be read."""
     if calibration == NONE:
         return {}
-    path = calibrations.path_of(calibration)
+    path = calibrations.FILES.path_of(calibration)
     if not path.is_file():
         raise ValueError(
             f"there is no calibration {calibration!r} of yours; run Calibrate, or choose another "

@@ -14,6 +14,7 @@ from ..gph_core.policies import Policy
 from ..gph_core.policy_json import policy_from_json
 from ..gph_core.record_file import RecordedRun
 from . import figures, recordings, runs_report
+from .inputs import checked
 from .types import CATEGORY, PolicyType, RunsType, ScheduleType
 
 
@@ -35,7 +36,7 @@ class MostFrequentSchedule(io.ComfyNode):
             inputs=[
                 io.Combo.Input(
                     "recording",
-                    options=[NONE, *recordings.names()],
+                    options=[NONE, *recordings.FILES.names()],
                     default=NONE,
                     tooltip="All runs of a recording of Record Runs; none: those of runs.",
                 ),
@@ -64,15 +65,13 @@ class MostFrequentSchedule(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, recording: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if recording not in (None, NONE, *recordings.names()):
-            return f"there is no recording {recording!r} of yours; choose another from the list"
-        return True
+        # Naming the input turns ComfyUI's own check of it off.
+        return checked((recordings.check_choice, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
         # Runs may have been added under the same name.
-        return recordings.changed_at(recording)
+        return recordings.FILES.changed_at(recording)
 
     @classmethod
     def execute(

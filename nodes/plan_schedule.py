@@ -76,7 +76,7 @@ class PlanSchedule(io.ComfyNode):
                 count_input(fewest=1),
                 io.Combo.Input(
                     "calibration",
-                    options=[NONE, *calibrations.names()],
+                    options=[NONE, *calibrations.FILES.names()],
                     default=NONE,
                     tooltip=(
                         "A file of Calibrate, made with your model, sampler, steps, size and CFG. "
@@ -128,7 +128,7 @@ class PlanSchedule(io.ComfyNode):
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> Any:
         # A file may have changed under the same name.
-        return calibrations.changed_at(calibration)
+        return calibrations.FILES.changed_at(calibration)
 
     @classmethod
     def execute(

@@ -14,12 +14,11 @@ from ..gph_core.step_sensitivity import StepSensitivity
 from . import figures, propagation_report
 from .compare_session import Progress
 from .examples import Example
-from .inputs import guider_input, sampling_inputs
-from .isolating import NAME, Isolation, folder, path_of
+from .inputs import checked, guider_input, sampling_inputs
+from .isolating import FILES, NAME, Isolation
 from .search_session import guider_for
 from .told import fingerprint, told
 from .types import CATEGORY, PolicyType, SensitivityType
-from .user_files import written_at
 from .workload import Workload
 
 
@@ -94,17 +93,12 @@ class PropagationGain(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, name: str | None) -> bool | str:
-        try:
-            if name is not None:  # a linked value is not known yet
-                check_name(name)
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, name))
 
     @classmethod
     def fingerprint_inputs(cls, name: str | None = None, **inputs) -> Any:
         # Another node may have added steps to the file, or the user deleted it.
-        return fingerprint(written_at(name, path_of, folder().glob("*.jsonl")))
+        return fingerprint(FILES.changed_at(name))
 
     @classmethod
     def execute(

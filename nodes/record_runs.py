@@ -7,7 +7,7 @@ from comfy_api.latest import io
 from ..gph_core.library import check_name
 from . import patching, recordings, runs_report
 from .examples import Example
-from .inputs import guider_input, sampling_inputs
+from .inputs import checked, guider_input, sampling_inputs
 from .recordings import Recording
 from .search_session import guider_for
 from .types import CATEGORY, RunsType
@@ -74,17 +74,12 @@ class RecordRuns(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, recording: str | None) -> bool | str:
-        try:
-            if recording is not None:  # a linked value is not known yet
-                check_name(recording)
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> dict[str, int]:
         # Another node may have added runs to the recording, or the user deleted it.
-        return recordings.changed_at(recording)
+        return recordings.FILES.changed_at(recording)
 
     @classmethod
     def execute(

@@ -8,51 +8,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import folder_paths
 from comfy.samplers import KSAMPLER
 
 from ..gph_core import record_file, states_file
 from ..gph_core.extrapolation import Reuse
-from ..gph_core.library import check_name
+from ..gph_core.library import NONE
 from ..gph_core.policies import Site
 from ..gph_core.record_file import RecordedRun
 from ..gph_core.schedule import Schedule
 from . import fingerprint, patching, samplers
 from .compare_session import Progress
 from .sampling import telling
-from .user_files import written_at
+from .user_files import UserFiles
 from .workload import Workload
 
-
-def folder() -> Path:
-    """``golden_path/runs`` of the user directory, a folder each; it need not exist yet."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "runs"
-
-
-def names() -> list[str]:
-    """Of all recordings."""
-    return sorted((path.parent.name for path in folder().glob("*/runs.jsonl")), key=str.casefold)
-
-
-def path_of(name: str) -> Path:
-    """The runs of a recording; the file need not exist."""
-    check_name(name)
-    return folder() / name / "runs.jsonl"
-
-
-def changed_at(name: str | None) -> dict[str, int]:
-    """See ``written_at``."""
-    return written_at(name, path_of, folder().glob("*/runs.jsonl"))
+FILES = UserFiles("runs", "/runs.jsonl")
 
 
 def read(name: str) -> tuple[RecordedRun, ...]:
     """All runs of a recording; ``ValueError`` if there is none of that name."""
-    if not path_of(name).is_file():
+    if not FILES.path_of(name).is_file():
         raise ValueError(
             f"there is no recording {name!r} of yours; run Record Runs, or choose another from the "
             "list"
         )
-    return tuple(record_file.read(path_of(name)))
+    return tuple(record_file.read(FILES.path_of(name)))
+
+
+def check_choice(name: str) -> None:
+    """``ValueError`` unless it is a recording or stands for none."""
+    if name not in (NONE, *FILES.names()):
+        raise ValueError(f"there is no recording {name!r} of yours; choose another from the list")
 
 
 class Trajectories(NamedTuple):
@@ -74,12 +60,12 @@ class Trajectories(NamedTuple):
 
 def states_path(recording: str, example: str) -> Path:
     """Where the states of a run are, by the name of its example."""
-    return path_of(recording).parent / "latents" / f"{example}.safetensors"
+    return FILES.path_of(recording).parent / "latents" / f"{example}.safetensors"
 
 
 def names_with_states() -> list[str]:
     """Of the recordings that keep the states of their runs."""
-    return [name for name in names() if (path_of(name).parent / "latents").is_dir()]
+    return [name for name in FILES.names() if (FILES.path_of(name).parent / "latents").is_dir()]
 
 
 @dataclass(frozen=True)
@@ -114,7 +100,7 @@ class Recording:
         A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
         """
         work = self.workload
-        begun = record_file.begin(path_of(self.name), self._conditions)
+        begun = record_file.begin(FILES.path_of(self.name), self._conditions)
         runs = {run.example: run for run in begun}
         wanted = {name: number for number, name in enumerate(work.names())}
         missing = {name: number for name, number in wanted.items() if name not in runs}
@@ -133,7 +119,7 @@ class Recording:
         if not self.keeps_signals:
             record = replace(record, gate_values=())
         run = RecordedRun(name, example.prompt, example.seed, record)
-        record_file.append(path_of(self.name), run)
+        record_file.append(FILES.path_of(self.name), run)
         return run
 
     @property

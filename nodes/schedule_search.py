@@ -20,7 +20,7 @@ from ..gph_core.speeds import OF_STEPS, SPEEDS
 from ..gph_core.two_anchor import TwoAnchor
 from . import figures, lpips_weights, prompts, search_report, user_paths
 from .examples import Example
-from .inputs import SHARES, count_input, guider_input, sampling_inputs, speed_input
+from .inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from .library import conditions_of
 from .search_live import Live
 from .search_session import Session, guider_for, search
@@ -194,12 +194,7 @@ class ScheduleSearch(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, study: str | None) -> bool | str:
-        try:
-            if study is not None:  # a linked value is not known yet
-                check_name(study)
-        except ValueError as error:
-            return str(error)
-        return True
+        return checked((check_name, study))
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:

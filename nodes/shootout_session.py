@@ -6,11 +6,9 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import comfy.model_management
-import folder_paths
 from comfy.samplers import KSAMPLER
 
 from ..gph_core.record import RunRecord
@@ -21,7 +19,10 @@ from .calls import OUT_OF_MEMORY
 from .compare_session import Progress
 from .contenders import FULL, Contender
 from .sampling import CPU, Sampling, ending_after
+from .user_files import UserFiles
 from .workload import Workload
+
+FILES = UserFiles("shootouts", ".jsonl")
 
 
 @dataclass(frozen=True)
@@ -155,11 +156,6 @@ class Clock:
             return sampler.sampler_function(*args, **kwargs)
 
         return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
-
-
-def folder() -> Path:
-    """``golden_path/shootouts`` of the user directory; it need not exist yet."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "shootouts"
 
 
 def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from ..gph_core.record_file import RecordedRun
 from ..gph_core.states_file import States
 from ..gph_core.trajectory import WINDOW, Parts, check_window
 from . import figures, recordings, trajectory_figure, trajectory_report
+from .inputs import checked
 from .recordings import Trajectories
 from .told import fingerprint, told
 from .types import CATEGORY, TrajectoriesType
@@ -90,15 +91,13 @@ class TrajectoryProfile(io.ComfyNode):
 
     @classmethod
     def validate_inputs(cls, recording: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if recording not in (None, NONE, *recordings.names()):
-            return f"there is no recording {recording!r} of yours; choose another from the list"
-        return True
+        # Naming the input turns ComfyUI's own check of it off.
+        return checked((recordings.check_choice, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
         # Runs may have been added under the same name.
-        return fingerprint(recordings.changed_at(recording))
+        return fingerprint(recordings.FILES.changed_at(recording))
 
     @classmethod
     def execute(

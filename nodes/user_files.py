@@ -1,11 +1,48 @@
-"""Whether a node has to run again for the sake of a user's file whose name is an input."""
+"""Files that users name in nodes, and whether a node has to run again for the sake of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from ..gph_core.library import NONE
+import folder_paths
+
+from ..gph_core.library import NONE, check_name
+
+
+@dataclass(frozen=True)
+class UserFiles:
+    """Files of one kind in the user directory: ``golden_path/<kind>/<name><ending>``.
+
+    Args:
+        ending: ``.jsonl``, or ``/runs.jsonl`` of files that have a folder each.
+    """
+
+    kind: str
+    ending: str
+
+    @property
+    def folder(self) -> Path:
+        """Of all of them; it need not exist yet."""
+        return Path(folder_paths.get_user_directory()) / "golden_path" / self.kind
+
+    def names(self) -> list[str]:
+        """Of all that there are."""
+        paths = (path.relative_to(self.folder).as_posix() for path in self._every())
+        return sorted((path.removesuffix(self.ending) for path in paths), key=str.casefold)
+
+    def path_of(self, name: str) -> Path:
+        """The file of a name, which need not exist; errors as of ``check_name``."""
+        check_name(name)
+        return self.folder / f"{name}{self.ending}"
+
+    def changed_at(self, name: str | None) -> dict[str, int]:
+        """See ``written_at``."""
+        return written_at(name, self.path_of, self._every())
+
+    def _every(self) -> Iterable[Path]:
+        return self.folder.glob(f"*{self.ending}")
 
 
 def written_at(

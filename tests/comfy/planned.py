@@ -46,7 +46,7 @@ def calibrate(model, steps=STEPS, max_jump=None, name="mine"):
     }
     for method, value in values.items():
         entry = Calibration(method, conditions, value, REPORTS.get(method, {"num_examples": 3}))
-        file.save(calibrations.path_of(name), entry)
+        file.save(calibrations.FILES.path_of(name), entry)
     return levels
 
 

@@ -65,7 +65,7 @@ def calibrate(thresholds, work=None):
         cached = work.num_steps - FULL
         found = Found(cached, threshold, 0.0, math.inf, (cached,), 1, "")
         entry = Calibration(name, work.conditions()).with_threshold(settings, found)
-        path = calibrations.path_of("mine")
+        path = calibrations.FILES.path_of("mine")
         path.parent.mkdir(parents=True, exist_ok=True)
         file.save(path, entry)
     return {"calibration": "mine"}

@@ -41,7 +41,7 @@ def test_a_cancelled_calibration_goes_on_with_the_example_that_was_under_way(run
     calibrated(**given)
     assert len(runs) == 1
     calibrated(name="whole", **given)
-    one, other = (file.load_all(calibrations.path_of(name)) for name in ("mine", "whole"))
+    one, other = (file.load_all(calibrations.FILES.path_of(name)) for name in ("mine", "whole"))
     for method, entry in other.items():
         for name, value in entry.values.items():
             same = one[method].values[name]
@@ -93,7 +93,7 @@ def test_budcache_is_cancelled_and_goes_on(monkeypatch):
     others = given | {"examples": inputs(count=4, steps=8)["examples"][2:]}
     for examples, num_logs in ((others, 2), (given, 2)):
         calibrated("BudCache", speed=COUNT, full_steps=6, **examples)
-        assert len(list(calibrations.folder().glob("mine BudCache *.sqlite"))) == num_logs
+        assert len(list(calibrations.FILES.folder.glob("mine BudCache *.sqlite"))) == num_logs
     assert len(count) > whole
     assert schedule.num_full == 5
     assert set(schedule.full_steps) >= {0, 1, 2, 7}

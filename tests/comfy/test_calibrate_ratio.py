@@ -96,7 +96,7 @@ def test_a_method_that_lacks_its_fit_says_so_before_anything_is_sampled(runs):
     with pytest.raises(ValueError, match=r"SenCache needs sensitivities .* run Calibrate"):
         found("SenCache", **inputs(count=2))
     assert runs == []
-    assert not calibrations.path_of("mine").exists()
+    assert not calibrations.FILES.path_of("mine").exists()
 
 
 def test_a_number_out_of_reach_is_an_error_and_one_beyond_the_rule_a_note():

@@ -151,7 +151,7 @@ def test_scores_are_of_one_image_one_mask_and_one_negative_prompt():
         guider.set_cfg(3.0)
         guider.set_conds(*(CASES["FLUX dev"].conditioning(n, 5) for n in (1, seed)))
         work = Workload(guider, bare, latent, given["sampler"], given["sigmas"])
-        with closing(budcache.log_of(work, calibrations.path_of("mine"))) as log:
+        with closing(budcache.log_of(work, calibrations.FILES.path_of("mine"))) as log:
             if searches:
                 budcache.search(work, 5, log=log)
             return len(log)
@@ -166,4 +166,4 @@ def test_a_name_is_free_again_when_its_file_is_deleted():
     given = inputs(count=2, steps=6)
     for model in (given["model"], with_lora(given["model"])):
         calibrated("BudCache", speed=COUNT, full_steps=5, **given | {"model": model})
-        calibrations.path_of("mine").unlink()
+        calibrations.FILES.path_of("mine").unlink()

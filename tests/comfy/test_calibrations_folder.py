@@ -26,7 +26,7 @@ def test_a_bad_name_is_refused_before_anything_runs():
 
 @pytest.mark.parametrize("name", ["../calibrations/mine", "x" * 300, "a\0b"])
 def test_a_calibration_is_sought_in_its_folder_only(name):
-    file.save(calibrations.path_of("mine"), Calibration("SeaCache", {}))
+    file.save(calibrations.FILES.path_of("mine"), Calibration("SeaCache", {}))
     refused = AdaptiveCache.validate_inputs("SeaCache", "Balanced", name)
     assert "contains" in refused or "1 to 100 characters" in refused
 
@@ -43,7 +43,7 @@ def test_a_file_is_asked_only_for_what_is_needed():
 
 @pytest.mark.parametrize("node", [AdaptiveCache, Calibrate, CalibrateRatio, PlanSchedule])
 def test_a_linked_file_that_changes_or_goes_is_noticed(node):
-    path = calibrations.path_of("mine")
+    path = calibrations.FILES.path_of("mine")
     file.save(path, Calibration("SeaCache", {}))
     for name in ("mine", None):
         before = node.fingerprint_inputs(calibration=name)

@@ -140,7 +140,7 @@ def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluation
     evaluations["cancel"] = evaluations["now"] + evaluations["now"] * 3 // 4
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = decomposing.FILE.read(decomposing.path_of("mine"))
+    kept = decomposing.LINES.read(decomposing.FILES.path_of("mine"))
     assert [split.seed for split in kept] == [0]
     assert runs_of(run(model).result, "0-2,5,7/8") == whole
     before = evaluations["now"]

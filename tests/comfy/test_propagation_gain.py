@@ -140,7 +140,7 @@ def test_a_cancelled_measurement_keeps_each_step_and_goes_on_there(model, evalua
     evaluations["cancel"] = evaluations["now"] + per_example - 1
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = isolating.FILE.read(isolating.path_of("mine"))
+    kept = isolating.LINES.read(isolating.FILES.path_of("mine"))
     assert [(found.seed, found.step.step) for found in kept] == [(0, 1), (0, 2), (0, 3)]
     began = evaluations["now"]
     again = run(model)

@@ -56,7 +56,7 @@ def test_each_run_is_the_one_that_ksampler_makes(model):
 
 def test_the_runs_are_in_the_file_and_make_the_same_table(model):
     runs, _ = run(adaptive(model))
-    assert recordings.names() == ["mine"]
+    assert recordings.FILES.names() == ["mine"]
     assert recordings.read("mine") == runs
     connected = MostFrequentSchedule.execute(NONE, 0, runs).result
     named = MostFrequentSchedule.execute("mine", 0).result
@@ -104,7 +104,7 @@ def test_a_cancelled_recording_goes_on_and_loses_only_the_run_under_way(
         with pytest.raises(comfy.model_management.InterruptProcessingException):
             run(adaptive(model), keep_latents=True)
     assert [r.seed for r in recordings.read("mine")] == [0]
-    folder = recordings.path_of("mine").parent / "latents"
+    folder = recordings.FILES.path_of("mine").parent / "latents"
     assert len(list(folder.iterdir())) == 1
     runs, summary = run(adaptive(model), keep_latents=True)
     assert [r.record.full_steps for r in runs] == [r.record.full_steps for r in whole]
@@ -145,7 +145,7 @@ def test_signals_are_in_the_file_if_they_are_kept_and_only_then(model):
     for keeps, name in ((True, "with"), (False, "without")):
         runs, _ = run(adaptive(model), 1, keep_signals=keeps, recording=name)
         assert recordings.read(name) == runs
-        _, line = recordings.path_of(name).read_text("utf-8").splitlines()
+        _, line = recordings.FILES.path_of(name).read_text("utf-8").splitlines()
         kept = json.loads(line)["record"]["gate_values"]
         assert len(kept) == (STEPS if keeps else 0)
 
@@ -161,7 +161,7 @@ def test_the_node_runs_again_when_its_recording_has_changed(model):
     assert state() == written
     run(adaptive(model), 3)  # as another node of the workflow may
     assert state() not in (written, {})
-    shutil.rmtree(recordings.path_of("mine").parent)
+    shutil.rmtree(recordings.FILES.path_of("mine").parent)
     assert not state()
 
 
@@ -172,7 +172,7 @@ def test_a_linked_recording_that_changes_or_goes_is_noticed(model, node):
     for count in (1, 1, 2):
         run(adaptive(model), count)
         states.append(node.fingerprint_inputs(recording=None))
-    shutil.rmtree(recordings.path_of("mine").parent)
+    shutil.rmtree(recordings.FILES.path_of("mine").parent)
     states.append(node.fingerprint_inputs(recording=None))
     before, one, same, two, gone = states
     assert one == same
@@ -196,7 +196,7 @@ def test_a_cache_that_cannot_act_is_an_error_before_anything_is_kept(model):
 
 def test_the_file_is_plain_json(model):
     run(adaptive(model), 1)
-    header, line = recordings.path_of("mine").read_text("utf-8").splitlines()
+    header, line = recordings.FILES.path_of("mine").read_text("utf-8").splitlines()
     assert json.loads(header)["format"] == record_file.FORMAT
     assert json.loads(line)["prompt"] == "prompt 0"
     assert json.loads(line)["record"]["gate"]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("in_a_run")
 
 def states(number):
     name = recordings.read("mine")[number].example
-    path = recordings.path_of("mine").parent / "latents" / f"{name}.safetensors"
+    path = recordings.FILES.path_of("mine").parent / "latents" / f"{name}.safetensors"
     return load_file(path)["states"]
 
 

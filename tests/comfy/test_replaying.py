@@ -78,7 +78,7 @@ def test_runs_without_one_known_policy_stop_those_who_want_it_and_say_why(model)
 
 def test_a_recording_from_before_policies_were_kept_is_counted_as_ever(model):
     run(fixed(model), 1)
-    path = recordings.path_of("mine")
+    path = recordings.FILES.path_of("mine")
     header, line = path.read_text("utf-8").splitlines()
     data = json.loads(line)
     assert data["record"].pop("policy_data") == {"kind": "Reuse"}

@@ -7,7 +7,7 @@ import pytest
 from golden_path_pack.gph_core import metrics
 from golden_path_pack.nodes.calls import OUT_OF_MEMORY, StackCalls
 from golden_path_pack.nodes.sampling import Sampling, ending_after
-from golden_path_pack.nodes.shootout_session import folder
+from golden_path_pack.nodes.shootout_session import FILES
 
 from .shootouts import calibrate, told
 from .test_schedule_search import examples
@@ -146,7 +146,7 @@ def test_other_settings_under_the_same_name_are_an_error_that_names_them():
 
 def test_what_a_crash_left_is_dropped(runs):
     told(["uniform"])
-    path = folder() / "demo.jsonl"
+    path = FILES.folder / "demo.jsonl"
     content = path.read_bytes()
     path.write_bytes(content[:-20])
     runs.clear()
@@ -156,7 +156,7 @@ def test_what_a_crash_left_is_dropped(runs):
 
 
 def test_a_file_of_something_else_is_refused():
-    folder().mkdir(parents=True)
-    (folder() / "demo.jsonl").write_text("notes\n", "utf-8")
+    FILES.folder.mkdir(parents=True)
+    (FILES.folder / "demo.jsonl").write_text("notes\n", "utf-8")
     with pytest.raises(ValueError, match="holds no shootout of this pack"):
         told(["uniform"])

@@ -119,7 +119,7 @@ def test_a_cancelled_recording_loses_the_run_under_way_alone(model, monkeypatch)
 def test_samplers_that_do_not_tell_their_states_are_refused_before_anything_runs(model, sampler):
     with pytest.raises(ValueError, match="does not tell the states of its steps; choose another"):
         record(model, sampler=comfy.samplers.sampler_object(sampler))
-    assert recordings.names() == []
+    assert recordings.FILES.names() == []
 
 
 def test_the_summary_tells_of_noise_on_the_way(model):
