@@ -101,4 +101,4 @@ def draw(data: dict, figure) -> None:
     right.set(title="share of the top three", xlabel="of the runs")
     right.set_xlim(0, 1.05)
     right.invert_yaxis()
-    right.legend(fontsize=8, loc="lower left")
+    right.legend(fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.4, -0.1))
