@@ -56,7 +56,7 @@ def measure(work: Work) -> dict:
     for name in NAMES:
         courses = [course(table.space, means, name, seed) for seed in repetitions]
         rows.append({"search": name, **summary(courses, means, new)})
-        print(f"search: {name}, {rows[-1]['gaps']}", flush=True)
+        print(f"search: {name}, {rows[-1]['exact']} exact", flush=True)
     return {
         "unit": f"dB of mean PSNR below the best of {table.space.size} schedules on the scoring "
         f"prompts, after {AFTER} evaluations; mean of {len(repetitions)} searches",
