@@ -9,14 +9,16 @@ Cache-Error Analysis*. Planning by propagation gains is ours.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
+from itertools import pairwise, starmap
 
 import numpy as np
 
 from benchmarks import methods
 from benchmarks._lab import Lab
-from benchmarks._shots import Shots
+from benchmarks._shots import Shot, Shots
 from benchmarks.study import _report
 from benchmarks.study._errors import decomposed, isolated
 from benchmarks.study._work import Work, label
@@ -52,30 +54,34 @@ def measure(work: Work) -> dict:
     counts, levels = work.size(lab.counts, lab.counts[:1]), lab.unseen.sigmas.tolist()
     alone = range(work.size(ALONE, QUICK_ALONE))
     others = range(alone.stop, lab.prompts.unseen)
-    scores, planned = [], []
-    for policy in (Reuse(), Hermite(2), Taylor(1)):
+    policies, scores, planned, sensitivity = (Reuse(), Hermite(2), Taylor(1)), [], [], {}
+    for policy in policies:
         found = isolated(lab, policy, alone)
         scores.append({"policy": str(policy), **scored(found, levels)})
         print(f"errors: {policy}, {scores[-1]['correlations']}", flush=True)
-        sensitivity = StepSensitivity.of(found, levels, policy, {})
+        sensitivity[policy] = StepSensitivity.of(found, levels, policy, {})
         # With fewer full steps there is nothing to choose.
         for full in (full for full in counts if full > policy.min_anchors + 1):
-            schedule = plan_by_sensitivity(sensitivity, full).schedule
+            schedule = plan_by_sensitivity(sensitivity[policy], full).schedule
             planned.append(against_uniform(lab, schedule, policy, others))
-    some, full = others[: work.size(APART, QUICK_APART)], counts[len(counts) // 2]
-    plan = next(Schedule.parse(row["schedule"]) for row in planned if row["full"] == full)
-    schedules = candidates(plan, work.size(DRAWN, QUICK_DRAWN))
-    runs = {str(schedule): decomposed(lab, schedule, some) for schedule in schedules}
-    rows = [row(runs[str(one)], str(one), psnr(lab, one, Reuse(), some)) for one in schedules]
+    some, full, known = others[: work.size(APART, QUICK_APART)], counts[len(counts) // 2], {}
+    plan = plan_by_sensitivity(sensitivity[policies[0]], full).schedule
+    for schedule in candidates(plan, work.size(DRAWN, QUICK_DRAWN)):
+        known[schedule] = decomposed(lab, schedule, some)
+    rows = [
+        row(runs, shots(lab, schedule, policies[0], some))
+        | {"schedule": str(schedule), "cost": cost(sensitivity[policies[0]], schedule)}
+        for schedule, runs in known.items()
+    ]
     return {
         "unit": "L2 norms of latents, means over prompts, of gaps medians; Spearman's "
         "correlations; dB of PSNR to the full run; ahead: paired, with the 95 % interval of a "
         "bootstrap",
         "steps": lab.steps, "full": full,
         "prompts": {"alone": len(alone), "apart": len(some), "compared": len(others)},
-        "scores": scores, "planned": planned, "over schedules": over_schedules(runs)._asdict(),
-        "rounding": max(run.rounding for some in runs.values() for run in some),
-        "gap and psnr": gap_and_psnr(rows), "rows": rows,
+        "scores": scores, "planned": planned, "over schedules": over_schedules(known)._asdict(),
+        "rounding": max(run.rounding for runs in known.values() for run in runs),
+        "ranks": ranks(rows), "rows": rows,
     }  # fmt: skip
 
 
@@ -95,18 +101,26 @@ def scored(prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -
 def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> dict:
     """What a planned schedule is worth on new prompts, beside uniform spacing."""
     even = spacing(lab.steps, schedule.num_full, policy.min_anchors)
-    ours, theirs = (psnr(lab, one, policy, numbers) for one in (schedule, even))
+    ours, theirs = (shots(lab, one, policy, numbers) for one in (schedule, even))
     return {
         "policy": str(policy), "steps": lab.steps, "full": schedule.num_full,
-        "schedule": str(schedule), "psnr": ours.mean(), "uniform": str(even),
-        "uniform psnr": theirs.mean(), "ahead": paired_difference(ours, theirs),
+        "schedule": str(schedule), "uniform": str(even), **compared(ours, theirs),
     }  # fmt: skip
 
 
-def psnr(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> np.ndarray:
-    """dB of each prompt."""
-    found = Shots(lab).of(methods.fixed("schedule", schedule, policy), numbers)
-    return np.array([shot.psnr for shot in found])
+def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[Shot]:
+    """Pictures of some prompts under a schedule."""
+    return Shots(lab).of(methods.fixed("schedule", schedule, policy), numbers)
+
+
+def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
+    """PSNR, and the error of the final latent that plans are made for, of both and paired."""
+    psnr = [[shot.psnr for shot in some] for some in (ours, theirs)]
+    errors = [[math.sqrt(shot.latent_mse) for shot in some] for some in (ours, theirs)]
+    return {
+        "psnr": np.mean(psnr, axis=1), "ahead": paired_difference(*psnr),
+        "rms error": np.mean(errors, axis=1), "less error": paired_difference(*reversed(errors)),
+    }  # fmt: skip
 
 
 def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
@@ -118,10 +132,16 @@ def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
     return list(dict.fromkeys([*known, *near, *(space.sample(rng) for _ in range(drawn))]))
 
 
-def row(runs: Sequence[Decomposition], schedule: str, psnr: np.ndarray) -> dict:
+def cost(sensitivity: StepSensitivity, schedule: Schedule) -> float:
+    """What the plan takes for the final error: the sum over all jumps."""
+    ends = (*schedule.full_steps, schedule.num_steps)
+    return sum(starmap(sensitivity.jump_cost, pairwise(ends)))
+
+
+def row(runs: Sequence[Decomposition], shots: Sequence[Shot]) -> dict:
     """One schedule over its prompts."""
     return {
-        "schedule": schedule, "psnr": psnr.mean(),
+        "psnr": np.mean([shot.psnr for shot in shots]),
         "output error": np.mean([run.output_error for run in runs]),
         "state": np.mean([run.state_sum for run in runs]),
         "current": np.mean([run.current_sum for run in runs]),
@@ -129,18 +149,20 @@ def row(runs: Sequence[Decomposition], schedule: str, psnr: np.ndarray) -> dict:
     }  # fmt: skip
 
 
-def gap_and_psnr(rows: Sequence[Mapping]) -> list[float | None]:
-    """Over schedules, the correlation of PSNR with the gap at each state."""
-    return [
-        spearman(gaps, [row["psnr"] for row in rows])
-        for gaps in zip(*(row["gaps"] for row in rows), strict=True)
-    ]
+def ranks(rows: Sequence[Mapping]) -> dict:
+    """Correlations over schedules."""
+    psnr, errors, costs = ([row[name] for row in rows] for name in ("psnr", "output error", "cost"))
+    gaps = zip(*(row["gaps"] for row in rows), strict=True)
+    return {
+        "gap and psnr": [spearman(gap, psnr) for gap in gaps],
+        "error and psnr": spearman(errors, psnr),
+        "cost and error": spearman(costs, errors), "cost and psnr": spearman(costs, psnr),
+    }  # fmt: skip
 
 
 def tell(data: dict) -> str:
-    prompts, gap = data["prompts"], data["gap and psnr"]
-    early = data["steps"] // EARLY
-    over = data["over schedules"]
+    prompts, ranks, over = data["prompts"], data["ranks"], data["over schedules"]
+    gap, early = ranks["gap and psnr"], data["steps"] // EARLY
     return "\n".join([
         f"{len(data['rows'])} schedules of {data['full']} full steps of {data['steps']} with "
         f"residual reuse on {prompts['apart']} prompts, taken apart; the state recursion holds to "
@@ -150,9 +172,13 @@ def tell(data: dict) -> str:
         f"schedule: {_over_prompts(data, 'state')}; with that of current contributions: "
         f"{_over_prompts(data, 'current')}.",
         f"- The same over schedules: {_number(over['state'])} and {_number(over['current'])}.",
-        f"- Of mean PSNR with the gap to the full run, over schedules: {_number(gap[early])} at "
-        f"state {early}, {_number(gap[data['steps'] // 2])} at state {data['steps'] // 2}, "
-        f"{_number(gap[-1])} at the end.",
+        f"- Of mean PSNR with the median gap to the full run, over schedules: "
+        f"{_number(gap[early])} at state {early}, {_number(gap[data['steps'] // 2])} at state "
+        f"{data['steps'] // 2}, {_number(gap[-1])} at the end; with the mean final error "
+        f"{_number(ranks['error and psnr'])}.",
+        f"- Of the cost by which schedules are planned, over schedules: "
+        f"{_number(ranks['cost and error'])} with the mean final error, "
+        f"{_number(ranks['cost and psnr'])} with mean PSNR.",
         "",
         f"Single steps cached alone on {prompts['alone']} prompts, rank correlation of scores with "
         "the final error:",
@@ -160,7 +186,7 @@ def tell(data: dict) -> str:
         _scores(data["scores"]),
         "",
         f"Schedules planned by these gains beside uniform spacing, on {prompts['compared']} other "
-        "prompts, dB:",
+        "prompts:",
         "",
         _planned(data["planned"]),
     ])  # fmt: skip
@@ -190,11 +216,13 @@ def _scores(scores: Sequence[dict]) -> str:
 
 
 def _planned(planned: Sequence[dict]) -> str:
-    head = ["policy", "full of steps", "planned schedule", "PSNR", "uniform", "ahead"]
+    head = ["policy", "full of steps", "planned schedule", "PSNR, dB", "uniform", "ahead"]
+    head += ["final error, RMS", "uniform", "less by"]
     lines = [
         [
-            r["policy"], label(r), r["schedule"], f"{r['psnr']:.2f}", f"{r['uniform psnr']:.2f}",
-            _report.gain(r["ahead"]),
+            r["policy"], label(r), r["schedule"], *(f"{value:.2f}" for value in r["psnr"]),
+            _report.gain(r["ahead"]), *(f"{value:.3f}" for value in r["rms error"]),
+            _report.gain(r["less error"], 3),
         ]
         for r in planned
     ]  # fmt: skip
@@ -214,10 +242,12 @@ def draw(data: dict, figure) -> None:
     sums.set(xlabel="sum of contributions over the run", ylabel="final error")
     sums.set_title("a point per schedule, means over prompts", fontsize=10)
     sums.legend(fontsize=8)
-    gap.plot(np.array(data["gap and psnr"], float), "o-", color=_report.COLORS[0], markersize=4)
+    gap.plot(
+        np.array(data["ranks"]["gap and psnr"], float), "o-", color=_report.COLORS[0], markersize=4
+    )
     gap.set(xlabel="state", ylabel="rank correlation", ylim=(-1.05, 1.05))
     gap.axhline(0, color=_report.GRAY, linewidth=1)
-    gap.set_title("gap at a state and mean PSNR, over schedules", fontsize=10)
+    gap.set_title("gap at a state and mean PSNR", fontsize=10)
     for number, (score, marker) in enumerate(zip(data["scores"], "os^", strict=True)):
         style = {"color": _report.COLORS[number], "label": score["policy"]}
         gains.plot(score["steps"], score["gains"], f"{marker}-", markersize=4, **style)
