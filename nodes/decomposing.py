@@ -98,23 +98,15 @@ class Analysis:
 
     def add(self, name: str, number: int, callback: Callable) -> Decomposition:
         """Decompose a run of one of the examples, by number, under a plan, and keep it."""
-        work, steps, switch = self.workload, _Steps(), Switch()
-        example, found = work.examples[number], []
-
-        def decomposed(velocities: Velocities, start: Tensor) -> Tensor:
-            model = _Planned(velocities, steps, switch)
-            found.append(decompose(model, start, work.sigmas.tolist()))
-            return start
-
-        sampling = work.sampling(number)
-        sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, decomposed))
-        _, record = sampling.under(self.plans[name], callback, steps, switch)
-        if record.caching_stopped:
-            raise ValueError(f"{name}: {record.caching_stopped}")
-        plan = _identity(self.choices[name])
-        split = Split(work.names()[number], example.prompt, example.seed, name, plan, *found)
+        work = self.workload
+        try:
+            found = decomposed(work, number, self.plans[name], callback)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+        example, plan = work.examples[number], _identity(self.choices[name])
+        split = Split(work.names()[number], example.prompt, example.seed, name, plan, found)
         LINES.append(FILES.path_of(self.name), split)
-        return split.decomposition
+        return found
 
     def _choice(self, plan: patching.Plan) -> Choice:
         work = self.workload
@@ -134,6 +126,28 @@ class Analysis:
             raise ValueError("no step is cached, so there is no error; choose another schedule")
         _, family = obstacles.identify(patcher)
         choice.policy.check(choice.schedule, family)
+
+
+def decomposed(
+    work: Workload, number: int, plan: patching.Plan, callback: Callable | None = None
+) -> Decomposition:
+    """Decompose a run of one of the examples, by number, under a plan.
+
+    ``ValueError`` if caching was stopped on the way.
+    """
+    steps, switch, found = _Steps(), Switch(), []
+
+    def side_by_side(velocities: Velocities, start: Tensor) -> Tensor:
+        model = _Planned(velocities, steps, switch)
+        found.append(decompose(model, start, work.sigmas.tolist()))
+        return start
+
+    sampling = work.sampling(number)
+    sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, side_by_side))
+    _, record = sampling.under(plan, callback, steps, switch)
+    if record.caching_stopped:
+        raise ValueError(record.caching_stopped)
+    return found[0]
 
 
 def _identity(choice: Choice) -> str:

@@ -78,7 +78,7 @@ class Isolation:
         reason = obstacles.obstacle(self.policy, patcher, work.sampler, levels)
         if reason is not None:
             raise ValueError(reason)
-        self._new_run()
+        new_run(work, self.policy, self.reach)
         if note := self._check_policy():
             self.notes.append(note)
 
@@ -116,22 +116,17 @@ class Isolation:
         self, number: int, wanted: Sequence[int], callback: Callable
     ) -> dict[int, IsolatedStep]:
         """Measure steps of one of the examples, by number; each is kept at once."""
-        example, found = self.workload.examples[number], {}
-        name, levels = self.workload.names()[number], self.workload.sigmas.tolist()
-        run, switch = self._new_run(), Switch()
+        name, example = self.workload.names()[number], self.workload.examples[number]
+        found = {}
 
-        def work(velocities: Velocities, start: Tensor) -> Tensor:
-            model = _Tried(velocities, run, switch)
-            for step in isolated_steps(model, start, levels, wanted):
-                LINES.append(
-                    FILES.path_of(self.name), Measured(name, example.prompt, example.seed, step)
-                )
-                found[step.step] = step
-            return start
+        def told(step: IsolatedStep) -> None:
+            LINES.append(
+                FILES.path_of(self.name), Measured(name, example.prompt, example.seed, step)
+            )
+            found[step.step] = step
 
-        sampling = self.workload.sampling(number)
-        sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, work))
-        sampling.through(switch.over(calls.wrappers(run)), callback)
+        run = new_run(self.workload, self.policy, self.reach)
+        isolate(self.workload, number, run, wanted, told, callback)
         return found
 
     def _check_policy(self) -> str:
@@ -141,11 +136,35 @@ class Isolation:
             self.policy, work.guider, work.sampler, work.sigmas.tolist(), shape
         )
 
-    def _new_run(self) -> IsolatedRun:
-        work = self.workload
-        _, family = obstacles.identify(work.guider.model_patcher)
-        budget = patching.BUDGET_MIB * 2**20
-        return IsolatedRun(self.policy, work.sigmas.tolist(), self.reach, budget, family)
+
+def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
+    """For one of the examples; errors as of ``IsolatedRun``."""
+    _, family = obstacles.identify(work.guider.model_patcher)
+    budget = patching.BUDGET_MIB * 2**20
+    return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
+
+
+def isolate(
+    work: Workload, number: int, run: IsolatedRun, wanted: Sequence[int],
+    told: Callable[[IsolatedStep], None], callback: Callable | None = None,
+) -> None:  # fmt: skip
+    """Measure steps of one of the examples, by number.
+
+    Args:
+        run: a new one.
+        told: takes each step as soon as it is measured.
+    """
+    switch = Switch()
+
+    def step_by_step(velocities: Velocities, start: Tensor) -> Tensor:
+        model = _Tried(velocities, run, switch)
+        for step in isolated_steps(model, start, work.sigmas.tolist(), wanted):
+            told(step)
+        return start
+
+    sampling = work.sampling(number)
+    sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, step_by_step))
+    sampling.through(switch.over(calls.wrappers(run)), callback)
 
 
 class _Tried:

@@ -24,19 +24,24 @@ _PROFILES = {
 
 
 def drawn(report: Mapping[str, Any]) -> Tensor:
+    """The figure as an IMAGE, ``[1, H, W, 3]``; see ``draw``."""
+    from matplotlib.figure import Figure
+
+    sheet = Figure(dpi=100, layout="constrained")
+    draw(report, sheet)
+    return figures.to_image(sheet)
+
+
+def draw(report: Mapping[str, Any], sheet) -> None:
     """Profiles over runs with their variation, turning angles, curves and plane angles.
 
     Args:
         report: from ``trajectory_report.report_of``.
-
-    Returns:
-        ``[1, H, W, 3]``.
+        sheet: a figure of matplotlib, which gets the size that this takes.
 
     Source: Golden Path Hypothesis, its figures of trajectories.
     """
-    from matplotlib.figure import Figure
-
-    sheet = Figure(figsize=(14, 10.5), dpi=100, layout="constrained")
+    sheet.set_size_inches(14, 10.5)
     axes = sheet.subplots(3, 3, height_ratios=(3, 1.5, 3))
     for column, (name, (title, index)) in enumerate(_PROFILES.items()):
         spread = report["summary"][name]
@@ -50,7 +55,6 @@ def drawn(report: Mapping[str, Any]) -> Tensor:
     for panel in axes.flat:
         panel.tick_params(labelsize=_SIZE - 1)
         panel.spines[["top", "right"]].set_visible(False)
-    return figures.to_image(sheet)
 
 
 def _profile(axes, spread: Mapping[str, Any], start: int, label: str = "") -> None:

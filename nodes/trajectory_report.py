@@ -35,7 +35,7 @@ def report_of(
         "precision": precision,
         "summary": {name: spread.to_dict() for name, spread in together.items()},
         "signal_to_floor": in_json(signal_to_floor(together)),
-        "plane_angles": _grouped(found.runs, angles, first.num_coordinates),
+        "plane_angles": grouped([run.example for run in found.runs], angles, first.num_coordinates),
         "runs": [
             {"prompt": run.prompt, "seed": run.seed, **profile.to_dict()}
             for run, profile in zip(found.runs, profiles, strict=True)
@@ -44,15 +44,21 @@ def report_of(
     }
 
 
-def _grouped(
-    runs: Sequence[RecordedRun], angles: Mapping[tuple[int, int], float], num_coordinates: int
+def grouped(
+    names: Sequence[str], angles: Mapping[tuple[int, int], float], num_coordinates: int
 ) -> dict[str, Any]:
-    """The angles of pairs by what the two runs share, and of random planes."""
+    """The angles of pairs by what the two runs share, and of random planes.
+
+    Args:
+        names: of the runs' examples, as ``Workload.names`` has them.
+        angles: in degrees, by the numbers of both runs.
+        num_coordinates: of the latent.
+    """
     if not angles:
         return {}
     groups: dict[str, list[float]] = {name: [] for name in _GROUPS}
     for (one, other), angle in angles.items():
-        groups[_shared(runs[one], runs[other])].append(angle)
+        groups[_shared(names[one], names[other])].append(angle)
     groups[RANDOM] = random_plane_angles(num_coordinates)[:, 0].tolist()
     return {name: _of_pairs(values) for name, values in groups.items() if values}
 
@@ -63,12 +69,12 @@ def _of_pairs(angles: Sequence[float]) -> dict[str, Any]:
     return {"pairs": len(angles), **middle, "min": min(angles), "max": max(angles)}
 
 
-def _shared(one: RecordedRun, other: RecordedRun) -> str:
-    if one.seed == other.seed:
+def _shared(*names: str) -> str:
+    # The seed, and what tells conditionings apart, as prompts may be empty.
+    seeds, _, prompts = zip(*(name.partition(" ") for name in names), strict=True)
+    if len(set(seeds)) == 1:
         return SAME_NOISE
-    # An example's name is its seed and what tells its conditionings apart, as prompts may be empty.
-    prompts = {run.example.partition(" ")[2] for run in (one, other)}
-    return SAME_PROMPT if len(prompts) == 1 else NEITHER
+    return SAME_PROMPT if len(set(prompts)) == 1 else NEITHER
 
 
 def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str]:
