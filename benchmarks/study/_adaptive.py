@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks import methods
@@ -27,10 +27,14 @@ def runs(work: Work) -> Iterator[Runs]:
     """All of them; what is known is neither calibrated nor sampled again."""
     for steps in work.size(STEPS, QUICK_STEPS):
         lab = work.lab(steps)
-        counts = work.size(lab.counts, lab.counts[:1])
-        lab.calibrate(METHODS, counts)
-        shots = Shots(lab)
-        for full in counts:
-            for name in METHODS:
-                way = methods.way_of(name, lab, full)
-                yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))
+        yield from of_lab(lab, work.size(lab.counts, lab.counts[:1]))
+
+
+def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> Iterator[Runs]:
+    """Those of one number of steps, at these numbers of full steps."""
+    lab.calibrate(names, counts)
+    shots = Shots(lab)
+    for full in counts:
+        for name in names:
+            way = methods.way_of(name, lab, full)
+            yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))
