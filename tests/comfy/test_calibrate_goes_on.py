@@ -61,10 +61,10 @@ def test_a_cancelled_search_for_a_threshold_repeats_no_run(runs, monkeypatch):
     assert found("EasyCache", **given)[0] == expected
     assert len(runs) == whole + 1  # the one that was under way
     runs.clear()
-    changed = calibrations.changed_at("mine")
+    changed = calibrations.FILES.changed_at("mine")
     assert found("EasyCache", **given)[0] == expected
     assert runs == []
-    assert calibrations.changed_at("mine") == changed  # nothing is written, nothing runs again
+    assert calibrations.FILES.changed_at("mine") == changed  # nothing is written, nothing runs again
 
 
 def test_budcache_is_cancelled_and_goes_on(monkeypatch):
@@ -103,7 +103,7 @@ def test_fewer_examples_leave_values_and_thresholds_as_they_are():
     given = inputs(count=3)
     calibrated("SenCache", **given)
     threshold, *_ = found("SenCache", **given)
-    changed = calibrations.changed_at("mine")
+    changed = calibrations.FILES.changed_at("mine")
     few = given | {"examples": given["examples"][:1]}
     _, text = calibrated("SenCache", **few)
     assert "SenCache: 0.9 quantile of 3 examples" in text
@@ -117,7 +117,7 @@ def test_fewer_examples_leave_values_and_thresholds_as_they_are():
         "more than the 1 of this run; use it as it is",
     ):
         found("SenCache", **few)
-    assert calibrations.changed_at("mine") == changed
+    assert calibrations.FILES.changed_at("mine") == changed
     assert found("SenCache", **given)[0] == threshold
 
 
