@@ -64,7 +64,9 @@ def test_a_cancelled_search_for_a_threshold_repeats_no_run(runs, monkeypatch):
     changed = calibrations.FILES.changed_at("mine")
     assert found("EasyCache", **given)[0] == expected
     assert runs == []
-    assert calibrations.FILES.changed_at("mine") == changed  # nothing is written, nothing runs again
+    assert (
+        calibrations.FILES.changed_at("mine") == changed
+    )  # nothing is written, nothing runs again
 
 
 def test_budcache_is_cancelled_and_goes_on(monkeypatch):
