@@ -120,3 +120,17 @@ def test_bounds_above_one_half_are_counted():
     ]
     told = coverage._passed([*rows, {"set": "enlarged"}], "smaller")
     assert "of 2, bounds above one half at the three margins 1, 2; chosen beforehand 0, 1." in told
+
+
+def test_the_steps_of_chosen_schedules_are_told_once():
+    def row(full, chosen, beforehand):
+        return {"full": full, "chosen": chosen, "beforehand": beforehand}
+
+    fields = [
+        {"steps": 50, "full": full, "schedules": {"uniform": f"0-{full}/50", "a": "0-3/50"}}
+        for full in (13, 9)
+    ]
+    rows = [row(13, "uniform", "a"), row(13, "uniform", "uniform"), row(9, "uniform", "uniform")]
+    assert coverage._chosen({"fields": fields, "rows": rows}).splitlines() == [
+        "- 13 of 50, uniform: 0-13/50", "- 13 of 50, a: 0-3/50", "- 9 of 50, uniform: 0-9/50",
+    ]  # fmt: skip

@@ -121,6 +121,7 @@ def tell(data: dict) -> str:
         rows = [r for r in data["rows"] if (r["metric"], r["kind"]) == (metric, kind)]
         parts += [f"{metric}, margins {kind}{_cost(data, metric, rows[0])}:", _table(metric, rows)]
         parts.append("\n".join(f"- {_passed(rows, size)}" for size in (SMALL, ENLARGED)))
+    parts += ["Full steps of the chosen schedules:", _chosen(data)]
     return "\n\n".join(parts)
 
 
@@ -169,6 +170,16 @@ def _passed(rows: list[dict], size: str) -> str:
     )
 
 
+def _chosen(data: dict) -> str:
+    """The schedules of the names in the tables."""
+    lines = []
+    for found in data["fields"]:
+        rows = [row for row in data["rows"] if row["full"] == found["full"]]
+        names = dict.fromkeys(row[by] for row in rows for by in ("chosen", "beforehand"))
+        lines += [f"- {label(found)}, {name}: {found['schedules'][name]}" for name in names]
+    return "\n".join(lines)
+
+
 def draw(data: dict, figure) -> None:
     panels = figure.subplots(1, len(data["fields"]), sharey=True, squeeze=False)[0]
     limits = margins.PUBLISHED["PSNR"]
@@ -182,7 +193,8 @@ def draw(data: dict, figure) -> None:
             axes.axvline(limit, color=_report.GRAY, linewidth=0.8)
         axes.set_xlim(0, 6 * limits[-1])
         axes.set_ylim(0, 1)
-        axes.set_xlabel("dB below the prompt's best candidate")
         axes.set_title(f"{label(found)} full", fontsize=10)
     panels[0].set_ylabel("share of the new prompts")
-    panels[-1].legend(fontsize=8, loc="lower right")
+    figure.supxlabel("dB below the prompt's best candidate; gray: the margins", fontsize=10)
+    lines = panels[0].get_legend_handles_labels()
+    figure.legend(*lines, fontsize=8, loc="outside upper center", ncols=3)
