@@ -12,14 +12,9 @@ is kept in ``.dev/study``: a study that was stopped goes on, and two processes c
 
 CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
 exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 60,
-<<<<<<< HEAD
-trajectories 2, errors 17, interaction 20, coverage 15 after recurrence and objectives, of which it
+trajectories 2, errors 17, interaction 20, coverage 12 after recurrence and objectives, of which it
 has most candidates, step_counts 30 (15 after objectives, which has its searches at 50 steps),
 samplers 15, examples 1.
-=======
-step_counts 30 (15 after objectives, which has its searches at 50 steps), samplers 15, examples 1,
-coverage 12 after recurrence and objectives, of which it has most candidates, interaction 18.
->>>>>>> seven-y
 """
 
 PARTS = (
