@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -18,19 +19,14 @@ def isolated(lab: Lab, policy, numbers: Sequence[int]) -> list[list[IsolatedStep
     """Every step of each prompt cached alone; its feature error over any distance, too."""
     from golden_path_pack.nodes.isolating import isolate, new_run
 
-    known, steps = Memory(lab.memory / "isolated.jsonl"), measured_steps(lab.steps)
-
-    def key(number: int) -> str:
-        return f"{lab}: {policy}: {number}"
-
-    for number in numbers:
-        if key(number) in known:
-            continue
+    def measured(number: int) -> list[dict]:
         found, run = [], new_run(lab.unseen, policy, reach=lab.steps - 1)
-        with torch.inference_mode():
-            isolate(lab.unseen, number, run, steps, found.append)
-        known.keep({key(number): [step.to_dict() for step in found]})
-    return [[IsolatedStep.from_dict(step) for step in known[key(n)]] for n in numbers]
+        isolate(lab.unseen, number, run, measured_steps(lab.steps), found.append)
+        return [step.to_dict() for step in found]
+
+    known = Memory(lab.memory / "isolated.jsonl")
+    data = _kept(known, f"{lab}: {policy}", numbers, measured)
+    return [[IsolatedStep.from_dict(step) for step in steps] for steps in data]
 
 
 def decomposed(lab: Lab, schedule: Schedule, numbers: Sequence[int]) -> list[Decomposition]:
@@ -38,18 +34,22 @@ def decomposed(lab: Lab, schedule: Schedule, numbers: Sequence[int]) -> list[Dec
     from golden_path_pack.gph_core.extrapolation import Reuse
     from golden_path_pack.nodes import decomposing
 
-    known, way = (
-        Memory(lab.memory / "decompositions.jsonl"),
-        methods.fixed("schedule", schedule, Reuse()),
-    )
+    way = methods.fixed("schedule", schedule, Reuse())
 
-    def key(number: int) -> str:
-        return f"{lab}: {way.key}: {number}"
+    def measured(number: int) -> dict:
+        return decomposing.decomposed(lab.unseen, number, way.plan).to_dict()
 
-    for number in numbers:
-        if key(number) in known:
-            continue
-        with torch.inference_mode():
-            run = decomposing.decomposed(lab.unseen, number, way.plan)
-        known.keep({key(number): run.to_dict()})
-    return [Decomposition.from_dict(known[key(n)]) for n in numbers]
+    known = Memory(lab.memory / "decompositions.jsonl")
+    return list(map(Decomposition.from_dict, _kept(known, f"{lab}: {way.key}", numbers, measured)))
+
+
+def _kept(
+    known: Memory, what: str, numbers: Sequence[int], measured: Callable[[int], Any]
+) -> list[Any]:
+    """What is known of some prompts, after the rest of it was measured."""
+    keys = {f"{what}: {number}": number for number in numbers}
+    for key, number in keys.items():
+        if key not in known:
+            with torch.inference_mode():
+                known.keep({key: measured(number)})
+    return [known[key] for key in keys]
