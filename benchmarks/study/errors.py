@@ -54,32 +54,43 @@ def measure(work: Work) -> dict:
     counts, levels = work.size(lab.counts, lab.counts[:1]), lab.unseen.sigmas.tolist()
     alone = range(work.size(ALONE, QUICK_ALONE))
     others = range(alone.stop, lab.prompts.unseen)
-    policies, scores, planned, sensitivity = (Reuse(), Hermite(2), Taylor(1)), [], [], {}
-    for policy in policies:
+    scores, planned, sensitivity = [], [], {}
+    for policy in (Reuse(), Hermite(2), Taylor(1)):
         found = isolated(lab, policy, alone)
         scores.append({"policy": str(policy), **scored(found, levels)})
         print(f"errors: {policy}, {scores[-1]['correlations']}", flush=True)
         sensitivity[policy] = StepSensitivity.of(found, levels, policy, {})
-        # With fewer full steps there is nothing to choose.
-        for full in (full for full in counts if full > policy.min_anchors + 1):
-            schedule = plan_by_sensitivity(sensitivity[policy], full).schedule
-            planned.append(against_uniform(lab, schedule, policy, others))
-    some, full, known = others[: work.size(APART, QUICK_APART)], counts[len(counts) // 2], {}
-    plan = plan_by_sensitivity(sensitivity[policies[0]], full).schedule
-    for schedule in candidates(plan, work.size(DRAWN, QUICK_DRAWN)):
-        known[schedule] = decomposed(lab, schedule, some)
-    rows = [
-        row(runs, shots(lab, schedule, policies[0], some))
-        | {"schedule": str(schedule), "cost": cost(sensitivity[policies[0]], schedule)}
-        for schedule, runs in known.items()
-    ]
+        for full in counts:
+            if full > policy.min_anchors + 1:  # with fewer there is nothing to choose
+                schedule = plan_by_sensitivity(sensitivity[policy], full).schedule
+                planned.append(against_uniform(lab, schedule, policy, others))
+    some, full = others[: work.size(APART, QUICK_APART)], counts[len(counts) // 2]
     return {
         "unit": "L2 norms of latents, means over prompts, of gaps medians; Spearman's "
         "correlations; dB of PSNR to the full run; ahead: paired, with the 95 % interval of a "
         "bootstrap",
         "steps": lab.steps, "full": full,
         "prompts": {"alone": len(alone), "apart": len(some), "compared": len(others)},
-        "scores": scores, "planned": planned, "over schedules": over_schedules(known)._asdict(),
+        "scores": scores, "planned": planned,
+        **taken_apart(lab, sensitivity[Reuse()], full, work.size(DRAWN, QUICK_DRAWN), some),
+    }  # fmt: skip
+
+
+def taken_apart(
+    lab: Lab, sensitivity: StepSensitivity, full: int, drawn: int, numbers: Sequence[int]
+) -> dict:
+    """Whole schedules with residual reuse, which the sensitivity is of, on some prompts."""
+    from golden_path_pack.gph_core.extrapolation import Reuse
+
+    schedules = candidates(plan_by_sensitivity(sensitivity, full).schedule, drawn)
+    known = {schedule: decomposed(lab, schedule, numbers) for schedule in schedules}
+    rows = [
+        row(runs, shots(lab, schedule, Reuse(), numbers))
+        | {"schedule": str(schedule), "cost": cost(sensitivity, schedule)}
+        for schedule, runs in known.items()
+    ]
+    return {
+        "over schedules": over_schedules(known)._asdict(),
         "rounding": max(run.rounding for runs in known.values() for run in runs),
         "ranks": ranks(rows), "rows": rows,
     }  # fmt: skip
