@@ -10,6 +10,9 @@ const NODES = [
   "GPH_Coverage", "GPH_ScheduleStatistics",
 ];
 
+/** Rows of columns have two spaces next to each other, as sentences have not. */
+const ROWS = /((?:^.* {2}.*\n?)+)/m;
+
 /** What shows a node's output, by node. */
 const panels = new WeakMap();
 
@@ -26,7 +29,7 @@ register({
       const ours = (output?.gph_told ?? []).filter(
         ({ workflow_id }) => !workflow_id || workflow_id === host.workflowId(),
       );
-      if (ours.length) element.replaceChildren(...ours.map(({ text }) => el("pre", {}, text)));
+      if (ours.length) element.replaceChildren(...ours.flatMap(({ text }) => blocks(text)));
     };
     addView(node, "golden_path_told", element, { height: 60 });
     host.chain(node, "onExecuted", show);
@@ -40,3 +43,11 @@ register({
     }
   },
 });
+
+/** Sentences wrap; rows of columns stay whole, and are scrolled where the node is too narrow. */
+function blocks(text) {
+  return text
+    .split(ROWS)
+    .map((part, n) => el("pre", { className: n % 2 ? "gph-told-columns" : "" }, part))
+    .filter((part) => part.textContent);
+}

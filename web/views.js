@@ -81,14 +81,18 @@ export function addView(node, name, content, options = {}) {
   Object.defineProperty(widget, "width", { get: () => undefined, set() {}, configurable: true });
 
   let isMeasured = false;
+  let taken = 0; // of the node's spare room, by content that has grown
   const refit = () => {
     const now = content.offsetHeight; // unscaled; 0 while it is not shown
     if (!isStyled || !now || (isMeasured && now === height)) return;
-    // A file has the right size already; later the node's spare room stays what it is.
-    const wanted = node.size[1] + (isMeasured ? now - height : 0);
+    // A file has the right size already; later content takes spare room first, and gives it back.
+    const growth = isMeasured ? now - height : 0;
+    const spare = Math.max(0, node.size[1] - node.computeSize()[1]);
+    const inside = Math.max(-taken, Math.min(growth, spare));
+    taken += inside;
     [height, isMeasured] = [now, true];
     frame.style.setProperty("--gph-height", `${height}px`);
-    const size = Math.max(wanted, node.computeSize()[1]);
+    const size = Math.max(node.size[1] + growth - inside, node.computeSize()[1]);
     if (size !== node.size[1]) node.setSize([node.size[0], size]);
     node.setDirtyCanvas?.(true, true);
   };

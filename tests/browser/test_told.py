@@ -46,6 +46,39 @@ def test_a_long_text_makes_the_node_higher(page, workflow):
     assert page.evaluate(height, NODE) > before + 200
 
 
+def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
+    rows = [f"{name}  " + "  ".join(["0.123 [0.456]"] * 12) for name in ("uniform", "plain  ")]
+    sentence = "a sentence of several words " * 20
+    text = "\n".join(["two rows", *rows, sentence, "", "the end"])
+    send(page, text)
+    parts = page.evaluate("""() => [...document.querySelectorAll(".gph-told pre")].map(part => ({
+      text: part.textContent, height: part.clientHeight,
+      fits: part.scrollWidth <= part.clientWidth,
+    }))""")
+    assert "".join(part["text"] for part in parts) == text
+    assert [part["fits"] for part in parts] == [True, False, True]
+    line = parts[0]["height"]
+    assert parts[1]["height"] == 2 * line
+    assert parts[2]["height"] >= 6 * line
+
+
+def test_a_text_takes_spare_room_before_the_node_grows_and_gives_it_back(page, workflow):
+    height = "id => app.rootGraph.getNodeById(id).size[1]"
+    page.evaluate("""id => {
+      const node = app.rootGraph.getNodeById(id);
+      node.setSize([node.size[0], node.size[1] + 300]);
+    }""", NODE)  # fmt: skip
+    two_frames(page)
+    roomy = page.evaluate(height, NODE)
+    for lines in (8, 2, 8):
+        send(page, "\n".join(["a line"] * lines))
+        assert page.evaluate(height, NODE) == roomy
+    send(page, "\n".join(["a line"] * 60))
+    assert page.evaluate(height, NODE) > roomy + 200
+    send(page, "a line")
+    assert page.evaluate(height, NODE) == roomy
+
+
 def test_a_text_of_another_workflow_is_not_shown(page, workflow):
     send(page, TEXT, workflow="another")
     assert told(page).startswith("After a run:")
