@@ -39,14 +39,14 @@ def _figure(source: str, box: Box) -> Part:
 
 def _gate(method: str, threshold: float, top: int) -> Part:
     return Part(
-        "GPH_AdaptiveCache", (500, top, 320, 320), {"model": ("model", "MODEL")},
+        "GPH_AdaptiveCache", (500, top, 320, 340), {"model": ("model", "MODEL")},
         {"MODEL": "MODEL"}, (method, "Threshold", threshold, "none", 10),
     )  # fmt: skip
 
 
 def _runs(gate: str, name: str, top: int) -> Part:
     return Part(
-        "GPH_RecordRuns", (860, top, 400, 320), {**SAMPLED, "model": (gate, "MODEL")},
+        "GPH_RecordRuns", (860, top, 400, 340), {**SAMPLED, "model": (gate, "MODEL")},
         {"runs": "GPH_RUNS", "summary": "STRING"}, (CFG, name, True, False),
     )  # fmt: skip
 
@@ -108,16 +108,16 @@ PARTS = {
     "edited": Part("PreviewAny", (1780, 1130, 420, 330), {"source": ("editor", "text")}),
     "gain figure": _figure("gain", (2240, 820, 860, 640)),
     "errors": Part(
-        "GPH_ErrorDecomposition", (860, 1520, 400, 560), SAMPLED,
+        "GPH_ErrorDecomposition", (860, 1520, 400, 680), SAMPLED,
         {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside, errors"),
     ),
-    "errors figure": _figure("errors", (1300, 1520, 1340, 560)),
-    "first gate": _gate("DiCache", 0.3, 2140),
-    "second gate": _gate("First Block Cache", 0.15, 2500),
-    "first runs": _runs("first gate", "inside, DiCache", 2140),
-    "second runs": _runs("second gate", "inside, First Block Cache", 2500),
+    "errors figure": _figure("errors", (1300, 1520, 1340, 680)),
+    "first gate": _gate("DiCache", 0.3, 2260),
+    "second gate": _gate("First Block Cache", 0.15, 2660),
+    "first runs": _runs("first gate", "inside, DiCache", 2260),
+    "second runs": _runs("second gate", "inside, First Block Cache", 2660),
     "statistics": Part(
-        "GPH_ScheduleStatistics", (1300, 2140, 440, 680),
+        "GPH_ScheduleStatistics", (1300, 2260, 560, 740),
         {
             "recordings.runs0": ("first runs", "runs"),
             "recordings.runs1": ("second runs", "runs"),
@@ -126,13 +126,13 @@ PARTS = {
         },
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"}, ("PSNR",),
     ),
-    "statistics figure": _figure("statistics", (1780, 2140, 860, 680)),
+    "statistics figure": _figure("statistics", (1900, 2260, 860, 740)),
     "reuse": _policy("residual reuse", 3180),
     "taylor": _policy("Taylor", 3620),
     "reuse shootout": _shootout("reuse", "inside, reuse", 500, "Method Shootout: reuse"),
     "taylor shootout": _shootout("taylor", "inside, Taylor", 1400, "Method Shootout: Taylor"),
     "coverage": Part(
-        "GPH_Coverage", (2300, 3180, 400, 560),
+        "GPH_Coverage", (2300, 3180, 560, 560),
         {
             "shootouts.shootout0": ("reuse shootout", "JSON"),
             "shootouts.shootout1": ("taylor shootout", "JSON"),
@@ -140,7 +140,7 @@ PARTS = {
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
         ("PSNR", "values below", "0.25, 0.5, 1"),
     ),
-    "coverage figure": _figure("coverage", (2740, 3180, 860, 640)),
+    "coverage figure": _figure("coverage", (2900, 3180, 860, 640)),
 }  # fmt: skip
 
 

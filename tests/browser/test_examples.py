@@ -5,7 +5,7 @@ import pytest
 from demo import examples
 from tests.served import errors
 
-from .page import example, load, run
+from .page import example, load, run, two_frames
 
 # Sampler steps that the page must send, by hand: the many-step branch of each template's switch.
 STEPS = {
@@ -39,6 +39,14 @@ SHORTEN = """() => {
   if (set("GPH_ScheduleSearch", "evaluations", 4)) return set("BasicScheduler", "steps", 12);
   return set("GPH_ScoringExamples", "prompts", "two red circles\\na blue square")
     && set("GPH_ScoringExamples", "seeds", "1, 2");
+}"""
+# Pairs of nodes that lie over each other, by name, after what a run shows has made them higher.
+OVERLAPS = """() => {
+  const boxes = app.rootGraph.nodes.map(({ title, boundingRect: [x, y, width, height] }) =>
+    ({ title, left: x, top: y, right: x + width, bottom: y + height }));
+  return boxes.flatMap((one, n) => boxes.slice(n + 1).filter(other =>
+    one.left < other.right && other.left < one.right
+    && one.top < other.bottom && other.top < one.bottom).map(other => [one.title, other.title]));
 }"""
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
@@ -128,6 +136,8 @@ def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt, na
         assert run(page) == "execution_success"
         images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
         assert page.evaluate(images) == DEMO[name]
+        two_frames(page)
+        assert page.evaluate(OVERLAPS) == []
         return
     refused = errors(url, prompt)
     assert refused
