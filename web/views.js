@@ -31,6 +31,7 @@ const views = new WeakMap();
 let focused = null;
 
 const MARGIN = 8;
+const SPARE = 40; // more than what Nodes 2.0 adds to the computed size of a node
 
 /** Heights mean nothing before the style sheet applies. */
 let styled = null;
@@ -81,18 +82,16 @@ export function addView(node, name, content, options = {}) {
   Object.defineProperty(widget, "width", { get: () => undefined, set() {}, configurable: true });
 
   let isMeasured = false;
-  let taken = 0; // of the node's spare room, by content that has grown
   const refit = () => {
     const now = content.offsetHeight; // unscaled; 0 while it is not shown
     if (!isStyled || !now || (isMeasured && now === height)) return;
-    // A file has the right size already; later content takes spare room first, and gives it back.
-    const growth = isMeasured ? now - height : 0;
-    const spare = Math.max(0, node.size[1] - node.computeSize()[1]);
-    const inside = Math.max(-taken, Math.min(growth, spare));
-    taken += inside;
+    // A file has the right size already. Later a node that fits its content follows it, and one with
+    // room to spare leaves that to its content.
+    const fits = node.size[1] - node.computeSize()[1] < SPARE;
+    const growth = isMeasured && fits ? now - height : 0;
     [height, isMeasured] = [now, true];
     frame.style.setProperty("--gph-height", `${height}px`);
-    const size = Math.max(node.size[1] + growth - inside, node.computeSize()[1]);
+    const size = Math.max(node.size[1] + growth, node.computeSize()[1]);
     if (size !== node.size[1]) node.setSize([node.size[0], size]);
     node.setDirtyCanvas?.(true, true);
   };
