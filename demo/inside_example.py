@@ -108,16 +108,16 @@ PARTS = {
     "edited": Part("PreviewAny", (1780, 1130, 420, 330), {"source": ("editor", "text")}),
     "gain figure": _figure("gain", (2240, 820, 860, 640)),
     "errors": Part(
-        "GPH_ErrorDecomposition", (860, 1520, 400, 680), SAMPLED,
+        "GPH_ErrorDecomposition", (860, 1520, 640, 680), SAMPLED,
         {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside, errors"),
     ),
-    "errors figure": _figure("errors", (1300, 1520, 1340, 680)),
+    "errors figure": _figure("errors", (1540, 1520, 1100, 680)),
     "first gate": _gate("DiCache", 0.3, 2260),
     "second gate": _gate("First Block Cache", 0.15, 2660),
     "first runs": _runs("first gate", "inside, DiCache", 2260),
     "second runs": _runs("second gate", "inside, First Block Cache", 2660),
     "statistics": Part(
-        "GPH_ScheduleStatistics", (1300, 2260, 560, 740),
+        "GPH_ScheduleStatistics", (1300, 2260, 680, 740),
         {
             "recordings.runs0": ("first runs", "runs"),
             "recordings.runs1": ("second runs", "runs"),
@@ -126,13 +126,13 @@ PARTS = {
         },
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"}, ("PSNR",),
     ),
-    "statistics figure": _figure("statistics", (1900, 2260, 860, 740)),
+    "statistics figure": _figure("statistics", (2020, 2260, 860, 740)),
     "reuse": _policy("residual reuse", 3180),
     "taylor": _policy("Taylor", 3620),
     "reuse shootout": _shootout("reuse", "inside, reuse", 500, "Method Shootout: reuse"),
     "taylor shootout": _shootout("taylor", "inside, Taylor", 1400, "Method Shootout: Taylor"),
     "coverage": Part(
-        "GPH_Coverage", (2300, 3180, 560, 560),
+        "GPH_Coverage", (2300, 3180, 680, 560),
         {
             "shootouts.shootout0": ("reuse shootout", "JSON"),
             "shootouts.shootout1": ("taylor shootout", "JSON"),
@@ -140,7 +140,7 @@ PARTS = {
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
         ("PSNR", "values below", "0.25, 0.5, 1"),
     ),
-    "coverage figure": _figure("coverage", (2900, 3180, 860, 640)),
+    "coverage figure": _figure("coverage", (3020, 3180, 860, 640)),
 }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ const NODES = [
   "GPH_Coverage", "GPH_ScheduleStatistics",
 ];
 
-/** Rows of columns have two spaces next to each other, as sentences have not. */
-const ROWS = /((?:^.* {2}.*\n?)+)/m;
+/** Rows of columns have wide gaps; sentences have none, and are indented by two spaces at most. */
+const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
 
 /** What shows a node's output, by node. */
 const panels = new WeakMap();

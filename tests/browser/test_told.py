@@ -48,8 +48,9 @@ def test_a_long_text_makes_the_node_higher(page, workflow):
 
 def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
     rows = [f"{name}  " + "  ".join(["0.123 [0.456]"] * 12) for name in ("uniform", "plain  ")]
-    sentence = "a sentence of several words " * 20
-    text = "\n".join(["two rows", *rows, sentence, "", "the end"])
+    rows.insert(0, "median".rjust(20))
+    sentence = "  an indented sentence" + " of several words" * 40
+    text = "\n".join(["three rows", *rows, sentence, "", "the end"])
     send(page, text)
     parts = page.evaluate("""() => [...document.querySelectorAll(".gph-told pre")].map(part => ({
       text: part.textContent, height: part.clientHeight,
@@ -58,7 +59,7 @@ def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
     assert "".join(part["text"] for part in parts) == text
     assert [part["fits"] for part in parts] == [True, False, True]
     line = parts[0]["height"]
-    assert parts[1]["height"] == 2 * line
+    assert parts[1]["height"] == 3 * line
     assert parts[2]["height"] >= 6 * line
 
 
