@@ -6,6 +6,7 @@ from .page import two_frames, view
 from .search import opened
 
 NODE, KIND = 1, "GPH_TrajectoryProfile"
+HEIGHT = "id => app.rootGraph.getNodeById(id).size[1]"
 TEXT = "3 runs of 12 steps\n<img id=foreign src=x>"
 
 
@@ -40,10 +41,9 @@ def test_the_text_of_a_run_is_shown_as_text(page, workflow):
 
 
 def test_a_long_text_makes_the_node_higher(page, workflow):
-    height = "id => app.rootGraph.getNodeById(id).size[1]"
-    before = page.evaluate(height, NODE)
+    before = page.evaluate(HEIGHT, NODE)
     send(page, "\n".join("a line" for _ in range(30)))
-    assert page.evaluate(height, NODE) > before + 200
+    assert page.evaluate(HEIGHT, NODE) > before + 200
 
 
 def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
@@ -64,18 +64,17 @@ def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
 
 
 def test_a_text_takes_spare_room_before_the_node_grows(page, workflow):
-    height = "id => app.rootGraph.getNodeById(id).size[1]"
     page.evaluate("""id => {
       const node = app.rootGraph.getNodeById(id);
       node.setSize([node.size[0], node.size[1] + 300]);
     }""", NODE)  # fmt: skip
     two_frames(page)
-    roomy = page.evaluate(height, NODE)
+    roomy = page.evaluate(HEIGHT, NODE)
     for lines in (8, 2, 8):
         send(page, "\n".join(["a line"] * lines))
-        assert page.evaluate(height, NODE) == roomy
+        assert page.evaluate(HEIGHT, NODE) == roomy
     send(page, "\n".join(["a line"] * 60))
-    assert page.evaluate(height, NODE) > roomy + 200
+    assert page.evaluate(HEIGHT, NODE) > roomy + 200
 
 
 def test_a_text_of_another_workflow_is_not_shown(page, workflow):
