@@ -71,10 +71,16 @@ def in_a_run(user, inference, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def url():
+def server_log(tmp_path_factory):
+    """A file of its own: tests on another ComfyUI may run beside these."""
+    return tmp_path_factory.mktemp("server") / "server.log"
+
+
+@pytest.fixture(scope="module")
+def url(server_log):
     """Of a ComfyUI server with the pack."""
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    with dev.server(tools, ["--cpu"], threads=1) as running:
+    with dev.server(tools, ["--cpu"], threads=1, log=server_log) as running:
         yield running.url
 
 

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def log(url):
-    return (dev.DEV / "server.log").read_text("utf-8", "replace")
+def log(url, server_log):
+    return server_log.read_text("utf-8", "replace")
 
 
 def test_the_pack_loads_without_a_warning(log):
