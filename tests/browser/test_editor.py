@@ -125,6 +125,17 @@ def test_fill_uniform_is_the_servers_rule(page):
     assert undo_depth(page) == before + 1
 
 
+def test_a_server_that_does_not_answer_is_told(page):
+    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=503, body="no"))
+    try:
+        editor = Editor.open(page, TEN)
+        editor.use("uniform")
+        page.get_by_text("That did not work").first.wait_for()
+        assert editor.text == TEN
+    finally:
+        page.unroute("**/golden_path/uniform")
+
+
 def test_keys_go_toggle_and_set(page):
     editor = Editor.open(page, "0,19,29/30")
     editor.focus()

@@ -1,0 +1,159 @@
+"""The Schedule Editor's menu of golden paths: taken, adapted, saved, shared, imported."""
+
+import json
+
+from .editor import Editor, undo_depth
+from .page import two_frames
+
+OWN = "/golden_path/user_paths"
+
+
+def open_menu(page, editor):
+    editor.use("presets")
+    menu = page.locator('[data-testid="gph-menu"]')
+    menu.wait_for()
+    return menu
+
+
+def remove_path(page, name):
+    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{OWN}/{name}")
+
+
+def answer(page, text):
+    """Fill in a dialog of ComfyUI's."""
+    page.locator("[role=dialog] input").fill(text)
+    page.locator("[role=dialog] input").press("Enter")
+    page.locator("[role=dialog]").wait_for(state="detached")
+
+
+def test_a_published_path_of_the_same_steps_is_taken_as_it_is(page):
+    editor = Editor.open(page, "0-49/50")
+    before = undo_depth(page)
+    menu = open_menu(page, editor)
+    path = menu.locator(".gph-path", has_text="13 of 50 full").first
+    assert "published" in path.inner_text()
+    path.click()
+    two_frames(page)
+    assert editor.cells.count("o") == 13
+    assert undo_depth(page) == before + 1
+    assert menu.count() == 0
+
+
+def test_a_path_of_other_steps_is_adapted(page):
+    editor = Editor.open(page, "0-19/20")
+    menu = open_menu(page, editor)
+    assert "adapted when chosen, not measured" in menu.inner_text()
+    menu.locator(".gph-path", has_text="of 50 full").first.click()
+    page.wait_for_function("app.rootGraph.getNodeById(1).widgets[0].value !== '0-19/20'")
+    assert len(editor.cells) == 20
+    page.get_by_text("not measured").first.wait_for()
+
+
+def test_escape_closes_the_menu_and_gives_the_focus_back(page):
+    editor = Editor.open(page, "0-19/20")
+    menu = open_menu(page, editor)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    menu.wait_for(state="detached")
+    assert page.evaluate("document.activeElement.dataset.testid") == "gph-presets"
+    assert editor.text == "0-19/20"
+
+
+def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    mine, renamed = f"mine {renderer}", f"ours {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, mine)
+    page.get_by_text(f"Saved as {mine}").first.wait_for()
+
+    open_menu(page, editor).get_by_label(f"Copy {mine} as text to share").click()
+    page.get_by_text(f"{mine} is in the clipboard").first.wait_for()
+    shared = page.evaluate("navigator.clipboard.readText()")
+    assert json.loads(shared)["schedule"] == "0-2,5,9/10"
+
+    open_menu(page, editor).get_by_label(f"Rename {mine}").click()
+    answer(page, renamed)
+    menu = open_menu(page, editor)
+    assert menu.get_by_text(renamed, exact=True).count() == 1
+    assert menu.get_by_text(mine, exact=True).count() == 0
+
+    menu.get_by_label(f"Delete {renamed}").click()
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.get_by_text(f"{renamed} is deleted").first.wait_for()
+
+    open_menu(page, editor).get_by_text("Import…", exact=True).click()
+    answer(page, shared)
+    page.get_by_text(f"Saved as {mine}").first.wait_for()
+    editor.use("full")
+    open_menu(page, editor).locator(".gph-own .gph-path", has_text=mine).click()
+    editor.wait_for_text("0-2,5,9/10")
+
+    open_menu(page, editor).get_by_label(f"Delete {mine}").click()
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.get_by_text(f"{mine} is deleted").first.wait_for()
+
+
+def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
+    name = f"filed {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, name)
+    page.get_by_text(f"Saved as {name}").first.wait_for()
+
+    with page.expect_download() as download:
+        open_menu(page, editor).get_by_label(f"Save {name} as a file to share").click()
+    assert download.value.suggested_filename == f"{name}.json"
+    file = tmp_path / "shared.json"
+    download.value.save_as(file)
+    assert json.loads(file.read_text("utf-8"))["schedule"] == "0-2,5,9/10"
+    remove_path(page, name)
+
+    with page.expect_file_chooser() as chooser:
+        open_menu(page, editor).get_by_text("Import a file…").click()
+    chooser.value.set_files(file)
+    editor.use("full")
+    own = f".gph-own .gph-path:has-text('{name}')"
+    page.wait_for_function(f"async () => (await fetch('{OWN}/{name}')).ok")
+    open_menu(page, editor).locator(own).click()
+    editor.wait_for_text("0-2,5,9/10")
+    remove_path(page, name)
+
+
+def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
+    name = f"taken {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    answer(page, name)
+    page.locator("[role=dialog]").wait_for(state="detached")
+    editor.click(7)
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    page.locator("[role=dialog] input").fill(name)
+    page.locator("[role=dialog] input").press("Enter")
+    page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
+    page.locator("[role=dialog]").wait_for(state="detached")
+    saved = """async name => (await (await fetch(
+      "/golden_path/user_paths/" + encodeURIComponent(name))).json()).schedule"""
+    page.wait_for_function(f"async name => await ({saved})(name) === '0-2,5,7,9/10'", arg=name)
+    remove_path(page, name)
+
+
+def test_a_broken_file_is_named_and_the_others_are_there(page):
+    answer = {
+        "paths": [{
+            "id": "user/a", "name": "<b>a</b>", "model": "", "family": "", "schedule": "0,3/4",
+            "num_steps": 4, "num_full": 2, "policy": "residual reuse", "origin": "published",
+            "card": "card",
+        }],
+        "broken": [{"file": "old.json", "reason": "it is no JSON"}],
+    }  # fmt: skip
+    page.route("**/golden_path/paths*", lambda route: route.fulfill(json=answer))
+    try:
+        editor = Editor.open(page, "0-2,5,9/10")
+        words = open_menu(page, editor).inner_text()
+        assert "old.json cannot be read: it is no JSON" in words
+        assert "<b>a</b>" in words
+        page.keyboard.press("Escape")
+    finally:
+        page.unroute("**/golden_path/paths*")
