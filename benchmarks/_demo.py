@@ -87,8 +87,8 @@ class Pictures:
         return (images.clamp(0, 1) * 255).round()
 
     def _cached(self, schedule, policy):
-        from golden_path_pack.gph_core.extrapolation import Reuse
-        from golden_path_pack.nodes import patching
+        from golden_path_pack.gph_core.policies.extrapolation import Reuse
+        from golden_path_pack.nodes.hook import patching
 
         plan = patching.CachePlan("Custom", of_pack(schedule), policy or Reuse())
         return patching.attach(self.model, plan, Silent())
@@ -104,9 +104,9 @@ def of_pack(schedule):
 def examples(prompts: list[str], first_seed: int, scheduler: str, steps: int):
     """The pack's ``SampledExamples`` of some prompts, scored by PSNR, with residual reuse."""
     from golden_path_pack.demo.comfy_model import DemoVAE
-    from golden_path_pack.gph_core.extrapolation import Reuse
-    from golden_path_pack.nodes.assessing import assessor_for
-    from golden_path_pack.nodes.measuring import SampledExamples
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+    from golden_path_pack.nodes.sample.assessing import assessor_for
+    from golden_path_pack.nodes.sample.measuring import SampledExamples
 
     prepare = _prepare(prompts, first_seed, scheduler, steps)
     assessor = assessor_for("PSNR", DemoVAE(), "off")
@@ -119,7 +119,7 @@ def sampling(prompts: list[str], first_seed: int, scheduler: str, steps: int):
 
 
 def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
-    from golden_path_pack.nodes.examples import sampling_of
+    from golden_path_pack.nodes.sample.examples import sampling_of
 
     return sampling_of(*parts(prompts, first_seed, scheduler, steps, CFG))
 
@@ -131,7 +131,7 @@ def parts(
     """The pack's examples of some prompts, and guider, latent, sampler and noise levels."""
     import comfy.samplers
     from golden_path_pack.demo import comfy_model
-    from golden_path_pack.nodes.examples import Example
+    from golden_path_pack.nodes.sample.examples import Example
 
     model, clip = comfy_model.load_model(), comfy_model.DemoCLIP()
     away, *toward = (

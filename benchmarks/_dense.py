@@ -71,7 +71,7 @@ def summary(course: list[tuple[float, float]], sample: np.ndarray) -> dict:
 
 
 def _sample(examples) -> np.ndarray:
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
 
     rng = random.Random(SEED)
@@ -90,9 +90,9 @@ def _mean(examples, schedule=None) -> float:
 
 
 def _course(examples, name: str, seed: int) -> list[tuple[float, float]]:
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import ScheduleSpace
-    from golden_path_pack.gph_core.search import ALGORITHMS, DEFAULT, Setup
+    from golden_path_pack.gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.racing import Race
     from golden_path_pack.gph_core.search.study import Budget, Study

@@ -54,7 +54,7 @@ class Lab:
     @property
     def counts(self) -> list[int]:
         """The numbers of full steps that are compared."""
-        from golden_path_pack.gph_core.retarget import num_full
+        from golden_path_pack.gph_core.paths.retarget import num_full
 
         return [num_full(self.steps, full, 50) for full in RATIOS.values()]
 
@@ -89,9 +89,9 @@ class Lab:
             counts: of full steps; those of the source paper's ratios without any.
         """
         from golden_path_pack.gph_core.calibration import file
-        from golden_path_pack.gph_core.methods import ADAPTIVE, ALL
-        from golden_path_pack.nodes import budcache, calibrating
-        from golden_path_pack.nodes.ratio import calibrate_ratio
+        from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
+        from golden_path_pack.nodes.calibrate import budcache, calibrating
+        from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
 
         def save(*entries) -> None:
             file.save(self.file, *entries)
@@ -128,14 +128,14 @@ class Lab:
 
     def _contestants(self, full: int):
         from golden_path_pack.demo.comfy_model import DemoVAE
-        from golden_path_pack.gph_core.choice import spacing
-        from golden_path_pack.gph_core.extrapolation import Reuse
-        from golden_path_pack.gph_core.policies import Site
+        from golden_path_pack.gph_core.paths.choice import spacing
+        from golden_path_pack.gph_core.policies.base import Site
+        from golden_path_pack.gph_core.policies.extrapolation import Reuse
+        from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
         from golden_path_pack.gph_core.search.log import StudyLog
         from golden_path_pack.gph_core.search.prefix import PrefixMemory
         from golden_path_pack.gph_core.search.protocol import Contestant
-        from golden_path_pack.gph_core.two_anchor import TwoAnchor
-        from golden_path_pack.nodes.assessing import assessor_for
+        from golden_path_pack.nodes.sample.assessing import assessor_for
 
         self.memory.mkdir(parents=True, exist_ok=True)
         assessor = assessor_for("PSNR", DemoVAE(), "off")
@@ -159,15 +159,15 @@ class Lab:
 
     def examples(self, workload, assessor):
         """Of a workload, in batches, with residual reuse."""
-        from golden_path_pack.gph_core.extrapolation import Reuse
-        from golden_path_pack.nodes.measuring import SampledExamples
+        from golden_path_pack.gph_core.policies.extrapolation import Reuse
+        from golden_path_pack.nodes.sample.measuring import SampledExamples
 
         return SampledExamples(
             len(workload), prepare(workload), Reuse(), assessor, batch=_demo.BATCH
         )
 
     def _workload(self, count: int, seed: int, held_out: bool):
-        from golden_path_pack.nodes.workload import Workload
+        from golden_path_pack.nodes.sample.workload import Workload
 
         prompts = _demo.captions(count, seed, held_out)
         several, guider, *rest = _demo.parts(
@@ -178,14 +178,14 @@ class Lab:
 
 def compared(names: Iterable[str]) -> list[str]:
     """Those methods that take part: all but other forms that would need thresholds of their own."""
-    from golden_path_pack.gph_core.methods import ADAPTIVE, VARIANTS
+    from golden_path_pack.gph_core.methods.table import ADAPTIVE, VARIANTS
 
     return [name for name in names if not (name in VARIANTS and name in ADAPTIVE)]
 
 
 def prepare(workload):
     """How several examples of a workload are sampled at once."""
-    from golden_path_pack.nodes.examples import sampling_of
+    from golden_path_pack.nodes.sample.examples import sampling_of
 
     return sampling_of(
         workload.examples, workload.guider, workload.latent, workload.sampler, workload.sigmas

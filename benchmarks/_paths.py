@@ -63,7 +63,7 @@ def _records() -> list[dict]:
 
 def policies() -> dict:
     """The policies that compete, by name."""
-    from golden_path_pack.nodes.schedule_search import POLICIES
+    from golden_path_pack.nodes.search.schedule_search import POLICIES
 
     return {str(policy): policy for policy in POLICIES}
 

@@ -14,7 +14,7 @@ import torch
 
 from benchmarks import _demo
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
-from gph_core.search.moves import local_swap
+from gph_core.search.algorithms.moves import local_swap
 
 FILE = Path(__file__).parent / "results" / "demo-paths.json"
 STEPS, SCHEDULER = 50, "simple"

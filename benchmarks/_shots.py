@@ -46,8 +46,8 @@ class Shots:
 
     def __init__(self, lab: Lab) -> None:
         from golden_path_pack.demo.comfy_model import DemoVAE
-        from golden_path_pack.gph_core import metrics
-        from golden_path_pack.nodes.assessing import Assessor
+        from golden_path_pack.gph_core.quality import metrics
+        from golden_path_pack.nodes.sample.assessing import Assessor
 
         self.lab, self._references = lab, {}
         measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}

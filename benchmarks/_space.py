@@ -26,7 +26,7 @@ SCHEDULER = "simple"
 
 def score() -> None:
     """Score every schedule and write ``FILE``."""
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
 
     prompts = _demo.captions(PROMPTS, SEED, held_out=False)

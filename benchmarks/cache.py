@@ -96,7 +96,7 @@ def demo_figures() -> dict:
     Here a step's time runs from its model call to the next one, as the node reports it.
     """
     from golden_path_pack.demo import comfy_model
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     case = models.Benchmarked(
         "demo model, 64 tokens, CFG 5", "", {}, (48, 8, 8), (12, 64), {"pooled": 64}
@@ -129,7 +129,7 @@ def model_figures(case: models.Benchmarked, on_gpu: bool) -> dict:
 
 def step_figures(case, model, table: Table, on_gpu: bool) -> float:
     """A full step with and without the cache by turns; returns the latter's seconds."""
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     plain, patched, cached = [], [], []
     for round_ in range(ROUNDS + 1):
@@ -151,10 +151,10 @@ def step_figures(case, model, table: Table, on_gpu: bool) -> float:
 
 
 def policy_figures(case, model, table: Table, full: float) -> None:
-    from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
-    from golden_path_pack.gph_core.mean_velocity import MeanVelocity
-    from golden_path_pack.gph_core.policies import Site
-    from golden_path_pack.gph_core.two_anchor import TwoAnchor
+    from golden_path_pack.gph_core.policies.base import Site
+    from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+    from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+    from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
     policies = [
         Taylor(1), Taylor(2), Hermite(2), TokenTaylor(), TwoAnchor(), Reuse(Site.OUTPUT),
@@ -172,7 +172,7 @@ def run_figures(case, model, table: Table, on_gpu: bool) -> None:
     Each is compared with N full steps at the median of those taken right before and after it: the
     machine's speed drifts more than the cache costs.
     """
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import uniform
 
     bare = sample(case, model, 4)[1:]
@@ -194,7 +194,7 @@ def sample(
     import comfy.sample
     import torch
     from golden_path_pack.gph_core.schedule import Schedule
-    from golden_path_pack.nodes import patching
+    from golden_path_pack.nodes.hook import patching
 
     if full_steps is not None:
         plan = patching.CachePlan("Custom", Schedule(tuple(full_steps), steps), policy)

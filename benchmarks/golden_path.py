@@ -30,9 +30,9 @@ from benchmarks._memory import Memory
 from benchmarks._search import FORCED
 from demo.comfyui import load_pack, use_comfyui
 from demo.sampling import sigmas as noise_levels
-from gph_core.library import bundled_paths
-from gph_core.resampling import RESAMPLES, bootstrapped
-from gph_core.retarget import retarget
+from gph_core.paths.library import bundled_paths
+from gph_core.paths.retarget import retarget
+from gph_core.quality.resampling import RESAMPLES, bootstrapped
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
 RESULTS = Path(__file__).parent / "results"

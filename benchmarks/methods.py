@@ -27,8 +27,8 @@ from benchmarks import _demo
 from benchmarks._lab import Lab, Prompts, compared, labs
 from benchmarks._shots import Shot, Shots, Way
 from demo.comfyui import load_pack, use_comfyui
-from gph_core.frequency import Frequencies
-from gph_core.policies import options_of
+from gph_core.analysis.frequency import Frequencies
+from gph_core.policies.base import options_of
 from gph_core.schedule import Schedule, ScheduleSpace
 
 RESULTS = Path(__file__).parent / "results"
@@ -79,9 +79,9 @@ def rows(lab: Lab) -> Iterator[dict]:
 
 def ways(lab: Lab, full: int) -> Iterator[Way]:
     """Uniform spacing first, as all others are compared with it."""
-    from golden_path_pack.gph_core.choice import spacing
-    from golden_path_pack.gph_core.extrapolation import Reuse
-    from golden_path_pack.gph_core.methods import ALL
+    from golden_path_pack.gph_core.methods.table import ALL
+    from golden_path_pack.gph_core.paths.choice import spacing
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     yield fixed(UNIFORM, spacing(lab.steps, full), Reuse())
     yield Way(PLAIN, f"{full} plain", None, full)
@@ -91,8 +91,8 @@ def ways(lab: Lab, full: int) -> Iterator[Way]:
 
 def way_of(name: str, lab: Lab, full: int) -> Way:
     """One of the methods, as it is calibrated."""
-    from golden_path_pack.gph_core.methods import ALL
-    from golden_path_pack.nodes.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
+    from golden_path_pack.gph_core.methods.table import ALL
+    from golden_path_pack.nodes.cache.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
 
     workload, method = lab.preparation, ALL[name]
     entry, policy = lab.entries().get(method.name), method.policy
@@ -109,7 +109,7 @@ def way_of(name: str, lab: Lab, full: int) -> Way:
 
 def fixed(name: str, schedule, policy) -> Way:
     """A schedule with a policy."""
-    from golden_path_pack.nodes.patching import CachePlan
+    from golden_path_pack.nodes.hook.patching import CachePlan
 
     plan = CachePlan("Custom", _demo.of_pack(schedule), policy)
     options = list(options_of(policy).values())
@@ -118,7 +118,7 @@ def fixed(name: str, schedule, policy) -> Way:
 
 def digest(*values) -> str:
     """Tells plain data and tensors apart."""
-    from golden_path_pack.nodes.fingerprint import of_values
+    from golden_path_pack.nodes.hook.fingerprint import of_values
 
     return of_values(*values)[:8]
 

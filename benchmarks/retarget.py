@@ -20,7 +20,7 @@ import torch
 
 from benchmarks import _demo, _search
 from demo.comfyui import load_pack, use_comfyui
-from gph_core.retarget import DEFAULT_RULE, PROPOSALS, retarget
+from gph_core.paths.retarget import DEFAULT_RULE, PROPOSALS, retarget
 from gph_core.schedule import Schedule, uniform
 
 RESULTS = Path(__file__).parent / "results"

@@ -27,7 +27,7 @@ import torch
 from benchmarks import _dense, _gap, _space
 from demo.comfyui import load_pack, use_comfyui
 from gph_core.schedule import Schedule
-from gph_core.search import ALGORITHMS, DEFAULT, Setup
+from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
 from gph_core.search.protocol import SHORTEST_CHAIN
 from gph_core.search.racing import Race
 from gph_core.search.study import Budget, Measurement, Study

@@ -21,11 +21,11 @@ import aiohttp
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from gph_core.choice import Conditions, spacing
-from gph_core.extrapolation import Reuse
-from gph_core.library import bundled_paths
+from gph_core.paths.choice import Conditions, spacing
+from gph_core.paths.library import bundled_paths
+from gph_core.paths.speeds import SPEEDS, resolve
+from gph_core.policies.extrapolation import Reuse
 from gph_core.schedule import Schedule
-from gph_core.speeds import SPEEDS, resolve
 
 from . import network, pictures
 from .client import Client

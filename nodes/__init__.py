@@ -5,29 +5,30 @@ from __future__ import annotations
 from comfy_api.latest import ComfyExtension, io
 from server import PromptServer
 
-from . import prompts, routes
-from .adaptive import AdaptiveCache
-from .cache import GoldenPathCache
-from .calibrate import Calibrate
-from .calibrate_ratio import CalibrateRatio
-from .compare_run import CompareRun
-from .coverage import Coverage
-from .demo import DemoModel, DemoPrompt
-from .error_decomposition import ErrorDecomposition
-from .examples import ScoringExamples
-from .library import GoldenPathLibrary, SaveGoldenPath
-from .method_shootout import MethodShootout
-from .most_frequent import MostFrequentSchedule
-from .plan_schedule import PlanSchedule
-from .policy import PolicySelector
-from .propagation_gain import PropagationGain
-from .quality_compare import QualityCompare
-from .record_runs import RecordRuns
-from .record_trajectory import RecordTrajectory
-from .schedule_editor import ScheduleEditor
-from .schedule_search import ScheduleSearch
-from .schedule_statistics import ScheduleStatistics
-from .trajectory_profile import TrajectoryProfile
+from .analyze.coverage import Coverage
+from .analyze.error_decomposition import ErrorDecomposition
+from .analyze.propagation_gain import PropagationGain
+from .analyze.schedule_statistics import ScheduleStatistics
+from .analyze.trajectory_profile import TrajectoryProfile
+from .cache.adaptive import AdaptiveCache
+from .cache.cache import GoldenPathCache
+from .cache.plan_schedule import PlanSchedule
+from .cache.policy import PolicySelector
+from .cache.schedule_editor import ScheduleEditor
+from .calibrate.calibrate import Calibrate
+from .calibrate.calibrate_ratio import CalibrateRatio
+from .compare.compare_run import CompareRun
+from .compare.quality_compare import QualityCompare
+from .library.library import GoldenPathLibrary, SaveGoldenPath
+from .page import routes
+from .record.most_frequent import MostFrequentSchedule
+from .record.record_runs import RecordRuns
+from .record.record_trajectory import RecordTrajectory
+from .sample.demo import DemoModel, DemoPrompt
+from .sample.examples import ScoringExamples
+from .schema import prompts
+from .search.schedule_search import ScheduleSearch
+from .shootout.method_shootout import MethodShootout
 
 
 class GoldenPathExtension(ComfyExtension):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from benchmarks._shots import Shot
-from gph_core.frequency import Frequencies
+from gph_core.analysis.frequency import Frequencies
 from gph_core.schedule import Schedule, ScheduleSpace
 
 

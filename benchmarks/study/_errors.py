@@ -10,14 +10,14 @@ import torch
 from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._memory import Memory
-from gph_core.decomposition import Decomposition
-from gph_core.isolated_steps import IsolatedStep, measured_steps
+from gph_core.analysis.decomposition import Decomposition
+from gph_core.analysis.isolated_steps import IsolatedStep, measured_steps
 from gph_core.schedule import Schedule
 
 
 def isolated(lab: Lab, policy, numbers: Sequence[int]) -> list[list[IsolatedStep]]:
     """Every step of each prompt cached alone; its feature error over any distance, too."""
-    from golden_path_pack.nodes.isolating import isolate, new_run
+    from golden_path_pack.nodes.analyze.isolating import isolate, new_run
 
     def measured(number: int) -> list[dict]:
         found, run = [], new_run(lab.unseen, policy, reach=lab.steps - 1)
@@ -31,8 +31,8 @@ def isolated(lab: Lab, policy, numbers: Sequence[int]) -> list[list[IsolatedStep
 
 def decomposed(lab: Lab, schedule: Schedule, numbers: Sequence[int]) -> list[Decomposition]:
     """A run of each prompt under a schedule with residual reuse."""
-    from golden_path_pack.gph_core.extrapolation import Reuse
-    from golden_path_pack.nodes import decomposing
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+    from golden_path_pack.nodes.analyze import decomposing
 
     way = methods.fixed("schedule", schedule, Reuse())
 

@@ -32,12 +32,12 @@ def searched(
 
 def _contestant(lab: Lab, full: int, name: str):
     from golden_path_pack.demo.comfy_model import DemoVAE
-    from golden_path_pack.gph_core import metrics
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+    from golden_path_pack.gph_core.quality import metrics
     from golden_path_pack.gph_core.search.log import StudyLog
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
-    from golden_path_pack.nodes.assessing import Assessor
+    from golden_path_pack.nodes.sample.assessing import Assessor
 
     lab.memory.mkdir(parents=True, exist_ok=True)
     assessor = Assessor(DemoVAE(), {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim})

@@ -115,10 +115,10 @@ def _values(metrics) -> list[float]:
 
 def _examples(lab: Lab):
     from golden_path_pack.demo.comfy_model import DemoVAE
-    from golden_path_pack.gph_core import metrics
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+    from golden_path_pack.gph_core.quality import metrics
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
-    from golden_path_pack.nodes.assessing import Assessor
+    from golden_path_pack.nodes.sample.assessing import Assessor
 
     assessor = Assessor(DemoVAE(), {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim})
     return lab.examples(lab.unseen, assessor).under(Reuse(), PrefixMemory(STATE_BYTES))

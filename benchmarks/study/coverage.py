@@ -14,8 +14,8 @@ from benchmarks.study import _field, _report
 from benchmarks.study._field import METRICS, RANDOM, UNIFORM, Field
 from benchmarks.study._work import Work, label
 from benchmarks.study.objectives import OFFLINE, QUICK_STEPS, STEPS
-from gph_core import margins
-from gph_core.coverage import coverage, gaps, shared_schedule
+from gph_core.quality import margins
+from gph_core.quality.coverage import coverage, gaps, shared_schedule
 
 TITLE = "How often one schedule is near the best candidate of a new prompt"
 SMALL, ENLARGED = "smaller", "enlarged"

@@ -22,14 +22,14 @@ from benchmarks._shots import Shot, Shots
 from benchmarks.study import _report
 from benchmarks.study._errors import decomposed, isolated
 from benchmarks.study._work import Work, label
-from gph_core.choice import spacing
-from gph_core.correlation import spearman
-from gph_core.decomposition import Decomposition, median_gaps, over_runs, over_schedules
-from gph_core.isolated_steps import IsolatedStep
-from gph_core.propagation import Observations, transfer
-from gph_core.resampling import paired_difference
+from gph_core.analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
+from gph_core.analysis.isolated_steps import IsolatedStep
+from gph_core.analysis.propagation import Observations, transfer
+from gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
+from gph_core.paths.choice import spacing
+from gph_core.quality.correlation import spearman
+from gph_core.quality.resampling import paired_difference
 from gph_core.schedule import Schedule, ScheduleSpace
-from gph_core.step_sensitivity import StepSensitivity, plan_by_sensitivity
 
 TITLE = "How errors of cached steps reach the final latent"
 STEPS, QUICK_STEPS = 20, 8
@@ -48,7 +48,7 @@ SCORES = {
 
 
 def measure(work: Work) -> dict:
-    from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor
+    from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 
     lab = work.lab(work.size(STEPS, QUICK_STEPS))
     counts, levels = work.size(lab.counts, lab.counts[:1]), lab.unseen.sigmas.tolist()
@@ -80,7 +80,7 @@ def taken_apart(
     lab: Lab, sensitivity: StepSensitivity, full: int, drawn: int, numbers: Sequence[int]
 ) -> dict:
     """Whole schedules with residual reuse, which the sensitivity is of, on some prompts."""
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     schedules = candidates(plan_by_sensitivity(sensitivity, full).schedule, drawn)
     known = {schedule: decomposed(lab, schedule, numbers) for schedule in schedules}

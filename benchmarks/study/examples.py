@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
-from gph_core.transfer import losses
+from gph_core.analysis.transfer import losses
 
 TITLE = "How many scoring examples a shared schedule needs"
 COUNTS = (1, 2, 4, 8, 16, 32)

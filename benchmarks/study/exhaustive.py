@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
-from gph_core import landscape
-from gph_core.coverage import coverage
-from gph_core.transfer import transfer
+from gph_core.analysis import landscape
+from gph_core.analysis.transfer import transfer
+from gph_core.quality.coverage import coverage
 
 TITLE = "How near one schedule comes to every prompt's best, and what the space looks like"
 PAPERS = 4  # prompts

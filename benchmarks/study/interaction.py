@@ -17,10 +17,10 @@ from benchmarks.study import _candidates, _report
 from benchmarks.study._adaptive import of_lab
 from benchmarks.study._work import Work, label
 from benchmarks.study.objectives import OFFLINE, QUICK_STEPS, STEPS
-from gph_core.interaction import interaction
-from gph_core.resampling import paired_difference
+from gph_core.analysis.interaction import interaction
+from gph_core.analysis.transfer import transfer
+from gph_core.quality.resampling import paired_difference
 from gph_core.schedule import Schedule
-from gph_core.transfer import transfer
 
 TITLE = "Whether the best schedule depends on the approximation policy"
 PROMPTS, DRAWN = 40, 5
@@ -58,9 +58,9 @@ def measure(work: Work) -> dict:
 
 def policies() -> dict:
     """The source's five by short names. None of them is fitted to a model or schedule."""
-    from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor
-    from golden_path_pack.gph_core.mean_velocity import MeanVelocity
-    from golden_path_pack.gph_core.two_anchor import TwoAnchor
+    from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
+    from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+    from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
     return {
         REUSE: Reuse(), "Taylor": Taylor(1), "Hermite": Hermite(2),
@@ -70,7 +70,7 @@ def policies() -> dict:
 
 def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
     """Schedules by name, those of which every policy can predict."""
-    from golden_path_pack.gph_core.choice import spacing
+    from golden_path_pack.gph_core.paths.choice import spacing
 
     found = {UNIFORM: spacing(lab.steps, full, len(FIRST))}
     found |= {name: methods.way_of(name, lab, full).plan.custom for name in OFFLINE}

@@ -19,7 +19,7 @@ from benchmarks.study import _report
 from benchmarks.study._searched import searched
 from benchmarks.study._work import Work, label
 from benchmarks.study.step_counts import BUDGET, QUICK_BUDGET
-from gph_core.resampling import bootstrapped, paired_difference
+from gph_core.quality.resampling import bootstrapped, paired_difference
 from gph_core.schedule import Schedule
 
 TITLE = "Searched schedules beside other offline methods, and objectives"
@@ -56,7 +56,7 @@ def measure(work: Work) -> dict:
 
 def schedules(lab: Lab, full: int, budget: int):
     """Pairs of a name and a schedule."""
-    from golden_path_pack.gph_core.choice import spacing
+    from golden_path_pack.gph_core.paths.choice import spacing
 
     for name, (algorithm, objective) in SEARCHES.items():
         yield name, searched(lab, full, budget, algorithm, objective)
@@ -67,7 +67,7 @@ def schedules(lab: Lab, full: int, budget: int):
 
 def on_new_prompts(shots: Shots, schedule: Schedule) -> list[Shot]:
     """A schedule with residual reuse, whatever it was made for."""
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     way = methods.fixed("schedule", schedule, Reuse())
     return shots.of(way, range(shots.lab.prompts.unseen))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from benchmarks.study import _report
 from benchmarks.study._adaptive import METHODS, runs
 from benchmarks.study._work import Work, label
-from gph_core.frequency import Frequencies
+from gph_core.analysis.frequency import Frequencies
 from gph_core.schedule import Schedule
 
 TITLE = "How many schedules adaptive methods choose"
@@ -76,7 +76,7 @@ def tell(data: dict) -> str:
 
 
 def draw(data: dict, figure) -> None:
-    from golden_path_pack.nodes.figures import number_steps, strip
+    from golden_path_pack.nodes.schema.figures import number_steps, strip
 
     figure.set_size_inches(_report.WIDTH, 6)
     steps = max(row["steps"] for row in data["rows"])

@@ -14,10 +14,10 @@ from benchmarks import methods
 from benchmarks._shots import Shots
 from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
-from gph_core.coverage import coverage
-from gph_core.resampling import paired_difference
+from gph_core.analysis.transfer import transfer
+from gph_core.quality.coverage import coverage
+from gph_core.quality.resampling import paired_difference
 from gph_core.schedule import Schedule
-from gph_core.transfer import transfer
 
 TITLE = "Whether a schedule found with Euler holds with other samplers"
 SAMPLERS = ("euler", "heun", "dpmpp_2m", "uni_pc", "euler_ancestral")
@@ -27,7 +27,7 @@ MARGIN = 1.0  # dB
 
 
 def measure(work: Work) -> dict:
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     table = _table.load(work)
     candidates = candidates_of(table, work.size(TOP, 2), work.size(DRAWN, 3))

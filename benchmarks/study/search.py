@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
 from gph_core.schedule import Schedule, ScheduleSpace
-from gph_core.search import ALGORITHMS, Setup
+from gph_core.search.algorithms.table import ALGORITHMS, Setup
 from gph_core.search.study import Budget, Measurement, Study
 
 TITLE = "How many schedules each search has to score"

@@ -16,7 +16,7 @@ from benchmarks._shots import Shot, Shots, Way
 from benchmarks.study import _report
 from benchmarks.study._searched import searched
 from benchmarks.study._work import Work, label
-from gph_core.resampling import bootstrapped, paired_difference
+from gph_core.quality.resampling import bootstrapped, paired_difference
 
 TITLE = "Shared schedules at other step counts, beside fewer plain steps"
 STEPS, QUICK_STEPS = (50, 28, 20, 12), (8,)
@@ -41,8 +41,8 @@ def measure(work: Work) -> dict:
 
 def row(lab: Lab, full: int, budget: int) -> dict:
     """Searched, uniform and plain steps on the new prompts."""
-    from golden_path_pack.gph_core.choice import spacing
-    from golden_path_pack.gph_core.extrapolation import Reuse
+    from golden_path_pack.gph_core.paths.choice import spacing
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     schedule = searched(lab, full, budget)
     ways = {

@@ -37,9 +37,14 @@ PROFILES = {
 
 
 def measure(work: Work) -> dict:
-    from golden_path_pack.gph_core.planes import angles_between, bases
-    from golden_path_pack.gph_core.profiles import in_json, profile_of, signal_to_floor, spreads
-    from golden_path_pack.nodes.trajectory_report import grouped
+    from golden_path_pack.gph_core.analysis.planes import angles_between, bases
+    from golden_path_pack.gph_core.analysis.profiles import (
+        in_json,
+        profile_of,
+        signal_to_floor,
+        spreads,
+    )
+    from golden_path_pack.nodes.analyze.trajectory_report import grouped
 
     lab = work.lab(work.size(STEPS, QUICK_STEPS))
     workload = crossed(lab.unseen, work.size(PROMPTS, QUICK_PROMPTS))
@@ -81,7 +86,7 @@ def crossed(workload, prompts: int):
 
 def states(workload) -> Iterator[Tensor]:
     """Of a full run of each example, ``[N + 1, C, H, W]``."""
-    from golden_path_pack.nodes.sampling import telling
+    from golden_path_pack.nodes.sample.sampling import telling
 
     for first in range(0, len(workload), _demo.BATCH):
         sampling = prepare(workload)(range(len(workload))[first : first + _demo.BATCH])
@@ -148,6 +153,6 @@ def _of_runs(spread: dict) -> str:
 
 
 def draw(data: dict, figure) -> None:
-    from golden_path_pack.nodes import trajectory_figure
+    from golden_path_pack.nodes.analyze import trajectory_figure
 
     trajectory_figure.draw(data, figure)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from ..choice import GRID_TOLERANCE
-from ..differences import first_difference, plain
+from ..files.condition_diff import first_difference, plain
+from ..paths.choice import GRID_TOLERANCE
 from .outcome import Outcome
 from .threshold import Found
 

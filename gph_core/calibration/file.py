@@ -20,7 +20,7 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
-from ..differences import first_difference, plain
+from ..files.condition_diff import first_difference, plain
 from .entry import NOISE_LEVELS, Calibration, told
 
 # Windows replaces no file that another process reads: seconds between the attempts.

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from ..linear_fit import fit, relative_errors
-from ..planners import MeanCosts
+from ..planning.planners import MeanCosts
+from ..policies.linear_fit import fit, relative_errors
 from .entry import Fitted
 from .polynomial import HELD_OUT
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..changes import relative_change
+from ..gates.relative_l1 import relative_change
 from .entry import Fitted
 
 DEGREE = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..objective import Metrics
+from ..quality.objective import Metrics
 from ..schedule import Schedule
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..differences import first_difference, plain
-from ..objective import Metrics
+from ..files.condition_diff import first_difference, plain
+from ..quality.objective import Metrics
 from ..schedule import Schedule
 
 _TABLES = """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from ..policies import Anchor
+from ..policies.base import Anchor
 from ..schedule import Schedule
 
 

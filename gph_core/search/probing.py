@@ -6,8 +6,8 @@ import math
 import random
 
 from ..schedule import Schedule, ScheduleSpace
+from .algorithms.sampling import Pair, probe_pairs
 from .proposals import Proposal
-from .sampling import Pair, probe_pairs
 from .study import Study
 
 PROBE_PAIRS = 25

@@ -15,17 +15,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
-from ..policies import Policy
-from ..retarget import FIRST_FULL, FIRST_OF
+from ..paths.retarget import FIRST_FULL, FIRST_OF
+from ..policies.base import Policy
+from ..quality.objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
 from ..schedule import Schedule, ScheduleSpace
-from . import ALGORITHMS, Setup, choose_default
+from .algorithms.sampling import median_difference, temperatures
+from .algorithms.table import ALGORITHMS, Setup, choose_default
 from .budget import Asked, Budget
 from .log import StudyLog
 from .probing import probed
 from .proposals import Proposal, Score
 from .racing import Race
-from .sampling import median_difference, temperatures
 from .selection import finalists
 from .study import Examples, Study
 

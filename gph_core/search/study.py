@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..objective import PSNR, Metrics, NotANumberError, Objective
+from ..quality.objective import PSNR, Metrics, NotANumberError, Objective
 from ..schedule import Schedule, ScheduleSpace
 from .budget import Asked, Budget
 from .log import StudyLog

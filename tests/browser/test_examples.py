@@ -3,7 +3,7 @@
 import pytest
 
 from demo import examples
-from tests.served import errors
+from tests.support.served import errors
 
 from .page import example, load, run, two_frames
 

@@ -5,16 +5,7 @@ import json
 import pytest
 
 from .editor import workflow as nodes
-from .page import (
-    back_to,
-    example,
-    load,
-    run,
-    there_and_back,
-    two_frames,
-    undone_and_redone,
-    view,
-)
+from .page import back_to, example, load, run, there_and_back, two_frames, undone_and_redone, view
 from .search import empty, opened
 
 NODE = 3

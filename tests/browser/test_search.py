@@ -2,7 +2,7 @@
 
 import pytest
 
-from .search import (
+from .search import (  # fmt: skip
     DONE,
     FACTS,
     NODE,
@@ -15,7 +15,7 @@ from .search import (
     status,
     strip,
     tell_status,
-)  # fmt: skip
+)
 
 
 @pytest.fixture

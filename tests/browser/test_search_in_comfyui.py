@@ -5,19 +5,7 @@ import json
 import pytest
 
 from .page import added, back_to, load, there_and_back, two_frames, undone_and_redone
-from .search import (
-    DONE,
-    FACTS,
-    NODE,
-    OTHER,
-    end,
-    is_idle,
-    opened,
-    panel,
-    send,
-    status,
-    strip,
-)
+from .search import DONE, FACTS, NODE, OTHER, end, is_idle, opened, panel, send, status, strip
 
 
 @pytest.fixture

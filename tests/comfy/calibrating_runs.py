@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import comfy.samplers
 import pytest
-from golden_path_pack.nodes.calibrating import calibrate_all
-from golden_path_pack.nodes.examples import Example
-from golden_path_pack.nodes.sampling import Sampling
-from golden_path_pack.nodes.search_session import guider_for
-from golden_path_pack.nodes.workload import Workload
+from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
+from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.search.search_session import guider_for
 
 from . import zoo, zoo_images, zoo_videos
 

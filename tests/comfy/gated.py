@@ -8,10 +8,11 @@ import math
 import comfy.model_management
 import torch
 from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.choice import Conditions
-from golden_path_pack.gph_core.methods import ADAPTIVE, ALL, VARIANTS
-from golden_path_pack.nodes import adaptive, obstacles, patching
-from golden_path_pack.nodes.adaptive import AdaptivePlan
+from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
+from golden_path_pack.gph_core.paths.choice import Conditions
+from golden_path_pack.nodes.cache import adaptive
+from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
+from golden_path_pack.nodes.hook import compatibility, patching
 
 from . import tiny, zoo, zoo_images, zoo_videos
 
@@ -61,7 +62,7 @@ def run(case, model, the_plan, steps=STEPS, **options):
 
 def forced(name, case, model, policy=None):
     """The steps that the rule has no say in."""
-    family, _ = obstacles.identify(model)
+    family, _ = compatibility.identify(model)
     levels = zoo.sigmas(model, STEPS).tolist()
     config = model.model.model_config.unet_config
     conditions = Conditions(family.name, config, levels, None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import comfy.samplers
 import torch
-from golden_path_pack.nodes.demo import DemoModel
-from golden_path_pack.nodes.examples import ScoringExamples
-from golden_path_pack.nodes.propagation_gain import PropagationGain
+from golden_path_pack.nodes.analyze.propagation_gain import PropagationGain
+from golden_path_pack.nodes.sample.demo import DemoModel
+from golden_path_pack.nodes.sample.examples import ScoringExamples
 
 from . import zoo
 from .tiny_recordings import examples

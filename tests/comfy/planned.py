@@ -6,12 +6,12 @@ import comfy.samplers
 import torch
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.dpcache import jump_costs
-from golden_path_pack.gph_core.extrapolation import Hermite, Reuse, Taylor
-from golden_path_pack.gph_core.linear_fit import gram
-from golden_path_pack.gph_core.meancache import edge_costs
-from golden_path_pack.nodes import calibrations
-from golden_path_pack.nodes.plan_schedule import COUNT, PlanSchedule
+from golden_path_pack.gph_core.planning.dpcache import jump_costs
+from golden_path_pack.gph_core.planning.meancache import edge_costs
+from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
+from golden_path_pack.gph_core.policies.linear_fit import gram
+from golden_path_pack.nodes.cache.plan_schedule import COUNT, PlanSchedule
+from golden_path_pack.nodes.calibrate import calibrations
 
 from . import zoo
 

@@ -11,16 +11,17 @@ from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.threshold import Found
-from golden_path_pack.gph_core.methods import ALL
-from golden_path_pack.nodes import adaptive, calibrations
-from golden_path_pack.nodes.adaptive import settings_of
-from golden_path_pack.nodes.method_shootout import MethodShootout
-from golden_path_pack.nodes.schedule_search import COUNT
-from golden_path_pack.nodes.search_session import guider_for
-from golden_path_pack.nodes.workload import Workload
+from golden_path_pack.gph_core.methods.table import ALL
+from golden_path_pack.nodes.cache import adaptive
+from golden_path_pack.nodes.cache.adaptive import settings_of
+from golden_path_pack.nodes.calibrate import calibrations
+from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.search.schedule_search import COUNT
+from golden_path_pack.nodes.search.search_session import guider_for
+from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
 from . import zoo
-from .test_schedule_search import examples
+from .search.test_schedule_search import examples
 
 STEPS, FULL = 10, 4
 VAE = comfy_model.DemoVAE()

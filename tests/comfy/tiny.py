@@ -10,9 +10,9 @@ import comfy.sample
 import comfy.samplers
 import comfy.supported_models
 import torch
-from golden_path_pack.gph_core.extrapolation import Reuse
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes import patching
+from golden_path_pack.nodes.hook import patching
 
 from . import zoo
 

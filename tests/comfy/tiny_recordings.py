@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import comfy.samplers
 import torch
-from golden_path_pack.nodes import patching
-from golden_path_pack.nodes.adaptive import plan_of
-from golden_path_pack.nodes.examples import Example
-from golden_path_pack.nodes.record_runs import RecordRuns
+from golden_path_pack.nodes.cache.adaptive import plan_of
+from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.record.record_runs import RecordRuns
+from golden_path_pack.nodes.sample.examples import Example
 
 from . import tiny, zoo
 

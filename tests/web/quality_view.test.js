@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { methodsTable, runsTable, table } from "../../web/quality_view.js";
+import { methodsTable, runsTable, table } from "../../web/quality/quality_view.js";
 
 const say = (key) => key.replace("quality.", "");
 const report = {

@@ -13,7 +13,7 @@ import {
   savedReport,
   scheduleOf,
   seconds,
-} from "../../web/run_view.js";
+} from "../../web/report/run_view.js";
 
 const plan = (run = 0, prompt_id = "p") => ({
   prompt_id, run, state: "planned", schedule: "0-1,3/5", origin: "uniform spacing",

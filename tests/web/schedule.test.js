@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import * as schedule from "../../web/schedule.js";
+import * as schedule from "../../web/editor/schedule.js";
 
 const { change, parse, format } = schedule;
 const CASES = JSON.parse(readFileSync(new URL("schedule_texts.json", import.meta.url), "utf8"));

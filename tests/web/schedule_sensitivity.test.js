@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createSensitivity, sensitivityPath } from "../../web/schedule_sensitivity.js";
+import { createSensitivity, sensitivityPath } from "../../web/editor/schedule_sensitivity.js";
 
 test("the curve goes through the middles of the cells, its highest value below the upper edge", () => {
   assert.equal(sensitivityPath([0, 2, 1]), "M0.5 1L1.5 0.06000000000000005L2.5 0.53");

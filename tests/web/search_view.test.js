@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ended, percent, rate, scoreText, searchOf, stepCurve } from "../../web/search_view.js";
+import { ended, percent, rate, scoreText, searchOf, stepCurve } from "../../web/search/search_view.js";
 
 const facts = {
   state: "searching", prompt_id: "p", unit: "PSNR", used: 0.25, scored: 8, per_minute: 30,

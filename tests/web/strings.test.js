@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { tables, texts } from "../../web/strings.js";
+import { tables, texts } from "../../web/shared/strings.js";
 
 const values = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 

@@ -1,0 +1,1 @@
+"""Analyses of recorded runs: trajectories, errors and their propagation, frequencies."""

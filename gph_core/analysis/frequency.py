@@ -1,0 +1,75 @@
+"""How often which schedule occurred over many runs of an adaptive method."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Runs of each schedule, most frequent first; of equals the one whose text comes first.
+
+    Source: seed paper, appendix on the schedules that adaptive methods choose.
+    """
+
+    counts: Mapping[Schedule, int]
+
+    @classmethod
+    def of(cls, schedules: Iterable[Schedule]) -> Frequencies:
+        """Count the schedules of runs, one each; for that of a record see ``RunRecord.realized``.
+
+        Raises:
+            ValueError: there are none, or not all have one number of steps.
+        """
+        counts = Counter(schedules)
+        lengths = sorted({schedule.num_steps for schedule in counts})
+        if len(lengths) != 1:
+            raise ValueError(
+                "there are no runs to count"
+                if not lengths
+                else f"schedules of {' and '.join(map(str, lengths))} steps cannot be counted "
+                "together; choose runs of one step count"
+            )
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
+        return cls(dict(ordered))
+
+    @property
+    def runs(self) -> int:
+        """How many runs were counted."""
+        return sum(self.counts.values())
+
+    def most_frequent(self, num_cached: int | None = None) -> Schedule:
+        """The most frequent schedule of all, or of those with so many cached steps.
+
+        Where no run has that many, the most frequent of all, as in the source.
+        """
+        exact = (s for s in self.counts if num_cached in (None, s.num_cached))
+        return next(exact, next(iter(self.counts)))
+
+    def top(self, r: int) -> float:
+        """The share of the runs that used one of the r most frequent schedules."""
+        return sum(list(self.counts.values())[:r]) / self.runs
+
+    @property
+    def effective(self) -> float:
+        """How many equally frequent schedules have the same entropy: ``exp(-Σ p ln p)``."""
+        shares = [count / self.runs for count in self.counts.values()]
+        return math.exp(-sum(p * math.log(p) for p in shares))
+
+    @property
+    def cached_counts(self) -> dict[int, int]:
+        """Runs by their number of cached steps, in ascending order of that."""
+        spread: Counter[int] = Counter()
+        for schedule, count in self.counts.items():
+            spread[schedule.num_cached] += count
+        return dict(sorted(spread.items()))
+
+    @property
+    def mean_cached(self) -> float:
+        """The mean number of cached steps over the runs."""
+        return sum(k * count for k, count in self.cached_counts.items()) / self.runs

@@ -1,0 +1,1 @@
+"""File formats: JSON lines, safetensors of states, and comparisons of conditions."""

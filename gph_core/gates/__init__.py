@@ -1,0 +1,1 @@
+"""Gates: rules that decide during a run whether a step is cached."""

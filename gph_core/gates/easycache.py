@@ -1,0 +1,97 @@
+"""EasyCache: how strongly the output follows the input, from the latest two full steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from torch import Tensor
+
+from ..policies.base import Anchor, Now, Prediction, Site, Streams, cast
+from .base import Gate, Look, Seen
+from .relative_l1 import MIN_SIZE, mean_distances, mean_sizes
+
+# Share of the run that is full at first, by family, see ``Setting.of_family``: its own code has 10
+# and 5 steps of 50.
+FIRST_FULL = {"Wan": 0.2, "": 0.1}
+
+
+class Response(NamedTuple):
+    """The state of the gate. Between a full step's decision and its output the rate is old."""
+
+    total: float  # of the expected changes since the newest full step
+    before: Tensor  # latent of the step before, full or cached
+    full: tuple[Tensor, Tensor] | None = None  # latent and output of the newest full step
+    rate: Tensor | None = None  # [B] change of the output per change of the latent
+
+
+@dataclass(frozen=True)
+class EasyCache(Gate):
+    """The sum of ``κ mean|x - x_before| / mean|y_a|``, the expected relative change of the output.
+
+    x is the latent, y the velocity, a the newest full step and b the one before it:
+    ``κ = mean|y_a - y_b| / mean|x_a - x_b|``. The first two full steps come before any cached one.
+
+    Source: EasyCache of H-EmbodVis. ComfyUI's own node of that name refreshes x_before at full
+    steps only and subsamples the tensors, so its thresholds are others.
+    """
+
+    threshold: float
+
+    look: ClassVar[Look] = Look.LATENT
+    reads_outputs: ClassVar[bool] = True
+
+    def signal(self, seen: Seen, forced: bool) -> Tensor:
+        assert seen.latent is not None
+        return seen.latent
+
+    def value(self, state: Response | None, signal: Tensor) -> float:
+        if state is None or state.full is None or state.rate is None:
+            return math.inf
+        if signal.shape != state.before.shape:
+            return math.inf
+        size = mean_sizes(state.full[1]).clamp_min(MIN_SIZE)
+        expected = state.rate * mean_distances(signal, state.before) / size
+        return state.total + expected.mean().item()
+
+    def after(
+        self, state: Response | None, signal: Tensor, value: float, is_cached: bool
+    ) -> Response:
+        total = value if is_cached else 0.0
+        if state is None:
+            return Response(total, signal)
+        return state._replace(total=total, before=signal)
+
+    def computed(self, state: Response, seen: Seen, output: Tensor) -> Response:
+        assert seen.latent is not None
+        rate = None
+        if state.full is not None and state.full[0].shape == seen.latent.shape:
+            latent, before = state.full
+            moved = mean_distances(seen.latent, latent).clamp_min(MIN_SIZE)
+            rate = mean_distances(output, before) / moved
+        return state._replace(full=(seen.latent, output), rate=rate)
+
+
+@dataclass(frozen=True)
+class OffsetReuse(Prediction):
+    """``x + (y_a - x_a)``: the velocity lies as far from the latent as at the newest full step.
+
+    The latents are those of the branch alone, in the shape of its velocity.
+
+    Source: EasyCache of H-EmbodVis.
+    """
+
+    site = Site.OUTPUT
+    uses_latents = True
+
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        (velocity,), latent = anchors[0].feature, anchors[0].latent
+        assert now.latent is not None
+        assert latent is not None
+        moved = now.latent.float() - latent.float()
+        return (cast(velocity.float() + moved, velocity.dtype),)
+
+    def __str__(self) -> str:
+        return "output offset reuse"

@@ -1,0 +1,84 @@
+"""What a gate decides in one run: once for each step, on one branch, for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from torch import Tensor
+
+from .base import Gate, Seen
+
+
+class Gating:
+    """The decisions of a gate in one run.
+
+    The *deciding branch* is one of the first call of the run, and stays it as long as it is in the
+    first call of each step. A prompt that ends on the way hands over to another, whose first step
+    is full.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.values: dict[int, float] = {}  # compared with the threshold, by step
+        self.has_changed = False  # whether another branch has taken over
+        self._state: Any = None
+        self._seen: Seen | None = None
+        self._branch: Hashable = None
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of all tensors that are kept for the next step."""
+        kept = {id(tensor): tensor for tensor in _tensors((self._state, self._seen))}
+        return sum(tensor.numel() * tensor.element_size() for tensor in kept.values())
+
+    def place(self, step: int, branches: Sequence[Hashable], deciding: int) -> int | None:
+        """Where in a call the deciding branch is; None where the step is decided already.
+
+        Args:
+            branches: of the call.
+            deciding: which of them takes over if that of the run is not among them.
+        """
+        if step in self.values or not branches:
+            return None
+        if self._branch not in branches:
+            self.has_changed = self._branch is not None
+            self._branch, self._state = branches[deciding], None
+        return branches.index(self._branch)
+
+    def decide(self, seen: Seen, forced: bool) -> bool:
+        """Whether the step is cached; ``forced``: it is not, but the gate sees it."""
+        self._state, value, is_cached = self.gate.step(self._state, seen, forced)
+        self.values[seen.step] = value
+        needs_output = self.gate.reads_outputs and not is_cached
+        self._seen = seen if needs_output else None
+        return is_cached
+
+    def computed(self, step: int, branches: Sequence[Hashable], outputs: Sequence[Tensor]) -> None:
+        """Tell the gate what a full step gave, one output for each branch of the call."""
+        seen, self._seen = self._seen, None
+        if seen is not None and seen.step == step and self._branch in branches:
+            output = outputs[branches.index(self._branch)]
+            self._state = self.gate.computed(self._state, seen, output)
+
+    def compared(self, num_steps: int) -> tuple[float | None, ...]:
+        """What was compared with the threshold at each step; None where it mattered to none."""
+        values = (self.values.get(step, math.nan) for step in range(num_steps))
+        return tuple(value if math.isfinite(value) else None for value in values)
+
+    def clear(self) -> None:
+        """Drop all tensors."""
+        self._state = self._seen = None
+
+
+def _tensors(kept: Any) -> Iterator[Tensor]:
+    """The tensors of a state, which may be one or have them in its fields."""
+    if is_dataclass(kept):
+        kept = tuple(getattr(kept, field.name) for field in fields(kept))
+    if isinstance(kept, Tensor):
+        yield kept
+    elif isinstance(kept, tuple | list):
+        for part in kept:
+            yield from _tensors(part)

@@ -1,0 +1,124 @@
+"""What a caching method is: a rule that chooses full steps, and a policy for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..gates.base import Gate
+from ..gates.coefficients import Published
+from ..planning.planners import Plan
+from ..policies.base import Policy
+from ..schedule import Schedule
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a method may have to know of the run.
+
+    Args:
+        num_steps: N.
+        num_full: wanted; some methods leave more of the first steps to their rule where few steps
+            are full. None: only the threshold says.
+        family: as in ``families``; empty if it is not known.
+        architecture: ComfyUI's model configuration.
+        fit: what was calibrated for this method and this model, see ``calibration``.
+        time_changes: gives the relative change, from the step before, of the time embedding that
+            the blocks receive; None where the model has none that depends on time alone.
+        conditions: those of the calibration, for a policy whose weights belong to them; empty if
+            the run has them in any case.
+    """
+
+    num_steps: int
+    num_full: int | None = None
+    family: str = ""
+    architecture: Mapping[str, Any] = field(default_factory=dict)
+    fit: Any = None
+    time_changes: Callable[[], Sequence[float]] | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def model(self) -> str:
+        """In words."""
+        return f"this model ({self.family})" if self.family else "this model"
+
+    @property
+    def cache_ratio(self) -> float:
+        """The wanted one; 0 if there is none."""
+        return 0.0 if self.num_full is None else 1 - self.num_full / self.num_steps
+
+    def of_family(self, table: Mapping[str, T]) -> T:
+        """What a table has for the family: a name stands for all that begin with it, "" for others.
+
+        The first that fits is taken.
+        """
+        return next(entry for name, entry in table.items() if self.family.startswith(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A row: selection rule and approximation policy.
+
+    Args:
+        name: under which its calibration is kept.
+        rule: what it looks at, in words.
+        policy: of the cached steps; a plan brings one of the same kind.
+        needs: what has to be calibrated before; empty if nothing.
+        published: what others fitted for the model of a setting, which stands in for that.
+        select: adaptive methods: from a threshold to the gate, or to the schedule where the
+            threshold says it all.
+        first_full: full steps at the beginning whatever the gate says.
+        last_full: whether the last step is full, too.
+        plan: the others: the schedule and its policy.
+        read: what a calibration keeps of it, to the ``fit`` of a setting.
+        form: of a variant, what tells it from the row of its name. It takes that row's fit, but a
+            threshold holds for one form alone.
+    """
+
+    name: str
+    source: str
+    rule: str
+    policy: Policy
+    needs: str = ""
+    published: Callable[[Setting], Published[Any] | None] = lambda setting: None
+    select: Callable[[float, Setting], Gate | Schedule] | None = None
+    first_full: Callable[[Setting], int] = lambda setting: 1
+    last_full: Callable[[Setting], bool] = lambda setting: True
+    plan: Callable[[Setting], Plan] | None = None
+    read: Callable[[Mapping[str, Any]], Any] = lambda values: None
+    form: str = ""
+
+    @property
+    def title(self) -> str:
+        """Its name, and its form if it has one."""
+        return f"{self.name} ({self.form})" if self.form else self.name
+
+    @property
+    def is_adaptive(self) -> bool:
+        return self.select is not None
+
+    def fitted(self, setting: Setting) -> Any:
+        """What was calibrated, else what was published for the model."""
+        if setting.fit is not None:
+            return setting.fit
+        known = self.published(setting)
+        if known is None:
+            raise ValueError(
+                f"{self.name} needs {self.needs} of {setting.model}; run Calibrate for it, and "
+                "choose its file in the input calibration"
+            )
+        return known.fit
+
+    def forced(self, setting: Setting, policy: Policy | None = None) -> Schedule:
+        """The schedule whose full steps are those that the gate has no say in.
+
+        Args:
+            policy: in place of the method's own; it may need more of the first steps.
+        """
+        n = setting.num_steps
+        first = max(self.first_full(setting), (policy or self.policy).min_anchors)
+        last = (n - 1,) if self.last_full(setting) else ()
+        return Schedule((*range(min(first, n)), *last), n)

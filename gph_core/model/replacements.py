@@ -1,0 +1,178 @@
+"""The modules that take the place of a transformer's own for the length of one call.
+
+They read and write a plain scratch object, and are modules rather than hooks or closures, so that
+``torch.compile`` of the whole model traces them: one graph for full calls, one for cached ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ..gates.base import Look
+from ..policies.base import Anchor, ProbedPrediction, Streams, cast
+from .families import Family
+
+
+class Scratch:
+    """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
+
+    def __init__(
+        self, streams: int, probe_policy: ProbedPrediction | None, look: Look | None
+    ) -> None:
+        self.probe_policy = probe_policy
+        self.reads_modulated = look is Look.MODULATED
+        self.reads_first_output = probe_policy is not None or look is Look.FIRST_BLOCK
+        self.first_input: Streams | None = None
+        self.first_output: Streams | None = None
+        self.modulated: Tensor | None = None
+        self.last_output: list[Tensor | None] = [None] * streams
+        self.feature: Streams = ()
+        self.anchors: Sequence[Anchor] = ()
+
+    def clear(self) -> None:
+        """Drop all tensors."""
+        self.first_input = self.first_output = self.modulated = None
+        self.last_output = [None] * len(self.last_output)
+        self.feature = self.anchors = ()
+
+
+class RecordInput(nn.Module):
+    """The first block, noting the image tokens that it receives and, if asked for, hands on."""
+
+    def __init__(self, block: nn.Module, scratch: Scratch, family: Family) -> None:
+        super().__init__()
+        self.block = block
+        self.scratch = scratch
+        self.family = family
+
+    def forward(self, *args, **kwargs):
+        scratch, image, output = self.scratch, self.family.image, self.family.output
+        if scratch.first_input is None:  # else noted already, see ``note_input``
+            # Cloned: blocks and control nets add to this tensor in place.
+            scratch.first_input = cloned(kwargs[image] if isinstance(image, str) else args[image])
+        if scratch.reads_modulated and self.family.signal is not None:
+            scratch.modulated = self.family.signal.modulated(self.block, args, kwargs)
+        result = self.run(*args, **kwargs)
+        if scratch.reads_first_output:
+            scratch.first_output = cloned(result if output is None else result[output])
+        return result
+
+    def run(self, *args, **kwargs):
+        """What the model gets from the block."""
+        return self.block(*args, **kwargs)
+
+
+class PassInput(RecordInput):
+    """It notes the same, and hands on what the first block receives as if that changed nothing."""
+
+    def run(self, *args, **kwargs):
+        assert self.family.signal is not None
+        return self.family.signal.passed_through(args, kwargs)
+
+
+class FinalLayer(nn.Module):
+    """The final layer of one stream, changed for the length of a call."""
+
+    def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int, tail: bool) -> None:
+        super().__init__()
+        self.final_layer = final_layer
+        self.scratch = scratch
+        self.stream = stream
+        self.tail = tail
+
+
+class RecordOutput(FinalLayer):
+    """It notes the tokens after the last block."""
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        self.scratch.last_output[self.stream] = tokens
+        return self.final_layer(tokens, *args, **kwargs)
+
+
+class AddResidual(FinalLayer):
+    """It works on the tokens plus the predicted residual."""
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
+        changed = cast(image + residual, tokens.dtype)
+        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
+
+
+class AddBehindFirst(FinalLayer):
+    """It works on what the first block received plus the predicted residual.
+
+    A gate wanted to see that block or its input, and models add more on the way from there.
+    """
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        assert self.scratch.first_input is not None
+        before, _ = aligned(self.scratch.first_input[self.stream], tokens, self.tail)
+        residual, _ = aligned(self.scratch.feature[self.stream], before, self.tail)
+        changed = cast(before + residual, tokens.dtype)
+        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
+
+
+class ReplaceTokens(FinalLayer):
+    """It works on predicted tokens."""
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        predicted, _ = aligned(self.scratch.feature[self.stream], tokens, self.tail)
+        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
+
+
+class AddProbed(FinalLayer):
+    """Behind the first block alone, it works on what a policy makes of its probe.
+
+    The probe is what the first block hands on itself: some models add more to it on the way.
+    """
+
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        scratch, stream = self.scratch, self.stream
+        first, output, policy = scratch.first_input, scratch.first_output, scratch.probe_policy
+        assert first is not None
+        assert output is not None
+        assert policy is not None
+        before, _ = aligned(first[stream], tokens, self.tail)
+        after, _ = aligned(output[stream], tokens, self.tail)
+        probe = after - before
+
+        def like_probe(remembered: Streams) -> Tensor:
+            return aligned(remembered[stream], probe, self.tail)[0]
+
+        newest, older = scratch.anchors
+        assert newest.probe is not None
+        assert older.probe is not None
+        residual = policy.extrapolate(
+            probe,
+            (like_probe(newest.probe), like_probe(older.probe)),
+            (like_probe(newest.feature), like_probe(older.feature)),
+        )
+        predicted = cast(before + residual, tokens.dtype)
+        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
+
+
+def cloned(tokens: Tensor | Streams) -> Streams:
+    """The tokens of each stream, safe from what is done in place."""
+    return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))
+
+
+def aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
+    """The tokens that both have, in one shape."""
+    if one.numel() == other.numel():
+        return one.reshape(other.shape), other
+    common = min(one.shape[1], other.shape[1])
+    if tail:
+        return one[:, -common:], other[:, -common:]
+    return one[:, :common], other[:, :common]
+
+
+def _with(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
+    """The tokens with those of the image replaced."""
+    if image.shape == tokens.shape:
+        return image
+    if tail:
+        return torch.cat((tokens[:, : -image.shape[1]], image), dim=1)
+    return torch.cat((image, tokens[:, image.shape[1] :]), dim=1)

@@ -1,0 +1,217 @@
+"""The model surgery: what a transformer is changed to for the length of one call.
+
+A *full* call runs with a recorder around the first block and one around each final layer, so that
+the change of the image tokens across all blocks (the residual) is known afterwards. A *cached*
+call runs with empty block lists and final layers that add the predicted residual to what comes
+in. A *probed* call runs the first block alone, whose output corrects the prediction. Everything
+else of the model (embeddings, final norm, projection) runs as it is, with the current timestep.
+``replacements`` holds the modules that do so.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from ..gates.base import Look
+from ..policies.base import Anchor, ProbedPrediction, Streams, cast
+from .families import Family
+from .replacements import (
+    AddBehindFirst,
+    AddProbed,
+    AddResidual,
+    FinalLayer,
+    PassInput,
+    RecordInput,
+    RecordOutput,
+    ReplaceTokens,
+    Scratch,
+    aligned,
+    cloned,
+)
+
+
+class Recorded(NamedTuple):
+    """What a full call leaves of one part of the batch."""
+
+    feature: Streams
+    probe: Streams | None
+
+
+class Looked(NamedTuple):
+    """What a gate may want to know of the image tokens around the first block, ``[B, T, C]``."""
+
+    tokens: Tensor | None
+    modulated: Tensor | None
+    probe: Tensor | None
+
+
+class Surgery:
+    """Prepares one transformer for full and cached calls; it is itself again after each call.
+
+    Args:
+        probe_policy: that of a run that probes; its full calls record the probe too.
+        look: of the gate of a run that has one.
+    """
+
+    def __init__(
+        self,
+        transformer: nn.Module,
+        family: Family,
+        probe_policy: ProbedPrediction | None = None,
+        look: Look | None = None,
+    ) -> None:
+        self._transformer = transformer
+        self.family = family
+        self._look = look
+        self._scratch = Scratch(len(family.final_layers), probe_policy, look)
+        self._made: dict[tuple[type, bool], tuple[list, dict[str, nn.Module]]] = {}
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within the block a call computes in full; then take or discard what it recorded."""
+        with self._swapped(RecordOutput):
+            yield
+
+    @contextmanager
+    def adding(self, residual: Streams, looking: bool = False) -> Iterator[None]:
+        """Within the block a call runs no transformer block and adds ``residual`` instead.
+
+        Args:
+            looking: as much is computed as the gate has to see, for ``looked``.
+        """
+        self._scratch.feature = residual
+        with self._swapped(AddBehindFirst if looking else AddResidual, looking):
+            yield
+
+    @contextmanager
+    def replacing(self, tokens: Streams, looking: bool = False) -> Iterator[None]:
+        """Within the block a call runs no block; the final layers work on ``tokens``."""
+        self._scratch.feature = tokens
+        with self._swapped(ReplaceTokens, looking):
+            yield
+
+    @contextmanager
+    def probing(self, newest: Anchor, before: Anchor, looking: bool = False) -> Iterator[None]:
+        """Within the block a call runs the first block alone, from which the rest is predicted."""
+        self._scratch.anchors = (newest, before)
+        with self._swapped(AddProbed, looking):
+            yield
+
+    def looked(self) -> Looked:
+        """What the last call left for the gate to see; ``take`` and ``discard`` drop it."""
+        scratch = self._scratch
+        (tokens, *_), (probe, *_) = scratch.first_input or (None,), scratch.first_output or (None,)
+        return Looked(tokens, scratch.modulated, probe)
+
+    def note_input(self, tokens: Tensor | Streams) -> None:
+        """Tell what the first block receives, where something else runs in its place."""
+        self._scratch.first_input = cloned(tokens)
+
+    def note_output(self, tokens: Tensor | Streams) -> None:
+        """Tell what comes out of what runs in the first block's place."""
+        if self._scratch.reads_first_output:
+            self._scratch.first_output = cloned(tokens)
+
+    def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
+        """What the last recorded call left, once: one item for each part of the batch.
+
+        Args:
+            parts: equal parts of the batch.
+            tokens: the tokens after the last block instead of the residual.
+
+        None if a recorder was not reached or if tokens were added or removed on the way.
+        """
+        scratch = self._scratch
+        first = scratch.first_input
+        probed = scratch.first_output if scratch.probe_policy else None
+        last = [output for output in scratch.last_output if output is not None]
+        self.discard()
+        if first is None or len(first) != len(last) or (scratch.probe_policy and probed is None):
+            return None
+        features, probes = [], []
+        for stream, after in enumerate(last):
+            if not self._fits(first[stream], after):
+                return None
+            # In the shape that the final layer gets.
+            before, after = aligned(first[stream], after, self.family.tail)
+            if tokens:
+                features.append([part.clone() for part in after.chunk(parts)])
+            else:
+                features.append(_differences(before, after, parts))
+            if probed is not None:
+                middle, _ = aligned(probed[stream], after, self.family.tail)
+                probes.append(_differences(before, middle, parts))
+        by_part = zip(*features, strict=True)
+        if not probes:
+            return [Recorded(feature, None) for feature in by_part]
+        return [Recorded(f, p) for f, p in zip(by_part, zip(*probes, strict=True), strict=True)]
+
+    def discard(self) -> None:
+        """Drop what the last call noted."""
+        self._scratch.clear()
+
+    def _fits(self, first: Tensor, last: Tensor) -> bool:
+        return first.numel() == last.numel() or (
+            self.family.tail and first[:, :1].shape == last[:, :1].shape
+        )
+
+    @contextmanager
+    def _swapped(self, kind: type[FinalLayer], looking: bool = False) -> Iterator[None]:
+        """Replace sub-modules, whatever happens for one call only."""
+        own = self._transformer._modules
+        modules = self._replacements(kind, looking)
+        originals = {name: own[name] for name in modules}
+        own.update(modules)
+        try:
+            yield
+        except BaseException:  # an interruption is no Exception: drop the tensors of this call
+            self.discard()
+            raise
+        finally:
+            own.update(originals)
+            self._scratch.feature = self._scratch.anchors = ()
+
+    def _replacements(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
+        """The modules of one kind of call; made once, as long as the model's own stay the same."""
+        own, family = self._transformer._modules, self.family
+        present = [own[name] for name in (*family.block_lists, *family.final_layers)]
+        made_for, modules = self._made.get((kind, looking), ((), {}))
+        if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
+            modules = self._blocks(kind, looking) | {
+                name: kind(self._transformer.get_submodule(name), self._scratch, i, family.tail)
+                for i, name in enumerate(family.final_layers)
+            }
+            self._made[kind, looking] = (present, modules)
+        return modules
+
+    def _blocks(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
+        """The block lists of one kind of call."""
+        first_list, *others = self.family.block_lists
+        blocks = self._transformer.get_submodule(first_list)
+        assert isinstance(blocks, nn.ModuleList)
+        first, *further = blocks
+        observed = RecordInput(first, self._scratch, self.family)
+        if kind is RecordOutput:
+            return {first_list: nn.ModuleList([observed, *further])}
+        lists: dict[str, nn.Module] = {name: nn.ModuleList() for name in others}
+        run = []
+        if kind is AddProbed or (looking and self._look is Look.FIRST_BLOCK):
+            run = [observed]
+        elif looking and self._look is Look.MODULATED:
+            run = [PassInput(first, self._scratch, self.family)]
+        return {first_list: nn.ModuleList(run), **lists}
+
+
+def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:
+    """The residual of each part of a batch.
+
+    Subtracted part by part: a view would keep the whole batch alive, a copy costs twice.
+    """
+    parted = zip(before.chunk(parts), after.chunk(parts), strict=True)
+    # In the dtype of the final layer: some models keep the tokens between blocks in float32.
+    return [cast(b - a, b.dtype) for a, b in parted]

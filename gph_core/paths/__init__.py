@@ -1,0 +1,1 @@
+"""Golden paths: published and searched schedules, and which one a speed takes."""

@@ -1,0 +1,153 @@
+"""Which schedule a run takes: the best-fitting golden path, by a fixed order.
+
+1. A path that was searched under the same conditions: model, noise levels, full steps, policy.
+2. One that was published for the same model, noise levels and number of full steps.
+3. Either of them for the same model, moved to the noise levels of the run (``retarget``).
+4. Uniform spacing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..gates.base import Gate
+from ..model.families import is_stated
+from ..policies.base import Policy
+from ..policies.extrapolation import Reuse
+from ..policies.mean_velocity import MeanVelocity
+from ..schedule import Schedule, uniform
+from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
+from .retarget import FIRST_FULL, FIRST_OF, MAX_STEPS, retarget
+
+# Largest difference of noise levels that count as the same, of the highest: schedulers that only
+# round their table differently stay below it.
+GRID_TOLERANCE = 0.005
+
+# A path is moved to other noise levels for a speed of about its own cache ratio.
+NEAR_RATIO = 0.05
+
+# Up to here every schedule can be tried: 2 ** 8 with the first and the last step full.
+FEW_STEPS = 10
+
+
+class Choice(NamedTuple):
+    """A schedule and, in words, where it comes from."""
+
+    schedule: Schedule
+    origin: str
+    policy: Policy  # with what belongs to the schedule
+    gate: Gate | None = None  # decides during the run which of the cached steps are full, too
+    note: str = ""  # what the user has to know of it
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is known of a run before it starts."""
+
+    family: str | None
+    architecture: Mapping[str, Any]  # ComfyUI's model configuration
+    sigmas: Sequence[float]
+    policy: Policy
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    def is_model_of(self, path: GoldenPath) -> bool:
+        """Whether a path states a model and it is this one."""
+        return (
+            bool(path.family)
+            and path.family == self.family
+            and is_stated(path.architecture, self.architecture)
+        )
+
+
+def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two lists of noise levels are the same but for rounding."""
+    if len(levels) != len(others):
+        return False
+    tolerance = GRID_TOLERANCE * max(levels, default=0)
+    return all(abs(a - b) <= tolerance for a, b in zip(levels, others, strict=True))
+
+
+def choose(
+    run: Conditions, num_full: int, cache_ratio: float, paths: Sequence[GoldenPath]
+) -> Choice:
+    """The schedule of a run, by the order of this module.
+
+    Args:
+        run: its conditions.
+        num_full: wanted number of full steps.
+        cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
+        paths: the user's first, then the bundled ones; among equals the earlier one is taken.
+    """
+    known = [path for path in paths if run.is_model_of(path) and _rank(run.policy, path)]
+    known.sort(key=lambda path: (path.origin == PUBLISHED, _rank(run.policy, path)))
+    for path in known:
+        if path.schedule.num_full == num_full and same_levels(path.sigmas, run.sigmas):
+            return _taken(run, path, path.schedule, _provenance(path))
+    near = [path for path in known if abs(path.schedule.cache_ratio - cache_ratio) < NEAR_RATIO]
+    for path in near:
+        if path.sigmas and run.num_steps <= MAX_STEPS:
+            anchors = run.policy.min_anchors
+            schedule = retarget(path.schedule, path.sigmas, run.sigmas, min_anchors=anchors)
+            return _taken(run, path, schedule, f"{RETARGETED}: {_provenance(path)}")
+    spaced = spacing(run.num_steps, num_full, run.policy.min_anchors)
+    return Choice(spaced, "uniform spacing", run.policy)
+
+
+def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
+    """Uniform spacing behind as many full first steps as three of 50 are.
+
+    The published rule has three at any N; in short runs that leaves long gaps behind them
+    (docs/decisions.md has the measurement). Where they and the last step would be more than all,
+    one has to do.
+    """
+    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
+    if num_full <= first_full:
+        first_full = 1
+    return uniform(num_steps, num_full, max(first_full, min_anchors))
+
+
+def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:
+    if not _is_policy_of(path, run.policy):
+        origin += f", found with {path.policy}"
+    same_steps = schedule == path.schedule
+    own_spans = same_steps and isinstance(path.policy, MeanVelocity)
+    return Choice(schedule, origin, path.policy if own_spans else run.policy)
+
+
+def _provenance(path: GoldenPath) -> str:
+    if path.origin == PUBLISHED:
+        return f"published for {path.model}"
+    return f"{path.origin}: {path.name}"
+
+
+def _rank(policy: Policy, path: GoldenPath) -> int:
+    """How well a path suits a policy: 1 best, 0 not at all.
+
+    Schedules searched with reuse are good with other policies too (source paper, evaluation of
+    five policies on them); what other methods chose for themselves is not taken further.
+    """
+    if path.origin not in (SEARCHED, SHARED, PUBLISHED) or not _keeps(policy, path.schedule):
+        return 0
+    if _is_policy_of(path, policy):
+        return {"searched": 1, "planned": 2, "adaptive": 4}.get(path.method, 0)
+    return 3 if path.method == "searched" and path.policy == Reuse() else 0
+
+
+def _keeps(policy: Policy, schedule: Schedule) -> bool:
+    """Whether a policy can work with a schedule."""
+    try:
+        policy.check(schedule)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_policy_of(path: GoldenPath, policy: Policy) -> bool:
+    if isinstance(path.policy, MeanVelocity) and isinstance(policy, MeanVelocity):
+        return not policy.spans  # the spans of a path stand for the one span of the node
+    return path.policy == policy

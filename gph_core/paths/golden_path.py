@@ -1,0 +1,187 @@
+"""A golden path: a schedule together with the conditions under which it is known to be good.
+
+It is kept and shared as one JSON object, of which only ``name``, ``schedule`` and ``origin`` are
+required::
+
+    {"format": 2, "name": "my Z-Image, 8 of 25", "origin": "searched here",
+     "schedule": "0-2,5,9,14,19,24/25", "policy": {"kind": "Reuse"},
+     "model": "Z-Image", "family": "Lumina 2 / Z-Image", "architecture": {"n_layers": 30},
+     "sigmas": [1.0, ...], "conditions": {"sampler": "euler", ...},
+     "quality": {"validation PSNR dB": 27.1}, "method": "searched", "source": "...", "notes": "..."}
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..policies.as_json import policy_from_json, policy_to_json
+from ..policies.base import Policy
+from ..policies.extrapolation import Reuse
+from ..schedule import Schedule
+
+FORMAT = 2
+PUBLISHED, SEARCHED = "published", "searched here"
+RETARGETED = "retargeted, not measured"
+SHARED = "searched elsewhere"
+DRAWN = "drawn by hand, not measured"
+ORIGINS = (PUBLISHED, SEARCHED, RETARGETED, SHARED, DRAWN)
+
+# How a schedule was found, best first: by the quality of the final image, by a planner from a
+# recorded error, as the most frequent choice of an adaptive method, or as a control of others.
+METHODS = ("searched", "planned", "adaptive", "control")
+
+MAX_SIGMAS = 10_001
+
+
+@dataclass(frozen=True)
+class GoldenPath:
+    """A named schedule, its policy, and what is known about both.
+
+    Args:
+        name: what users see.
+        schedule: of all steps.
+        origin: one of ``ORIGINS``.
+        policy: with which it was found.
+        model, family: the model's name, and that of its row in ``families``; empty if not stated.
+        architecture: entries of ComfyUI's model configuration that tell models of a family apart.
+        sigmas: N + 1 noise levels; empty if not stated.
+        conditions: sampler, size, guidance and the like, for people.
+        quality: measured numbers; a key names metric, unit and what was measured on.
+        method: one of ``METHODS``.
+    """
+
+    name: str
+    schedule: Schedule
+    origin: str
+    policy: Policy = field(default_factory=Reuse)
+    model: str = ""
+    family: str = ""
+    architecture: Mapping[str, Any] = field(default_factory=dict)
+    sigmas: tuple[float, ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    quality: Mapping[str, float] = field(default_factory=dict)
+    method: str = "searched"
+    source: str = ""
+    notes: str = ""
+
+    def __post_init__(self) -> None:
+        for text, what, allowed in (
+            (self.origin, "origin", ORIGINS),
+            (self.method, "method", METHODS),
+        ):
+            if text not in allowed:
+                raise ValueError(
+                    f"the path {self.name!r} has the {what} {text!r}; "
+                    f"it must be one of: {'; '.join(allowed)}"
+                )
+        if self.sigmas and len(self.sigmas) != self.schedule.num_steps + 1:
+            raise ValueError(
+                f"the path {self.name!r} has {len(self.sigmas)} noise levels; its "
+                f"{self.schedule.num_steps} steps need {self.schedule.num_steps + 1}"
+            )
+        self.policy.check(self.schedule)
+
+    @property
+    def card(self) -> str:
+        """Conditions and quality, one fact a line."""
+        schedule = self.schedule
+        lines = [
+            self.name,
+            f"{schedule}: {schedule.num_full} of {schedule.num_steps} steps full, "
+            f"at most {schedule.num_steps / schedule.num_full:.2f}x faster",
+            f"policy: {self.policy}",
+            self.origin,
+        ]
+        if self.model:
+            lines.append(f"model: {self.model}")
+        if self.sigmas:
+            lines.append(f"noise levels: {_some(self.sigmas)}")
+        lines += [f"{name}: {_plain(value)}" for name, value in self.conditions.items()]
+        lines += [f"{name}: {value:g}" for name, value in self.quality.items()]
+        lines += [f"source: {self.source}"] if self.source else []
+        lines += [self.notes] if self.notes else []
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what is not stated is left out."""
+        data: dict[str, Any] = {"format": FORMAT}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "schedule":
+                value = str(value)
+            elif item.name == "policy":
+                value = policy_to_json(value)
+            elif item.name == "sigmas":
+                value = list(value)
+            if value:
+                data[item.name] = dict(value) if isinstance(value, Mapping) else value
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any) -> GoldenPath:
+        """Read what ``to_json`` wrote; ``ValueError`` that names the field at fault."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ValueError(f'this is not a golden path: an object with "format": {FORMAT}')
+        known = {item.name for item in fields(cls)} | {"format"}
+        if unknown := sorted(data.keys() - known):
+            raise ValueError(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        values = {name: value for name, value in data.items() if name != "format"}
+        for name in ("name", "schedule", "origin"):
+            if not isinstance(values.get(name), str) or not values[name].strip():
+                raise ValueError(f"the field {name!r} is missing or no text")
+        for name in ("model", "family", "method", "source", "notes"):
+            if not isinstance(values.get(name, ""), str):
+                raise ValueError(f"the field {name!r} is no text")
+        for name in ("architecture", "conditions", "quality", "policy"):
+            if not isinstance(values.get(name, {}), dict):
+                raise ValueError(f"the field {name!r} is no object")
+        if not all(_is_number(value) for value in values.get("quality", {}).values()):
+            raise ValueError("the field 'quality' holds something other than numbers")
+        values["schedule"] = Schedule.parse(values["schedule"])
+        values["sigmas"] = _levels(values.get("sigmas", []))
+        if "policy" in values:
+            values["policy"] = policy_from_json(values["policy"])
+        return cls(**values)
+
+    @classmethod
+    def from_text(cls, text: str) -> GoldenPath:
+        """Read JSON text; ``ValueError`` for anything else."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"this is no JSON text: {error}") from error
+        return cls.from_json(data)
+
+
+def _levels(values: Any) -> tuple[float, ...]:
+    if (
+        not isinstance(values, list)
+        or len(values) > MAX_SIGMAS
+        or not all(_is_number(value) for value in values)
+        or any(b >= a for a, b in itertools.pairwise(values))
+    ):
+        raise ValueError("the field 'sigmas' must be a list of falling noise levels")
+    return tuple(float(value) for value in values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _some(levels: tuple[float, ...]) -> str:
+    """First, middle and last noise levels."""
+    if len(levels) <= 5:
+        return ", ".join(f"{level:.3g}" for level in levels)
+    first, second, middle, before, last = (
+        f"{levels[n]:.3g}" for n in (0, 1, len(levels) // 2, -2, -1)
+    )
+    return f"{first}, {second}, ... {middle}, ... {before}, {last}"
+
+
+def _plain(value: Any) -> str:
+    return "×".join(map(str, value)) if isinstance(value, list) else str(value)

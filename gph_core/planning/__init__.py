@@ -1,0 +1,1 @@
+"""Planners: schedules from costs that were measured before the run."""

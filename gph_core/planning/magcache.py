@@ -1,0 +1,39 @@
+"""MagCache: a schedule from how the size of the residual falls, measured once for a model."""
+
+from __future__ import annotations
+
+from ..gates.base import check_threshold
+from ..gates.coefficients import Magnitudes
+from ..schedule import Schedule
+
+
+def magnitude_schedule(table: Magnitudes, num_steps: int, threshold: float) -> Schedule:
+    """The schedule of a run; it depends on nothing but the number of steps.
+
+    The ratios multiply from full step to full step; a step is cached while the sum of their
+    products' distances from 1 is below the threshold.
+
+    Args:
+        table: of the model, with the limits of its runs.
+        num_steps: N; other than the table's, each step takes its nearest ratio as it is.
+        threshold: 0 caches nothing, inf whatever may be.
+
+    Source: MagCache of Zehong-Ma; there is no forced last step.
+    """
+    check_threshold(threshold)
+    rounding = 0.5 if table.rounds_retention else 0
+    first_cached = max(1, int(table.retention * num_steps + rounding))
+    full, product, error, since = [], 1.0, 0.0, 0
+    for step in range(num_steps):
+        entry = round(step * (len(table.ratios) - 1) / max(num_steps - 1, 1))
+        if step >= first_cached:
+            product *= table.ratios[entry]
+            error += abs(1 - product)
+            since += 1
+            is_small = error < threshold or (table.inclusive and error == threshold > 0)
+            is_short = table.max_cached is None or since <= table.max_cached
+            if is_small and is_short and entry not in table.always_full:
+                continue
+        full.append(step)
+        product, error, since = 1.0, 0.0, 0
+    return Schedule(tuple(full), num_steps)

@@ -1,0 +1,1 @@
+"""Approximation policies: what stands in for the blocks at a cached step."""

@@ -1,0 +1,56 @@
+"""Policies as plain data: the kind and those options that differ from its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from ..files.condition_diff import plain
+from ..gates.easycache import OffsetReuse
+from ..gates.first_block import RestReuse
+from .base import Policy, Site
+from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from .mean_velocity import MeanVelocity
+from .two_anchor import TwoAnchor
+
+# Causal linear is not among them: its weights are a file of their own.
+KINDS = {kind.__name__: kind for kind in (
+    Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
+)}  # fmt: skip
+
+
+def policy_to_json(policy: Policy) -> dict[str, Any]:
+    """``{"kind": "Taylor", "order": 2}``; ``ValueError`` for a policy that is not plain data."""
+    kind = type(policy)
+    if KINDS.get(kind.__name__) is not kind:
+        raise ValueError(
+            f"the policy {policy} cannot be kept in a golden path; choose another, or none"
+        )
+    options = {}
+    for option in fields(policy):  # type: ignore[arg-type] - every kind is a dataclass
+        value = getattr(policy, option.name)
+        if value != option.default or option.default is MISSING:
+            options[option.name] = value.value if isinstance(value, Site) else value
+    return {"kind": kind.__name__, **options}
+
+
+def policy_data(policy: Policy) -> dict[str, Any] | None:
+    """As ``policy_to_json``, in the types that JSON gives back; None for other policies."""
+    return plain(policy_to_json(policy)) if type(policy) in KINDS.values() else None
+
+
+def policy_from_json(data: Mapping[str, Any]) -> Policy:
+    """Read what ``policy_to_json`` wrote; ``ValueError`` that says what is wrong."""
+    options = dict(data)
+    name = options.pop("kind", None)
+    if name not in KINDS:
+        raise ValueError(f"{name!r} is no kind of policy; known are {', '.join(KINDS)}")
+    if "site" in options:
+        options["site"] = Site(options["site"])
+    try:
+        if "spans" in options:
+            options["spans"] = tuple((int(step), int(span)) for step, span in options["spans"])
+        return KINDS[name](**options)
+    except TypeError as error:  # an option that does not exist, or of another type
+        raise ValueError(f"the policy {name} cannot be made from {options}: {error}") from error

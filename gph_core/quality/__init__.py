@@ -1,0 +1,1 @@
+"""Image quality: metrics, objectives, intervals, and tables of methods by quality."""

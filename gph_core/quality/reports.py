@@ -1,0 +1,224 @@
+"""The quality of several ways of sampling on the same prompts, from reports of shootouts.
+
+A report is what *Method Shootout* gives as JSON. Those of several policies or sets of prompts are
+put together, and those of several numbers of full steps stand beside each other.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..files.condition_diff import first_difference
+from ..schedule import Schedule
+from .margins import changes_per_cached_step
+from .objective import Objective
+from .shootout import number
+
+FORMAT = "golden-path-shootout-report-1"
+FULL, FIXED, ADAPTIVE, PLAIN = "full", "fixed", "adaptive", "plain"  # kinds of rows
+_Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One way of sampling.
+
+    Args:
+        label: its name, with more where several have that name.
+        kind: fixed: one schedule for all runs; adaptive: decided in each; plain: without a cache.
+        policy: None without a cache.
+        schedule: of the most runs.
+    """
+
+    name: str
+    label: str
+    kind: str
+    policy: str | None
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was measured at one number of full steps.
+
+    Args:
+        prompts: texts, or what names an example without one.
+        quality: ``[E, P]`` of entrants and prompts, higher is better; the mean over the seeds of a
+            prompt.
+        num_incomplete: examples that are left out, as not all entrants have them.
+        other_counts: names that are left out, as they had another number of full steps.
+    """
+
+    num_full: int
+    entrants: tuple[Entrant, ...]
+    prompts: tuple[str, ...]
+    quality: np.ndarray
+    num_incomplete: int
+    other_counts: tuple[str, ...]
+
+    def rows(self, kind: str) -> list[int]:
+        """Of the entrants of one kind."""
+        return [row for row, entrant in enumerate(self.entrants) if entrant.kind == kind]
+
+
+def read(text: str) -> _Report:
+    """The report that a text holds; ``ValueError`` if it holds none of this format."""
+    try:
+        report = json.loads(text)
+        known = report["format"]
+    except (ValueError, KeyError, TypeError):
+        report, known = {}, None
+    if known != FORMAT:
+        raise ValueError(
+            "the text is no JSON of Method Shootout of this version; connect its JSON, and queue "
+            "it again if an older version made it (it samples nothing that it knows)"
+        )
+    return report
+
+
+def tables(reports: Sequence[_Report], objective: Objective) -> list[Table]:
+    """A table for each number of full steps, the most first.
+
+    Raises:
+        ValueError: the reports are of different conditions, lack a metric, or entrants with as many
+            full steps have no example in common.
+    """
+    groups: dict[int, list[_Report]] = {}
+    for report in reports:
+        _check_same(reports[0], report)
+        groups.setdefault(report["full_steps"], []).append(report)
+    return [
+        _table(num_full, group, objective) for num_full, group in sorted(groups.items())[::-1]
+    ]  # fmt: skip
+
+
+def changes(tables: Sequence[Table]) -> list[float]:
+    """What each more cached step costs, of every fixed entrant that several tables have.
+
+    On the prompts that all tables have; empty if no name is in two of them.
+
+    Source: see ``margins``.
+    """
+    prompts = [p for p in tables[0].prompts if all(p in table.prompts for table in tables)]
+    found: dict[tuple[str, str | None], dict[int, np.ndarray]] = {}
+    for table in tables:
+        columns = [table.prompts.index(prompt) for prompt in prompts]
+        for row in table.rows(FIXED):
+            entrant = table.entrants[row]
+            counts = found.setdefault((entrant.name, entrant.policy), {})
+            counts[entrant.schedule.num_cached] = table.quality[row, columns]
+    return [
+        change
+        for counts in found.values()
+        if len(counts) > 1 and prompts
+        for change in changes_per_cached_step(list(counts.values()), list(counts))
+    ]
+
+
+def crossing(table: Table) -> tuple[list[Schedule], list[str], np.ndarray] | None:
+    """Schedules that ran under the same policies, these, and the mean qualities ``[S, P]``.
+
+    The most pairs that are complete; None without two schedules under two policies.
+    """
+    cells: dict[Schedule, dict[str, float]] = {}
+    for row in table.rows(FIXED):
+        entrant = table.entrants[row]
+        cells.setdefault(entrant.schedule, {})[str(entrant.policy)] = table.quality[row].mean()
+    blocks = []
+    for policies in cells.values():
+        schedules = [s for s, means in cells.items() if policies.keys() <= means.keys()]
+        if min(len(schedules), len(policies)) > 1:
+            blocks.append((schedules, list(policies)))
+    if not blocks:
+        return None
+    schedules, policies = max(blocks, key=lambda block: len(block[0]) * len(block[1]))
+    return schedules, policies, np.array([[cells[s][p] for p in policies] for s in schedules])
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """The labels with a number where one has occurred before."""
+    return [
+        label if label not in labels[:place] else f"{label} ({labels[:place].count(label) + 1})"
+        for place, label in enumerate(labels)
+    ]
+
+
+def _check_same(first: _Report, report: _Report) -> None:
+    # The device costs seconds, not quality.
+    one, other = ({**r["conditions"], "device": None} for r in (first, report))
+    if difference := first_difference(one, other):
+        field, former, present = difference
+        raise ValueError(
+            f"one shootout was made with the {field} {former}, another one has {present}; connect "
+            "shootouts that differ in policies, methods, examples or numbers of full steps alone"
+        )
+
+
+def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> Table:
+    rows: dict[str, Mapping[str, Any]] = {}
+    values: dict[str, dict[str, float]] = {}  # by plan and example
+    prompts: dict[str, str] = {}  # by example
+    others: dict[str, None] = {}
+    for report in reports:
+        examples = [entry["example"] for entry in report["prompts"]]
+        prompts |= {e["example"]: e["prompt"] or e["example"] for e in report["prompts"]}
+        for row in report["rows"]:
+            if row["kind"] != FULL and row["comparable"]:
+                rows.setdefault(row["plan"], row)
+                found = zip(examples, _qualities(row, objective), strict=True)
+                values.setdefault(row["plan"], {}).update(found)
+            elif not row["comparable"]:
+                others[row["name"]] = None
+    of_prompt: dict[str, list[str]] = {}
+    for example, prompt in prompts.items():
+        if all(example in found for found in values.values()):
+            of_prompt.setdefault(prompt, []).append(example)
+    if not (rows and of_prompt):
+        raise ValueError(
+            f"the shootouts with {num_full} full steps have no example on which all "
+            f"{len(rows)} ways of sampling ran; give them the same examples or the same methods"
+        )
+    quality = [
+        [statistics.fmean(values[plan][e] for e in examples) for examples in of_prompt.values()]
+        for plan in rows
+    ]
+    complete = sum(map(len, of_prompt.values()))
+    return Table(
+        num_full, _entrants(list(rows.values())), tuple(of_prompt), np.array(quality),
+        len(prompts) - complete, tuple(others),
+    )  # fmt: skip
+
+
+def _qualities(row: Mapping[str, Any], objective: Objective) -> list[float]:
+    """Of each example; ``ValueError`` if a metric is missing."""
+    if missing := [name for name in objective.metrics if name not in row["metrics"]]:
+        raise ValueError(
+            f"a shootout has no {missing[0]} of {row['name']}; choose another metric, or make it "
+            "with all that this one needs"
+        )
+    columns = [[number(v) for v in row["metrics"][m]["values"]] for m in objective.metrics]
+    return [
+        objective.value(dict(zip(objective.metrics, values, strict=True)))
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def _entrants(rows: Sequence[Mapping[str, Any]]) -> tuple[Entrant, ...]:
+    names = [row["name"] for row in rows]
+    labels = distinct([
+        row["name"] if names.count(row["name"]) == 1 else f"{row['name']}, {row['policy']}"
+        for row in rows
+    ])  # fmt: skip
+    return tuple(
+        Entrant(
+            row["name"], label, row["kind"], row["policy"],
+            Schedule.parse(row["schedules"][0]["schedule"]),
+        )
+        for row, label in zip(rows, labels, strict=True)
+    )  # fmt: skip

@@ -1,0 +1,299 @@
+"""One sampling run while it lasts: which step is this, full or cached, and what is predicted.
+
+A run is created when sampling starts and dropped when it ends, so nothing can be left over from
+another prompt, size or model. It sees noise levels, branch keys and tensors, no sampler and no
+model.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..gates.base import Gate, Seen
+from ..gates.gating import Gating
+from ..policies.as_json import policy_data
+from ..policies.base import Anchor, Now, Policy, Prediction, Streams
+from ..schedule import Schedule
+from .anchors import Anchors, concatenated, joined
+from .call_log import CallLog
+from .noise_levels import NoiseLevels
+from .record import RunRecord
+
+
+class Decision(NamedTuple):
+    """What to do in one call."""
+
+    step: int | None  # None off the grid
+    sigma: float
+    anchors: tuple[list[Anchor], ...] | None  # of each branch; None for a full call
+    keeps: bool  # whether what this call computes or predicts will be used
+    call: int  # counts the calls of the run
+    decider: int | None = None  # which of the branches the gate has to see; None: none of them
+
+    @property
+    def is_cached(self) -> bool:
+        return self.anchors is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the step can be cached, but the gate has not decided yet."""
+        return self.is_cached and self.decider is not None
+
+
+class ActiveRun:
+    """Decides and predicts during one run; ``anchors`` holds what it remembers.
+
+    A *branch* is one conditioning of one evaluation (a prompt, an area, a context window), or the
+    guided result of all of them; its key is any hashable. Anchors never cross branches.
+
+    Args:
+        schedule: which steps are full; those that it caches are left to the gate, if there is one.
+        device_budget: see ``Anchors``.
+        family: the model's name, for the record and the policy's check.
+        origin: where the schedule comes from, for the record.
+        on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
+            schedule), once it is known; again if a later call of the step changes it.
+        for_others: see ``Anchors``.
+        gate: decides during the run which of the cached steps are full after all.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        policy: Policy,
+        sigmas: Sequence[float],
+        device_budget: float = math.inf,
+        family: str = "",
+        origin: str = "",
+        on_step: Callable[[int, str], None] | None = None,
+        for_others: bool = False,
+        gate: Gate | None = None,
+    ) -> None:
+        num_steps = len(sigmas) - 1
+        if schedule.num_steps != num_steps:
+            raise ValueError(
+                f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
+                "set the same step count, or choose a speed that fits any step count"
+            )
+        policy.check(schedule, family)
+        self.schedule = schedule
+        self.policy = policy
+        self.family = family
+        self.origin = origin
+        self.notes: list[str] = []
+        # What a gate will need is not known: it needs what any schedule could.
+        self.anchors = Anchors(policy, schedule, device_budget, for_others or gate is not None)
+        self.gating = Gating(gate) if gate else None
+        self._full = set(schedule.full_steps)
+        self._levels = NoiseLevels(sigmas)
+        self._calls = CallLog()
+        self._stopped = ""  # why
+        self._on_step = on_step
+        self._told: dict[int, str] = {}
+        self._lock = threading.Lock()  # with several devices, each calls from its own thread
+
+    def begin_evaluation(self) -> None:
+        """The sampler evaluates the model anew: the calls from here on belong together."""
+        self._calls.begin_evaluation()
+
+    def begin_call(self, sigma: float, branches: Sequence[Hashable], deciding: int = 0) -> Decision:
+        """Decide on one call; if the decision has a ``decider``, ``settle`` it.
+
+        The call is full when the schedule says so, when the noise level is not on the grid, or when
+        one of the branches has no anchor yet.
+
+        Args:
+            sigma: noise level of the call.
+            branches: one key per equal slice of the batch, in batch order; none if unknown.
+            deciding: the branch that decides for all, see ``Gating``.
+        """
+        with self._lock:
+            step = self._levels.step_at(sigma)
+            anchors = decider = None
+            if step is None:
+                if self.schedule.num_cached:
+                    self.note("evaluations between two steps were computed in full")
+            else:
+                newest = max((n for n in self._full if n < step), default=0)
+                self.anchors.forget_up_to(step, newest if self.gating else 0)
+                if self.gating and not self._stopped:
+                    decider = self.gating.place(step, branches, deciding)
+                    if self.gating.has_changed:
+                        self.note(
+                            "steps were computed in full where another prompt or context window "
+                            "came first, which decides from then on"
+                        )
+                if step not in self._full and not self._stopped:
+                    anchors = self.anchors.before(step, branches, newest)
+                    if anchors is None:
+                        self.note("steps were computed in full because a branch had no anchor yet")
+            call = self._calls.begin(step, anchors is not None)
+            keeps = self._keeps(step, branches, anchors)
+            decision = Decision(step, sigma, anchors, keeps, call, decider)
+            if step is not None and decider is None:
+                self._tell(step, decision.is_cached)
+            return decision
+
+    def settle(
+        self, decision: Decision, branches: Sequence[Hashable], seen: Seen | None
+    ) -> Decision:
+        """The decision on a call, once the gate has seen its step.
+
+        Args:
+            seen: of the ``decider``; None if it could not be observed, which ends the caching.
+        """
+        if seen is None and not self._stopped:
+            self.stop_caching(
+                "caching stopped because what the adaptive method looks at could not be observed; "
+                "choose EasyCache, which looks at latents and outputs alone"
+            )
+        with self._lock:
+            assert self.gating is not None
+            step, is_cached = decision.step, False
+            assert step is not None
+            if seen is not None and not self._stopped:
+                is_cached = self.gating.decide(seen, forced=not decision.is_cached)
+                if math.isnan(self.gating.values[step]):
+                    self.note("steps were computed in full because a signal was no number")
+                if not is_cached:
+                    self._full.add(step)
+            self._tell(step, is_cached)
+            anchors = decision.anchors if is_cached else None
+            self._calls.settle(decision.call, is_cached)
+            keeps = self._keeps(step, branches, anchors)
+            return decision._replace(anchors=anchors, keeps=keeps, decider=None)
+
+    def is_planned_cached(self, sigma: float) -> bool:
+        """Whether the schedule caches the step of a noise level, whatever is stored."""
+        step = self._levels.step_at(sigma)
+        return step is not None and step not in self._full and not self._stopped
+
+    def predict(self, decision: Decision, like: Tensor) -> Streams:
+        """The feature of a cached call under a ``Prediction``, all branches in one batch.
+
+        Args:
+            decision: a cached one.
+            like: a tensor on the device of the call; the states of the branches in one batch, for
+                policies that use states.
+        """
+        step, anchors = decision.step, decision.anchors
+        assert anchors is not None
+        assert step is not None
+        assert isinstance(self.policy, Prediction)
+        parts = []
+        for of_branch, latent in zip(anchors, like.chunk(len(anchors)), strict=True):
+            now = Now(step, decision.sigma, self._levels.sigmas[step + 1], latent)
+            parts.append(self.policy.predict([a.to(like.device) for a in of_branch], now))
+        return concatenated(parts)
+
+    def probe_anchors(self, decision: Decision, device: torch.device) -> tuple[Anchor, Anchor]:
+        """The two newest anchors for a ``ProbedPrediction``, all branches in one batch.
+
+        A branch with one anchor counts it twice, which is reuse.
+        """
+        assert decision.anchors is not None
+        here = [[anchor.to(device) for anchor in anchors[:2]] for anchors in decision.anchors]
+        return joined([anchors[0] for anchors in here]), joined([anchors[-1] for anchors in here])
+
+    def end_call(
+        self,
+        decision: Decision,
+        branches: Sequence[Hashable],
+        features: Sequence[Streams] | None,
+        probes: Sequence[Streams | None] = (),
+        latent: Tensor | None = None,
+    ) -> None:
+        """Store what a call computed or predicted, if its decision says ``keeps``.
+
+        Args:
+            decision: that of ``begin_call``.
+            branches: as in ``begin_call``.
+            features: one for each branch, or None when they could not be recorded.
+            probes: likewise, for policies that probe.
+            latent: the states of the branches in one batch, for policies that use states.
+        """
+        step = decision.step
+        if step is None or not decision.keeps:
+            return
+        with self._lock:
+            if self._stopped:
+                return
+            if features is None:
+                self.note("steps were computed in full because the blocks could not be observed")
+                return
+            latents = none = [None] * len(features)
+            if latent is not None and self.policy.uses_latents:
+                latents = latent.chunk(len(features))
+            items = zip(features, latents, probes or none, strict=True)
+            anchors = [Anchor(step, decision.sigma, *item) for item in items]
+            beside = self.gating.num_bytes if self.gating else 0
+            self.anchors.insert(branches, anchors, beside)
+            if self.gating and self.gating.gate.reads_outputs and not decision.is_cached:
+                self.gating.computed(step, branches, [feature[0] for feature in features])
+
+    def stop_caching(self, reason: str) -> None:
+        """Compute everything in full from here on, if anything was to be cached."""
+        if self.schedule.num_cached == 0:
+            return
+        with self._lock:
+            self._stopped = self._stopped or reason
+            self._drop()
+            self.note(reason)
+
+    def note(self, reason: str) -> None:
+        """Remember, once, why something went differently from the plan."""
+        if reason not in self.notes:
+            self.notes.append(reason)
+
+    def finish(self) -> RunRecord:
+        """Drop all tensors and return the record of what happened."""
+        ended = time.perf_counter()
+        self._drop()
+        return RunRecord(
+            schedule=str(Schedule(tuple(self._full), self.schedule.num_steps)),
+            origin=self.origin,
+            family=self.family,
+            site=self.policy.site.value,
+            policy=str(self.policy),
+            sigmas=self._levels.sigmas,
+            full_steps=self._calls.steps(cached=False),
+            cached_steps=self._calls.steps(cached=True),
+            full_seconds=self._calls.seconds(False, ended),
+            cached_seconds=self._calls.seconds(True, ended),
+            cache_bytes=self.anchors.peak_bytes,
+            notes=tuple(self.notes),
+            caching_stopped=self._stopped,
+            gate=str(self.gating.gate) if self.gating else "",
+            gate_values=self.gating.compared(self.schedule.num_steps) if self.gating else (),
+            policy_data=policy_data(self.policy),
+        )
+
+    def _keeps(self, step: int | None, branches: Sequence[Hashable], anchors: object) -> bool:
+        """Whether a call, cached if it has anchors, leaves one that will be used."""
+        return (
+            step is not None
+            and (anchors is None or self.policy.keeps_predictions)
+            and bool(branches)
+            and not self._stopped
+            and self.anchors.are_used_after(step)
+        )
+
+    def _drop(self) -> None:
+        """Drop all tensors."""
+        self.anchors.clear()
+        if self.gating:
+            self.gating.clear()
+
+    def _tell(self, step: int, cached: bool) -> None:
+        """Report the kind of a step, if it is new; one full call makes the step full."""
+        kind = "cached" if cached else "full" if step in self._full else "refused"
+        if self._on_step and self._told.get(step) not in (kind, "refused"):
+            self._told[step] = kind
+            self._on_step(step, kind)

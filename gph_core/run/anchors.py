@@ -1,0 +1,156 @@
+"""What the branches of one run remember: which anchors, for how long, and in which memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+
+import torch
+
+from ..policies.base import Anchor, Policy, Streams
+from ..schedule import Schedule
+
+
+def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
+    """For an anchor at each step, the last cached step that uses it; -1 if none does."""
+    num_steps, full = schedule.num_steps, set(schedule.full_steps)
+    leaves_anchor = [policy.keeps_predictions or n in full for n in range(num_steps)]
+    uses = []
+    for step in range(num_steps):
+        newer, last = 0, -1
+        for later in range(step + 1, num_steps):
+            if later not in full:
+                last = later
+            newer += leaves_anchor[later]
+            if newer == policy.num_anchors:  # from here on it is not among the newest
+                break
+        uses.append(last)
+    return uses
+
+
+class Anchors:
+    """The anchors of each branch, newest first, within a budget of the device's memory.
+
+    Args:
+        device_budget: bytes that may stay where they were computed; anchors that exceed it go to
+            the main memory.
+        for_others: keep also what this schedule will not use: runs under others go on from here.
+        spare: anchors that are held beside as many as the policy can use.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        schedule: Schedule,
+        device_budget: float = math.inf,
+        for_others: bool = False,
+        spare: int = 0,
+    ) -> None:
+        self.held: dict[Hashable, list[Anchor]] = {}
+        self.peak_bytes = 0  # with what was beside them
+        self._num_anchors = policy.num_anchors + spare
+        num_steps = schedule.num_steps
+        self._last_uses = [num_steps - 1] * num_steps if for_others else last_uses(policy, schedule)
+        self._device_budget = device_budget
+        self._latest_step = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of all anchors held now."""
+        return sum(_bytes(a) for anchors in self.held.values() for a in anchors)
+
+    def are_used_after(self, step: int) -> bool:
+        """Whether a cached step uses the anchors of a step."""
+        return self._last_uses[step] > step
+
+    def before(
+        self, step: int, branches: Sequence[Hashable], newest_full: int
+    ) -> tuple[list[Anchor], ...] | None:
+        """The anchors of each branch before a cached step; None if one missed the newest full step.
+
+        Older ones may differ: which branches share a call depends on memory and must not matter.
+        """
+        found = tuple([a for a in self.held.get(b, []) if a.step < step] for b in branches)
+        if all(anchors and anchors[0].step >= newest_full for anchors in found):
+            return found or None
+        return None
+
+    def insert(
+        self, branches: Sequence[Hashable], anchors: Sequence[Anchor], beside_bytes: int = 0
+    ) -> None:
+        """Hold one more anchor of each branch, in the memory that the budget leaves for it.
+
+        Args:
+            beside_bytes: that stay on the device beside them: what a gate compares with.
+        """
+        for branch, new in zip(branches, anchors, strict=True):
+            kept = [
+                a
+                for a in self.held.get(branch, [])
+                # Some models drop reference tokens on the way: what has them is of no use then.
+                if a.step < new.step and _shapes(a.feature) == _shapes(new.feature)
+            ]
+            self.held[branch] = kept[: self._num_anchors - 1]
+            self.held[branch].insert(0, self._placed(new, beside_bytes))
+        self.peak_bytes = max(self.peak_bytes, self.num_bytes + beside_bytes)
+
+    def snapshot(self) -> dict[Hashable, tuple[Anchor, ...]]:
+        """What is held now, of each branch."""
+        return {branch: tuple(anchors) for branch, anchors in self.held.items()}
+
+    def restore(self, held: Mapping[Hashable, Sequence[Anchor]]) -> None:
+        """Hold what a snapshot had, of this run or of one that was the same up to there."""
+        self.held = {branch: list(anchors) for branch, anchors in held.items()}
+
+    def forget_up_to(self, step: int, newest_full: int = 0) -> None:
+        """Drop anchors that no cached step from here on can use.
+
+        Args:
+            newest_full: what a branch holds that missed this step is of no use any more.
+        """
+        if step == self._latest_step:
+            return
+        if step < self._latest_step - 2:  # heunpp2 steps back by one; further means a new start
+            self.clear()
+        self._latest_step = step
+        for branch, anchors in self.held.items():
+            has_missed = bool(anchors) and anchors[0].step < newest_full
+            used = [a for a in anchors if self._last_uses[a.step] >= step]
+            self.held[branch] = [] if has_missed else used
+
+    def clear(self) -> None:
+        """Drop all anchors."""
+        self.held.clear()
+
+    def _placed(self, anchor: Anchor, beside_bytes: int) -> Anchor:
+        """The anchor in the memory that the budget leaves for it."""
+        held = (a for anchors in self.held.values() for a in anchors)
+        on_device = sum(_bytes(a) for a in held if a.feature[0].device.type != "cpu")
+        if on_device + beside_bytes + _bytes(anchor) <= self._device_budget:
+            return anchor
+        return anchor.to(torch.device("cpu"))
+
+
+def joined(anchors: Sequence[Anchor]) -> Anchor:
+    """The features and probes of several branches in one batch, as one anchor."""
+    return Anchor(
+        anchors[0].step,
+        anchors[0].sigma,
+        concatenated([anchor.feature for anchor in anchors]),
+        probe=concatenated([anchor.probe for anchor in anchors if anchor.probe is not None]),
+    )
+
+
+def concatenated(features: Sequence[Streams]) -> Streams:
+    """Features of several branches as one batch."""
+    if len(features) == 1:
+        return features[0]
+    return tuple(torch.cat(streams) for streams in zip(*features, strict=True))
+
+
+def _shapes(feature: Streams) -> list[torch.Size]:
+    return [tensor.shape for tensor in feature]
+
+
+def _bytes(anchor: Anchor) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in anchor.tensors)

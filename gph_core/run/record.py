@@ -1,0 +1,115 @@
+"""What a sampling run leaves behind: decisions, times, memory. No tensors."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..schedule import Schedule
+
+FORMAT = 2
+_DERIVED = ("speedup", "ideal_speedup", "refused_steps")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The decisions and costs of one run.
+
+    Seconds are per evaluation by the sampler, from its start to the start of the next one, so the
+    sampler's own work is in them.
+    """
+
+    schedule: str  # as planned
+    origin: str  # where the schedule comes from, in words
+    family: str
+    site: str
+    policy: str
+    sigmas: tuple[float, ...]
+    full_steps: tuple[int, ...]  # as it happened: at least one call of the step was full
+    cached_steps: tuple[int, ...]
+    full_seconds: tuple[float, ...]
+    cached_seconds: tuple[float, ...]
+    cache_bytes: int  # peak memory of the anchors and of what a gate keeps
+    notes: tuple[str, ...]  # why the run differed from its plan
+    caching_stopped: str = ""  # why, if it was in full from some step on; among the notes, too
+    gate: str = ""  # the adaptive method's rule; its choice is the schedule
+    # What it compared with its threshold at each step; None where it computed in any case.
+    gate_values: tuple[float | None, ...] = ()
+    # The policy, see ``policy_json``; None for one with weights, and in older recordings.
+    policy_data: Mapping[str, Any] | None = None
+
+    @property
+    def realized(self) -> Schedule:
+        """The schedule as it happened; ``ValueError`` for a run that did not do all steps."""
+        done, num_steps = len(self.full_steps) + len(self.cached_steps), len(self.sigmas) - 1
+        if done != num_steps:
+            raise ValueError(f"the run did {done} of its {num_steps} steps, so it has no schedule")
+        return Schedule(self.full_steps, num_steps)
+
+    @property
+    def refused_steps(self) -> tuple[int, ...]:
+        """Steps that were planned to be cached but computed in full."""
+        planned = set(Schedule.parse(self.schedule).full_steps)
+        return tuple(step for step in self.full_steps if step not in planned)
+
+    @property
+    def ideal_speedup(self) -> float:
+        """N / F of the planned schedule: what it would be if cached steps cost nothing."""
+        schedule = Schedule.parse(self.schedule)
+        return schedule.num_steps / schedule.num_full
+
+    @property
+    def speedup(self) -> float:
+        """Estimated speed-up over computing every call in full; 1 if nothing was computed.
+
+        The estimate takes the median full call of this very run (the first one may load or
+        compile), so it needs no second run.
+        """
+        total = sum(self.full_seconds) + sum(self.cached_seconds)
+        if not self.full_seconds or not self.cached_seconds:
+            return 1.0
+        usual = statistics.median(self.full_seconds)
+        return (sum(self.full_seconds) + usual * len(self.cached_seconds)) / total
+
+    def summary(self) -> str:
+        """One line for the log."""
+        full, cached = sum(self.full_seconds), sum(self.cached_seconds)
+        done = len(self.full_steps) + len(self.cached_steps)
+        line = (
+            f"{self.family}, {self.site}: "
+            f"{len(self.full_steps)} of {done} steps full ({full:.2f} s), "
+            f"{len(self.cached_steps)} cached ({cached:.2f} s), policy {self.policy}, "
+            f"about {self.speedup:.2f}x faster than all steps in full, "
+            f"{self.cache_bytes / 2**20:.1f} MiB cache"
+        )
+        return "; ".join((line, *self.notes))
+
+    def to_dict(self) -> dict:
+        """Plain data with a format version, ready for JSON."""
+        derived = {name: getattr(self, name) for name in _DERIVED}
+        return {"format": FORMAT, **derived, **asdict(self)}
+
+    def to_json(self) -> str:
+        """JSON text of ``to_dict``."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> RunRecord:
+        """Read what ``to_json`` wrote; ``ValueError`` for another format."""
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:
+        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for another format."""
+        fields = dict(data)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"this is not a run record of format {FORMAT}")
+        for name in _DERIVED:
+            fields.pop(name)
+        for name, value in fields.items():
+            if isinstance(value, list):
+                fields[name] = tuple(value)
+        return cls(**fields)

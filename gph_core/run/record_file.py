@@ -1,0 +1,31 @@
+"""Runs of examples in one file, see ``lines_file``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..files.jsonl import LinesFile
+from .record import RunRecord
+
+
+class RecordedRun(NamedTuple):
+    """The record of a run, and the example that was sampled."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    record: RunRecord
+
+
+def _to_data(run: RecordedRun) -> dict[str, Any]:
+    return {**run._asdict(), "record": run.record.to_dict()}
+
+
+def _from_data(fields: Mapping[str, Any]) -> RecordedRun:
+    return RecordedRun(**{**fields, "record": RunRecord.from_dict(fields["record"])})
+
+
+RECORDING = LinesFile("golden-path-runs-1", "recording", "run", _to_data, _from_data)
+FORMAT = RECORDING.format
+begin, append, read = RECORDING.begin, RECORDING.append, RECORDING.read

@@ -1,0 +1,1 @@
+"""Search algorithms: generators that yield schedules and are sent their scores."""

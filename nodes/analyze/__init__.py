@@ -1,0 +1,1 @@
+"""Analyses of recorded runs and of errors."""

@@ -1,0 +1,140 @@
+"""The *Coverage* node: how often one schedule comes near the best one of each prompt."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.quality import margins as quality_margins
+from ...gph_core.quality import reports
+from ...gph_core.quality.objective import OBJECTIVES
+from ...gph_core.quality.reports import Table
+from ..schema import figures
+from ..schema.inputs import metric_input, reports_of, shootouts_input
+from ..schema.summary import fingerprint, told
+from ..schema.types import CATEGORY
+from . import coverage_report
+
+PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
+NAME = "Coverage"
+_LOG = logging.getLogger(__name__)
+
+
+class Coverage(io.ComfyNode):
+    """JSON of shootouts to shares of prompts within margins."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_Coverage",
+            display_name=NAME,
+            category=CATEGORY,
+            description=(
+                "Says on which share of the prompts each fixed schedule of Method Shootout stays "
+                "within a margin of the best one for that prompt, with lower bounds. Adaptive "
+                "methods are held against the same best ones. It samples nothing."
+            ),
+            search_aliases=["transfer", "margin", "per-prompt best", "statistics", "shared"],
+            is_output_node=True,
+            inputs=[
+                shootouts_input(
+                    "JSON of Method Shootout, with at least two fixed schedules. Connect several "
+                    "policies, prompts or numbers of full steps of one model and setting: each "
+                    "number is a table of its own.",
+                    fewest=1,
+                ),
+                metric_input("How near is measured by it; all shootouts need it."),
+                io.Combo.Input(
+                    "margins",
+                    options=[PUBLISHED, DERIVED, OWN],
+                    default=PUBLISHED,
+                    tooltip=(
+                        "How far from the best is near: published, of the paper; derived, half, "
+                        "one and two times what a cached step more costs here, which needs "
+                        "shootouts with two numbers of full steps; or your values."
+                    ),
+                ),
+                io.String.Input(
+                    "values",
+                    default="0.25, 0.5, 1",
+                    tooltip=(
+                        f"Only for {OWN!r}: losses in units of the metric, dB for PSNR. Larger "
+                        "ones cover more prompts."
+                    ),
+                ),
+            ],
+            outputs=[
+                io.Image.Output(display_name="figure", tooltip="Shares, with their lower bounds."),
+                io.String.Output(display_name="table"),
+                io.String.Output(display_name="JSON", tooltip="All figures."),
+            ],
+        )  # fmt: skip
+
+    @classmethod
+    def validate_inputs(
+        cls, margins: str | None, values: str | None, shootouts: Any = None
+    ) -> bool | str:
+        # ComfyUI hands inputs that grow over in any case.
+        try:
+            if margins == OWN and values is not None:  # a linked value is not known yet
+                values_of(values)
+        except ValueError as error:
+            return str(error)
+        if margins not in (None, PUBLISHED, DERIVED, OWN):
+            return f"margins are {PUBLISHED}, {DERIVED} or {OWN!r}, not {margins!r}"
+        return True
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs) -> Any:
+        return fingerprint()
+
+    @classmethod
+    def execute(
+        cls, shootouts: io.Autogrow.Type, metric: str, margins: str, values: str
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        tables = reports.tables(reports_of(shootouts), OBJECTIVES[metric])
+        chosen = margins_of(margins, values, metric, tables)
+        report = coverage_report.report_of(tables, metric, chosen)
+        text = coverage_report.table(report)
+        _LOG.info("%s:\n%s", NAME, text)
+        return io.NodeOutput(
+            coverage_report.figure(report), text, json.dumps(report, indent=2), ui=told(text)
+        )
+
+
+def margins_of(
+    choice: str, values: str, metric: str, tables: Sequence[Table]
+) -> tuple[float, ...]:  # fmt: skip
+    """The margins that were chosen, tightest first; ``ValueError`` if they are not to be had."""
+    if choice == OWN:
+        return values_of(values)
+    if choice == PUBLISHED:
+        if metric not in quality_margins.PUBLISHED:
+            raise ValueError(
+                f"no margins were published for {metric}; set margins to {DERIVED} or {OWN!r}"
+            )
+        return quality_margins.PUBLISHED[metric]
+    changes = reports.changes(tables)
+    if not changes:
+        raise ValueError(
+            "margins are derived from what a cached step more costs: connect shootouts of the same "
+            "fixed methods and examples with two or more numbers of full steps, or set margins to "
+            f"{PUBLISHED} or {OWN!r}"
+        )
+    return quality_margins.derived(changes)
+
+
+def values_of(text: str) -> tuple[float, ...]:
+    """The margins that a text lists, tightest first; ``ValueError`` if these are none."""
+    try:
+        found = sorted(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        found = []
+    if not found or not 0 < found[0] <= found[-1] < float("inf"):
+        raise ValueError(f"{text!r} are no margins; write positive numbers, as in '0.25, 0.5, 1'")
+    return tuple(found)

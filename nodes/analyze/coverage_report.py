@@ -1,0 +1,147 @@
+"""What *Coverage* tells: figures as JSON takes them, a table, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ...gph_core.quality.coverage import coverage, gaps
+from ...gph_core.quality.reports import ADAPTIVE, FIXED, PLAIN, Table
+from ..schema import figures
+from ..schema.texts import aligned, counted
+
+FORMAT = "golden-path-coverage-1"
+_KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how labels end
+
+
+def report_of(tables: Sequence[Table], metric: str, margins: Sequence[float]) -> dict[str, Any]:
+    """Of each number of full steps every entrant, by falling coverage at the tightest margin.
+
+    Bounds of fixed schedules are corrected for their number, those of adaptive methods for theirs.
+    """
+    return {
+        "format": FORMAT,
+        "metric": metric,
+        "margins": list(margins),
+        "tables": [_table(table, margins) for table in tables],
+    }
+
+
+def _table(table: Table, margins: Sequence[float]) -> dict[str, Any]:
+    fixed = table.rows(FIXED)
+    if len(fixed) < 2:
+        raise ValueError(
+            f"the best schedule of each prompt is found among fixed ones; with {table.num_full} "
+            f"full steps there is {len(fixed)}, two or more are needed: add methods such as "
+            "TaylorSeer or uniform, or schedules of yours, to Method Shootout"
+        )
+    below = gaps(table.quality, table.quality[fixed])
+    rows = []
+    for kind in _KINDS:
+        members = table.rows(kind)
+        found = [_row(table, row, below[row], margins, len(members)) for row in members]
+        rows += sorted(found, key=lambda row: -row["coverage"][0]["share"])
+    return {
+        "full_steps": table.num_full,
+        "prompts": len(table.prompts),
+        "candidates": len(fixed),
+        "examples_left_out": table.num_incomplete,
+        "not_comparable": list(table.other_counts),
+        "rows": rows,
+    }
+
+
+def _row(
+    table: Table, row: int, below: np.ndarray, margins: Sequence[float], num_chosen_from: int
+) -> dict[str, Any]:
+    entrant = table.entrants[row]
+    return {
+        "name": entrant.label,
+        "kind": entrant.kind,
+        "policy": entrant.policy,
+        "schedule": None if entrant.kind == ADAPTIVE else str(entrant.schedule),
+        "chosen_from": num_chosen_from,
+        "coverage": [found._asdict() for found in coverage(below, margins, num_chosen_from)],
+        "gaps": below.tolist(),
+    }
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """The figures as lines of text."""
+    margins, unit = report["margins"], _unit(report)
+    parts = []
+    for part in report["tables"]:
+        cells = [["", *(f"{margin:.3g}{unit}" for margin in margins)]]
+        cells += [
+            [_label(row), *(f"{c['share']:.3f} [{c['corrected']:.3f}]" for c in row["coverage"])]
+            for row in part["rows"]
+        ]
+        best = part["rows"][0]
+        lines = [
+            f"{part['full_steps']} full steps, {counted(part['prompts'], 'prompt')}: share within "
+            f"a margin of the best of {part['candidates']} schedules in {report['metric']}",
+            *aligned(cells),
+            f"best shared schedule: {best['name']}: {best['schedule']}",
+        ]
+        if part["examples_left_out"]:
+            left = counted(part["examples_left_out"], "example")
+            lines.append(f"{left} left out: not all ways of sampling have them")
+        if part["not_comparable"]:
+            names = ", ".join(part["not_comparable"])
+            lines.append(f"left out, as other numbers of steps were full: {names}")
+        parts.append("\n".join(line.rstrip() for line in lines))
+    parts.append(
+        "[ ]: at least so many of all such prompts, with 95 % confidence, also of the best one of "
+        "as many schedules or methods"
+    )
+    return "\n\n".join(parts)
+
+
+def figure(report: Mapping[str, Any]) -> Tensor:
+    """Shares of all entrants with lines down to their corrected bounds, ``[1, H, W, 3]``."""
+    from matplotlib.figure import Figure
+
+    tables, margins = report["tables"], report["margins"]
+    counts = [len(part["rows"]) for part in tables]
+    sheet = Figure(figsize=(10, 1.3 + sum(0.8 + 0.5 * n for n in counts)), dpi=110)
+    sheet.set_layout_engine("constrained")
+    panels = sheet.subplots(len(tables), 1, squeeze=False, height_ratios=counts)[:, 0]
+    for axes, part in zip(panels, tables, strict=True):
+        rows = part["rows"]
+        for number in range(len(margins)):
+            found = [row["coverage"][number] for row in rows]
+            shares = np.array([c["share"] for c in found])
+            reach = shares - [c["corrected"] for c in found]
+            places = np.arange(len(rows)) + 0.2 * (number - (len(margins) - 1) / 2)
+            axes.errorbar(
+                shares, places, xerr=(reach, 0 * reach), markersize=8, **figures.mark(number),
+                linestyle="none",
+                label=f"within {margins[number]:.3g}{_unit(report)}",
+            )  # fmt: skip
+        axes.axvline(0.5, color=figures.EDGE, linewidth=1, linestyle="--")
+        axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=12)
+        axes.set_xlim(-0.02, 1.02)
+        axes.tick_params(axis="x", labelsize=12)
+        axes.invert_yaxis()
+        axes.set_title(
+            f"{part['full_steps']} full steps, {counted(part['prompts'], 'prompt')}", fontsize=13
+        )
+    sheet.supxlabel(
+        f"share of the prompts near the best in {report['metric']}; lines: 95 % lower bound",
+        fontsize=13,
+    )
+    sheet.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=12
+    )
+    return figures.to_image(sheet)
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    return row["name"] + _KINDS[row["kind"]]
+
+
+def _unit(report: Mapping[str, Any]) -> str:
+    return " dB" if report["metric"] == "PSNR" else ""

@@ -1,0 +1,185 @@
+"""Running *Error Decomposition*: each example in full and cached at once, for each schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from torch import Tensor
+
+from ...gph_core.analysis.decomposition import Decomposition, decompose
+from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.paths.choice import Choice
+from ..hook import compatibility, fingerprint, patching
+from ..hook.switch import Switch
+from ..library.user_files import UserFiles
+from ..sample import euler
+from ..sample.euler import Velocities
+from ..sample.sampling import Observer
+from ..sample.workload import Workload
+from ..search import search_session
+
+NAME = "Error Decomposition"
+_MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full at both states
+
+
+class Split(NamedTuple):
+    """One run of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    name: str  # of the schedule, for people
+    plan: str  # what identifies it
+    decomposition: Decomposition
+
+
+LINES = LinesFile(
+    "golden-path-decompositions-1",
+    "decomposition",
+    "decomposed run",
+    lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
+    lambda fields: Split(
+        **{**fields, "decomposition": Decomposition.from_dict(fields["decomposition"])}
+    ),
+)
+
+
+FILES = UserFiles("decompositions", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Decomposed runs of examples under plans, in a file.
+
+    Args:
+        plans: by name.
+
+    Raises:
+        ValueError: the analysis does not cover the sampler, or a plan cannot cache this workflow.
+    """
+
+    workload: Workload
+    plans: Mapping[str, patching.Plan]
+    name: str
+
+    def __post_init__(self) -> None:
+        euler.refuse_others(NAME, self.workload.sampler)
+        for name, plan in self.plans.items():
+            try:
+                self._check(self._choice(plan))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+
+    @property
+    def num_evaluations(self) -> int:
+        """How often the model is evaluated in a run, at most."""
+        return _MOST_EVALUATIONS * self.workload.num_steps
+
+    @cached_property
+    def choices(self) -> dict[str, Choice]:
+        """What the plans come to in each run, by name."""
+        return {name: self._choice(plan) for name, plan in self.plans.items()}
+
+    def begin(self) -> dict[tuple[str, str], Decomposition]:
+        """What is known already, by plan and example; those of others are left out."""
+        work = self.workload
+        conditions = search_session.conditions_of(
+            work.guider, work.examples, work.latent, work.sampler, work.sigmas
+        )
+        known = {
+            (split.plan, split.example): split.decomposition
+            for split in LINES.begin(FILES.path_of(self.name), conditions)
+        }
+        plans = {name: _identity(choice) for name, choice in self.choices.items()}
+        examples = work.names()
+        wanted = {(name, e): (plan, e) for name, plan in plans.items() for e in examples}
+        return {key: known[stored] for key, stored in wanted.items() if stored in known}
+
+    def add(self, name: str, number: int, callback: Callable) -> Decomposition:
+        """Decompose a run of one of the examples, by number, under a plan, and keep it."""
+        work = self.workload
+        try:
+            found = decomposed(work, number, self.plans[name], callback)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+        example, plan = work.examples[number], _identity(self.choices[name])
+        split = Split(work.names()[number], example.prompt, example.seed, name, plan, found)
+        LINES.append(FILES.path_of(self.name), split)
+        return found
+
+    def _choice(self, plan: patching.Plan) -> Choice:
+        work = self.workload
+        return patching.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
+
+    def _check(self, choice: Choice) -> None:
+        work, patcher = self.workload, self.workload.guider.model_patcher
+        if choice.schedule.num_steps != work.num_steps:
+            raise ValueError(
+                f"the schedule covers {choice.schedule.num_steps} steps but the sampler runs "
+                f"{work.num_steps}; choose one for as many steps"
+            )
+        reason = compatibility.obstacle(choice.policy, patcher, work.sampler, work.sigmas.tolist())
+        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+            raise ValueError(reason)
+        if not choice.schedule.num_cached:
+            raise ValueError("no step is cached, so there is no error; choose another schedule")
+        _, family = compatibility.identify(patcher)
+        choice.policy.check(choice.schedule, family)
+
+
+def decomposed(
+    work: Workload, number: int, plan: patching.Plan, callback: Callable | None = None
+) -> Decomposition:
+    """Decompose a run of one of the examples, by number, under a plan.
+
+    ``ValueError`` if caching was stopped on the way.
+    """
+    steps, switch, found = _Steps(), Switch(), []
+
+    def side_by_side(velocities: Velocities, start: Tensor) -> Tensor:
+        model = _Planned(velocities, steps, switch)
+        found.append(decompose(model, start, work.sigmas.tolist()))
+        return start
+
+    sampling = work.sampling(number)
+    sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, side_by_side))
+    _, record = sampling.under(plan, callback, steps, switch)
+    if record.caching_stopped:
+        raise ValueError(record.caching_stopped)
+    return found[0]
+
+
+def _identity(choice: Choice) -> str:
+    """What tells one from another."""
+    policy = fingerprint.of_policy(choice.policy)
+    return fingerprint.of_values(str(choice.schedule), policy, repr(choice.gate))
+
+
+class _Steps(Observer):
+    """Keeps of what kind each step is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: dict[int, str] = {}
+
+    def stepped(self, step: int, kind: str) -> None:
+        self.kinds[step] = kind
+
+
+class _Planned:
+    """The ``PlannedModel`` of a run."""
+
+    def __init__(self, velocities: Velocities, steps: _Steps, switch: Switch) -> None:
+        self._velocities, self._steps, self._switch = velocities, steps, switch
+
+    def full(self, step: int, state: Tensor) -> Tensor:
+        with self._switch.off():
+            return self._velocities.at(step, state)
+
+    def planned(self, step: int, state: Tensor) -> tuple[Tensor, bool]:
+        velocity = self._velocities.at(step, state)
+        # Of a refused step, some prompts may have been predicted all the same.
+        return velocity, self._steps.kinds[step] != "full"

@@ -1,0 +1,191 @@
+"""Running *Propagation Gain*: each example in full, then with each step cached alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
+from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.policies.base import Policy
+from ...gph_core.run.isolated_run import IsolatedRun
+from ..calibrate import calibrations
+from ..hook import calls, compatibility, fingerprint, patching
+from ..hook.switch import Switch
+from ..library.user_files import UserFiles
+from ..sample import euler
+from ..sample.euler import Velocities
+from ..sample.workload import Workload
+from ..search import search_session
+
+NAME = "Propagation Gain"
+
+
+class Measured(NamedTuple):
+    """One step of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    step: IsolatedStep
+
+
+LINES = LinesFile(
+    "golden-path-isolated-steps-1",
+    "measurement",
+    "isolated step",
+    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
+    lambda fields: Measured(**{**fields, "step": IsolatedStep.from_dict(fields["step"])}),
+)
+
+
+FILES = UserFiles("propagation", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """Isolated steps of examples under one policy, in a file.
+
+    Args:
+        reach: see ``IsolatedRun``.
+
+    Raises:
+        ValueError: the analysis does not cover the sampler, the policy cannot cache this workflow,
+            or there are too few examples or steps.
+    """
+
+    workload: Workload
+    policy: Policy
+    reach: int
+    name: str
+    notes: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        work = self.workload
+        object.__setattr__(self, "notes", [*work.notes])
+        euler.refuse_others(NAME, work.sampler)
+        if len(work) < 2:
+            raise ValueError(
+                f"{NAME} estimates the gain of an example from the others, but there is only one; "
+                "use two prompts or seeds, or more"
+            )
+        if not self.steps:
+            raise ValueError(
+                f"{NAME} caches single steps between the first and the last one, which "
+                f"{work.num_steps} steps do not leave; use three or more"
+            )
+        levels, patcher = work.sigmas.tolist(), work.guider.model_patcher
+        reason = compatibility.obstacle(self.policy, patcher, work.sampler, levels)
+        if reason is not None:
+            raise ValueError(reason)
+        new_run(work, self.policy, self.reach)
+        if note := self._check_policy():
+            self.notes.append(note)
+
+    @property
+    def steps(self) -> range:
+        """Those that are measured."""
+        return measured_steps(self.workload.num_steps)
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """What the measurements have in common, beside the examples."""
+        work = self.workload
+        return {
+            **search_session.conditions_of(
+                work.guider, work.examples, work.latent, work.sampler, work.sigmas
+            ),
+            "policy": fingerprint.of_policy(self.policy),
+            "longest jump": self.reach + 1,
+        }
+
+    def begin(self) -> dict[str, dict[int, IsolatedStep]]:
+        """What is measured already, by the names of these examples and by step."""
+        found: dict[str, dict[int, IsolatedStep]] = {name: {} for name in self.workload.names()}
+        for measured in LINES.begin(FILES.path_of(self.name), self.conditions):
+            found.get(measured.example, {})[measured.step.step] = measured.step
+        return found
+
+    def num_evaluations(self, wanted: Sequence[int]) -> int:
+        """How often the model is evaluated for some steps of an example."""
+        num_steps = self.workload.num_steps
+        rest = sum(num_steps - step - 1 for step in wanted)
+        return num_steps + len(wanted) + rest if wanted else 0
+
+    def measure(
+        self, number: int, wanted: Sequence[int], callback: Callable
+    ) -> dict[int, IsolatedStep]:
+        """Measure steps of one of the examples, by number; each is kept at once."""
+        name, example = self.workload.names()[number], self.workload.examples[number]
+        found = {}
+
+        def told(step: IsolatedStep) -> None:
+            LINES.append(
+                FILES.path_of(self.name), Measured(name, example.prompt, example.seed, step)
+            )
+            found[step.step] = step
+
+        run = new_run(self.workload, self.policy, self.reach)
+        isolate(self.workload, number, run, wanted, told, callback)
+        return found
+
+    def _check_policy(self) -> str:
+        """See ``calibrations.check_policy``."""
+        work, shape = self.workload, (1, *self.workload.conditions()["latent"])
+        return calibrations.check_policy(
+            self.policy, work.guider, work.sampler, work.sigmas.tolist(), shape
+        )
+
+
+def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
+    """For one of the examples; errors as of ``IsolatedRun``."""
+    _, family = compatibility.identify(work.guider.model_patcher)
+    budget = patching.BUDGET_MIB * 2**20
+    return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
+
+
+def isolate(
+    work: Workload, number: int, run: IsolatedRun, wanted: Sequence[int],
+    told: Callable[[IsolatedStep], None], callback: Callable | None = None,
+) -> None:  # fmt: skip
+    """Measure steps of one of the examples, by number.
+
+    Args:
+        run: a new one.
+        told: takes each step as soon as it is measured.
+    """
+    switch = Switch()
+
+    def step_by_step(velocities: Velocities, start: Tensor) -> Tensor:
+        model = _Tried(velocities, run, switch)
+        for step in isolated_steps(model, start, work.sigmas.tolist(), wanted):
+            told(step)
+        return start
+
+    sampling = work.sampling(number)
+    sampling = replace(sampling, sampler=euler.in_place_of(sampling.sampler, step_by_step))
+    sampling.through(switch.over(calls.wrappers(run)), callback)
+
+
+class _Tried:
+    """The ``TriedModel`` of a run."""
+
+    def __init__(self, velocities: Velocities, run: IsolatedRun, switch: Switch) -> None:
+        self._velocities, self._run, self._switch = velocities, run, switch
+
+    def recorded(self, step: int, state: Tensor) -> Tensor:
+        return self._velocities.at(step, state)
+
+    def tried(self, step: int, state: Tensor) -> Tried:
+        # First: once the step is known in full, it is among those that are predicted from.
+        with self._run.cached(step):
+            cached = self._velocities.at(step, state)
+        full = self._velocities.at(step, state)
+        return Tried(full, cached, self._run.feature_errors(step))
+
+    def full(self, step: int, state: Tensor) -> Tensor:
+        with self._switch.off():
+            return self._velocities.at(step, state)

@@ -1,0 +1,132 @@
+"""The *Propagation Gain* node: where a run is sensitive to a cached step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.analysis.step_sensitivity import StepSensitivity
+from ...gph_core.paths.library import check_name
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.extrapolation import Reuse
+from ..compare.compare_session import Progress
+from ..sample.examples import Example
+from ..sample.workload import Workload
+from ..schema import figures
+from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.summary import fingerprint, told
+from ..schema.types import CATEGORY, PolicyType, SensitivityType
+from ..search.search_session import guider_for
+from . import propagation_report
+from .isolating import FILES, NAME, Isolation
+
+
+class PropagationGain(io.ComfyNode):
+    """Examples to a sensitivity curve."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_PropagationGain",
+            display_name=NAME,
+            category=CATEGORY,
+            description=(
+                "Caches each step of a run alone and follows the error to the end: how wrong the "
+                "feature is, and how much of that reaches the image. Shows where your model is "
+                "sensitive, and gives Plan Schedule costs. Stop it whenever you like: queued "
+                "again, it goes on where it was."
+            ),
+            search_aliases=[
+                "sensitivity", "isolated step", "error analysis", "feature error", "future gain",
+                "analysis",
+            ],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(
+                    "With its LoRAs. A cache node before it does not matter here.",
+                    "From Scoring Examples, two or more. Each takes about half as many full runs "
+                    "as there are steps.",
+                    "euler, which is what the formulas hold for.",
+                ),
+                io.String.Input(
+                    "name",
+                    default="my gains",
+                    tooltip=(
+                        "Measured steps are kept under this name. Queued again it goes on; other "
+                        "examples are added. Another model, policy, CFG, size or other noise "
+                        "levels need another name."
+                    ),
+                ),
+                PolicyType.Input(
+                    "policy",
+                    optional=True,
+                    tooltip=(
+                        "How the cached step is predicted. Unconnected: residual reuse. Not those "
+                        "that predict inside the model (two-anchor)."
+                    ),
+                ),
+                guider_input(),
+                io.Int.Input(
+                    "longest_jump",
+                    default=20,
+                    min=2,
+                    max=1000,
+                    optional=True,
+                    tooltip=(
+                        "From one full step to the next, for the costs of Plan Schedule. Longer: "
+                        "fewer full steps can be planned, and features of more steps are held in "
+                        "memory."
+                    ),
+                    advanced=True,
+                ),
+            ],
+            outputs=[
+                SensitivityType.Output(
+                    display_name="sensitivity",
+                    tooltip="For Plan Schedule and Schedule Editor.",
+                ),
+                io.Image.Output(display_name="figure"),
+                io.String.Output(display_name="JSON", tooltip="All numbers, of each example too."),
+            ],
+        )  # fmt: skip
+
+    @classmethod
+    def validate_inputs(cls, name: str | None) -> bool | str:
+        return checked((check_name, name))
+
+    @classmethod
+    def fingerprint_inputs(cls, name: str | None = None, **inputs) -> Any:
+        # Another node may have added steps to the file, or the user deleted it.
+        return fingerprint(FILES.changed_at(name))
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, name: str,
+        policy: Policy | None = None, guider=None, longest_jump: int = 20,
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        guider = guider_for(model, guider, cfg, examples[0])
+        work = Workload(guider, examples, latent, sampler, sigmas)
+        policy, levels = policy or Reuse(), sigmas.tolist()
+        reach = min(longest_jump, work.num_steps) - 1
+        isolation = Isolation(work, policy, reach, name)
+        found = isolation.begin()
+        missing = [[k for k in isolation.steps if k not in steps] for steps in found.values()]
+        counts = list(map(isolation.num_evaluations, missing))
+        progress = Progress(guider.model_patcher, sum(counts))
+        for number, (steps, wanted) in enumerate(zip(found.values(), missing, strict=True)):
+            if wanted:
+                callback = progress.callback(counts[number])
+                steps |= isolation.measure(number, wanted, callback)
+        prompts = [[steps[k] for k in isolation.steps] for steps in found.values()]
+        told_examples = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
+        report = propagation_report.report_of(prompts, told_examples, levels, policy)
+        text = propagation_report.text_of(report, isolation.notes)
+        return io.NodeOutput(
+            StepSensitivity.of(prompts, levels, policy, work.conditions()),
+            propagation_report.figure(report),
+            json.dumps(report, indent=2),
+            ui=told(text),
+        )

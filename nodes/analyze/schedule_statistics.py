@@ -1,0 +1,77 @@
+"""The *Schedule Statistics* node: what several methods choose, and what policies do to it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.quality import reports
+from ...gph_core.quality.objective import OBJECTIVES
+from ..schema import figures
+from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
+from ..schema.summary import fingerprint, told
+from ..schema.types import CATEGORY, RunsType
+from . import statistics_figure, statistics_report
+
+NAME = "Schedule Statistics"
+_LOG = logging.getLogger(__name__)
+
+
+class ScheduleStatistics(io.ComfyNode):
+    """Recordings, and shootouts if there are any, to figures."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        recorded = RunsType.Input("runs", tooltip="From Record Runs.")
+        return io.Schema(
+            node_id="GPH_ScheduleStatistics",
+            display_name=NAME,
+            category=CATEGORY,
+            description=(
+                "Shows how often which schedule occurred in the runs of several methods, and how "
+                "concentrated their choices are. With shootouts under several policies it says how "
+                "much of the quality is due to the schedule, to the policy, and to how they fit "
+                "together. It samples nothing."
+            ),
+            search_aliases=["frequency", "entropy", "interaction", "recurrence", "statistics"],
+            is_output_node=True,
+            inputs=[
+                io.Autogrow.Input(
+                    "recordings",
+                    io.Autogrow.TemplatePrefix(recorded, prefix="runs", min=1, max=MOST),
+                    tooltip="Runs of Record Runs, an input for each method.",
+                ),
+                metric_input("Of the shootouts; without these it does not matter."),
+                shootouts_input(
+                    "JSON of Method Shootout, with the same schedules under several policies: one "
+                    "shootout for each. None: only what the recordings say.",
+                    fewest=0,
+                ),
+            ],
+            outputs=[
+                io.Image.Output(display_name="figure"),
+                io.String.Output(display_name="table"),
+                io.String.Output(display_name="JSON", tooltip="All figures."),
+            ],
+        )
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs) -> Any:
+        return fingerprint()
+
+    @classmethod
+    def execute(
+        cls, recordings: io.Autogrow.Type, metric: str, shootouts: io.Autogrow.Type | None = None
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        tables = reports.tables(reports_of(shootouts), OBJECTIVES[metric])
+        runs = [found for found in recordings.values() if found]
+        report = statistics_report.report_of(runs, tables, metric)
+        text = statistics_report.table(report)
+        _LOG.info("%s:\n%s", NAME, text)
+        return io.NodeOutput(
+            statistics_figure.figure(report), text, json.dumps(report, indent=2), ui=told(text)
+        )

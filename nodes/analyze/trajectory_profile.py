@@ -1,0 +1,178 @@
+"""The *Trajectory Profile* node: what recorded runs have in common on their way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import comfy.model_management
+import comfy.utils
+import torch
+from comfy_api.latest import io
+from torch import Tensor
+
+from ...gph_core.analysis.planes import angles_between, bases
+from ...gph_core.analysis.profiles import Profile, check_alike, profile_of, spreads
+from ...gph_core.analysis.trajectory import WINDOW, Parts, check_window
+from ...gph_core.files.states_file import States
+from ...gph_core.paths.library import NONE
+from ...gph_core.run.record_file import RecordedRun
+from ..record import recordings
+from ..record.recordings import Trajectories
+from ..schema import figures
+from ..schema.inputs import checked
+from ..schema.summary import fingerprint, told
+from ..schema.types import CATEGORY, TrajectoriesType
+from . import trajectory_figure, trajectory_report
+
+# How precise states are taken to be, by what is chosen.
+PRECISIONS = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+_PASSES = 3  # over the states of a run: its shape, its rounding, its plane
+
+
+class TrajectoryProfile(io.ComfyNode):
+    """Recorded states to a figure and numbers."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_TrajectoryProfile",
+            display_name="Trajectory Profile",
+            category=CATEGORY,
+            description=(
+                "Shows the way of recorded runs through latent space: how far they are from the "
+                "straight line between noise and image, how far each step moves, where they turn, "
+                "and how much of it is the same for all prompts."
+            ),
+            search_aliases=["trajectory", "curvature", "turning angle", "PCA", "analysis"],
+            is_output_node=True,
+            inputs=[
+                io.Combo.Input(
+                    "recording",
+                    options=[NONE, *recordings.names_with_states()],
+                    default=NONE,
+                    tooltip=(
+                        "All runs of a recording of Record Trajectory, or of Record Runs with "
+                        "keep_latents; none: those of trajectories."
+                    ),
+                ),
+                io.Int.Input(
+                    "window",
+                    default=WINDOW,
+                    min=1,
+                    max=500,
+                    tooltip=(
+                        "Steps on either side of a state between which its turning angle is "
+                        "measured. Larger: steadier, further above rounding, less detail."
+                    ),
+                ),
+                io.Combo.Input(
+                    "precision",
+                    options=list(PRECISIONS),
+                    default="float32",
+                    tooltip=(
+                        "Of the states, for the angles that rounding alone would give. float32: "
+                        "as they are recorded; bfloat16: as those of the paper."
+                    ),
+                    advanced=True,
+                ),
+                TrajectoriesType.Input(
+                    "trajectories", optional=True, tooltip="From Record Trajectory."
+                ),
+            ],
+            outputs=[
+                io.Image.Output(display_name="figure"),
+                io.String.Output(display_name="JSON", tooltip="All numbers, of each run too."),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(cls, recording: str | None) -> bool | str:
+        # Naming the input turns ComfyUI's own check of it off.
+        return checked((recordings.check_choice, recording))
+
+    @classmethod
+    def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
+        # Runs may have been added under the same name.
+        return fingerprint(recordings.FILES.changed_at(recording))
+
+    @classmethod
+    def execute(
+        cls, recording: str, window: int, precision: str, trajectories: Trajectories | None = None
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        if (recording == NONE) == (trajectories is None):
+            raise ValueError(
+                "runs come from one place: connect trajectories and set recording to none, or "
+                "choose a recording and disconnect trajectories"
+            )
+        found = trajectories or Trajectories(recording, recordings.read(recording))
+        states = _states(found, window)
+        bar = comfy.utils.ProgressBar(_PASSES * sum(map(len, states)))
+        parts = [_Watched(file, bar) for file in states]
+        profiles = _profiles(found.runs, parts, window, PRECISIONS[precision])
+        together = spreads(profiles)
+        angles = _angles(profiles, parts)
+        report = trajectory_report.report_of(found, profiles, together, angles, precision)
+        text = trajectory_report.told(report)
+        return io.NodeOutput(
+            trajectory_figure.drawn(report), json.dumps(report, indent=2, allow_nan=False),
+            ui=told(text),
+        )  # fmt: skip
+
+
+class _Watched:
+    """The parts of a file, each of which moves the bar on and can be cancelled."""
+
+    def __init__(self, states: States, bar: comfy.utils.ProgressBar) -> None:
+        self._states, self._bar = states, bar
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[number] for number in range(len(self)))
+
+    def __getitem__(self, number: int) -> Tensor:
+        comfy.model_management.throw_exception_if_processing_interrupted()
+        part = self._states[number]
+        self._bar.update(1)
+        return part
+
+
+def _states(found: Trajectories, window: int) -> list[States]:
+    """Of all runs; ``ValueError`` if they differ in length or size, or are too short."""
+    if not found.runs:
+        raise ValueError(
+            f"the recording {found.recording!r} has no runs yet; queue Record Trajectory first"
+        )
+    states = [found.states(run) for run in found.runs]
+    check_alike([s.num_states - 1 for s in states], [s.num_coordinates for s in states])
+    check_window(states[0].num_states, window)
+    return states
+
+
+def _profiles(
+    runs: Sequence[RecordedRun], parts: Sequence[Parts], window: int, dtype: torch.dtype
+) -> list[Profile]:
+    profiles = []
+    for run, own in zip(runs, parts, strict=True):
+        try:
+            profiles.append(profile_of(own, window, dtype))
+        except ValueError as error:
+            raise ValueError(f"the run of {run.prompt!r} with seed {run.seed}: {error}") from error
+    return profiles
+
+
+def _angles(profiles: Sequence[Profile], parts: Sequence[Parts]) -> dict[tuple[int, int], float]:
+    """First principal angles between the planes of runs, by their numbers."""
+    flat = [n for n, profile in enumerate(profiles) if profile.plane.weights is not None]
+    if len(flat) < 2:
+        return {}
+    found = bases([parts[n] for n in flat], [profiles[n].plane for n in flat])
+    return {(flat[a], flat[b]): angle for (a, b), angle in angles_between(found).items()}

@@ -1,0 +1,154 @@
+"""What *Trajectory Profile* tells: a report as JSON takes it, and its main numbers as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...gph_core.analysis.planes import random_plane_angles
+from ...gph_core.analysis.profiles import Profile, Spread, in_json, signal_to_floor
+from ...gph_core.run.record_file import RecordedRun
+from ..record.recordings import Trajectories
+from ..schema.texts import counted
+
+SAME_NOISE, SAME_PROMPT, NEITHER, RANDOM = "same noise", "same prompt", "neither", "random planes"
+_GROUPS = (SAME_NOISE, SAME_PROMPT, NEITHER)
+
+
+def report_of(
+    found: Trajectories, profiles: Sequence[Profile], together: Mapping[str, Spread],
+    angles: Mapping[tuple[int, int], float], precision: str,
+) -> dict[str, Any]:  # fmt: skip
+    """All numbers. Values by state are for the states 0 to N, turning angles from ``window`` on.
+
+    Args:
+        together: from ``spreads``.
+        angles: between the planes of runs, by the runs' numbers.
+        precision: of the states, as their rounding was estimated.
+    """
+    first = profiles[0]
+    return {
+        "recording": found.recording,
+        "steps": len(first.displacement),
+        "latent_coordinates": first.num_coordinates,
+        "window": first.window,
+        "precision": precision,
+        "summary": {name: spread.to_dict() for name, spread in together.items()},
+        "signal_to_floor": in_json(signal_to_floor(together)),
+        "plane_angles": grouped([run.example for run in found.runs], angles, first.num_coordinates),
+        "runs": [
+            {"prompt": run.prompt, "seed": run.seed, **profile.to_dict()}
+            for run, profile in zip(found.runs, profiles, strict=True)
+        ],
+        "notes": _notes(found.runs, profiles),
+    }
+
+
+def grouped(
+    names: Sequence[str], angles: Mapping[tuple[int, int], float], num_coordinates: int
+) -> dict[str, Any]:
+    """The angles of pairs by what the two runs share, and of random planes.
+
+    Args:
+        names: of the runs' examples, as ``Workload.names`` has them.
+        angles: in degrees, by the numbers of both runs.
+        num_coordinates: of the latent.
+    """
+    if not angles:
+        return {}
+    groups: dict[str, list[float]] = {name: [] for name in _GROUPS}
+    for (one, other), angle in angles.items():
+        groups[_shared(names[one], names[other])].append(angle)
+    groups[RANDOM] = random_plane_angles(num_coordinates)[:, 0].tolist()
+    return {name: _of_pairs(values) for name, values in groups.items() if values}
+
+
+def _of_pairs(angles: Sequence[float]) -> dict[str, Any]:
+    spread = Spread.of(angles).to_dict()
+    middle = {name: spread[name][0] for name in ("median", "low", "high", "mean", "deviation")}
+    return {"pairs": len(angles), **middle, "min": min(angles), "max": max(angles)}
+
+
+def _shared(*names: str) -> str:
+    # The seed, and what tells conditionings apart, as prompts may be empty.
+    seeds, _, prompts = zip(*(name.partition(" ") for name in names), strict=True)
+    if len(set(seeds)) == 1:
+        return SAME_NOISE
+    return SAME_PROMPT if len(set(prompts)) == 1 else NEITHER
+
+
+def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str]:
+    cached = sum(bool(run.record.cached_steps) for run in runs)
+    without = sum(profile.plane.weights is None for profile in profiles)
+    notes = []
+    if cached:
+        notes.append(
+            f"{counted(cached, 'run')} with cached steps: the paper's profiles are of full runs"
+        )
+    if without:
+        notes.append(f"{counted(without, 'run')} without a plane: bent in one direction at most")
+    if len(runs) == 1:
+        notes.append("one run: how far runs differ needs several")
+    return notes
+
+
+def told(report: Mapping[str, Any]) -> str:
+    """The main numbers as lines of text."""
+    found, runs = report["summary"], len(report["runs"])
+    peak = _largest(found["off_chord"]["median"])
+    lines = [
+        f"{counted(runs, 'run')} of {report['steps']} steps, {report['latent_coordinates']} latent "
+        f"coordinates; medians over runs, CV: deviation over mean",
+        f"chord length: {found['chord_length']['median'][0]:.4g}{_cv(found['chord_length'], runs)}",
+        f"off-chord distance: at most {peak[1]:.4f} of the chord, at state {peak[0]}",
+        f"displacement of a step: {_range(found['displacement']['median'])} of the chord"
+        f"{_cv(found['displacement'], runs)}",
+        f"state norm: {_range(found['norm']['median'])}{_cv(found['norm'], runs)}",
+        *_turning(report),
+        *_explained(found),
+    ]
+    for name, pairs in report["plane_angles"].items():
+        lines.append(
+            f"first angle between planes, {name}: {pairs['median']:.2f}° ({pairs['low']:.2f}° to "
+            f"{pairs['high']:.2f}° in the middle half of {counted(pairs['pairs'], 'pair')})"
+        )
+    return "\n".join([*lines, *report["notes"]])
+
+
+def _turning(report: Mapping[str, Any]) -> list[str]:
+    angles = report["summary"]["turning"]["median"]
+    ratios = _known(report["signal_to_floor"])
+    floor = f", at least {min(ratios):.3g} times the {report['precision']} rounding" * bool(ratios)
+    return [f"turning angle over {report['window']} steps: {_range(angles)} degrees{floor}"]
+
+
+def _explained(found: Mapping[str, Any]) -> list[str]:
+    one, both = found["pc1"]["median"][0], found["pc1_pc2"]["median"][0]
+    if one is None:
+        return []
+    return [f"off-chord variance: {one:.1%} along PC1, {both:.1%} along PC1 and PC2"]
+
+
+def _range(values: Iterable[float | None]) -> str:
+    known = _known(values)
+    return f"{min(known):.4g} to {max(known):.4g}" if known else "undefined"
+
+
+def _cv(spread: Mapping[str, Any], runs: int) -> str:
+    """The median and largest coefficient of variation; nothing for one run."""
+    known = sorted(_known(spread["cv"]))
+    if runs == 1 or not known:
+        return ""
+    if len(known) == 1:
+        return f", CV {known[0]:.2f} %"
+    middle = Spread.of(known).median[0]
+    return f", CV {middle:.2f} % at the median index, at most {known[-1]:.2f} %"
+
+
+def _largest(values: Sequence[float]) -> tuple[int, float]:
+    """Index and value of the largest one."""
+    return max(enumerate(values), key=lambda item: item[1])
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

@@ -1,0 +1,223 @@
+"""The *Policy Selector* node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import folder_paths
+from comfy_api.latest import io
+
+from ...gph_core.policies import causal_linear
+from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from ...gph_core.policies.mean_velocity import MAX_SPAN, MeanVelocity
+from ...gph_core.policies.two_anchor import TwoAnchor
+from ..library.user_files import written_at
+from ..schema.types import CATEGORY, PolicyType
+
+
+class Settings(NamedTuple):
+    """The node's inputs besides the policy; each policy takes what it needs."""
+
+    order: int
+    scale: float
+    span: int
+    weights: str
+    differences: str
+    max_amplification: float
+    max_distance: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of every extrapolation; 0 means none."""
+        return {
+            "divided": self.differences == DIVIDED,
+            "max_amplification": self.max_amplification or None,
+            "max_distance": self.max_distance or None,
+        }
+
+
+RECURSIVE, DIVIDED = "recursive", "divided"
+
+POLICIES: dict[str, Callable[[Settings], Policy]] = {
+    "residual reuse": lambda s: Reuse(),
+    "Taylor": lambda s: Taylor(s.order, **s.options),
+    "Hermite": lambda s: Hermite(s.order, s.scale, **s.options),
+    "two-anchor (DiCache)": lambda s: TwoAnchor(),
+    "token prediction (DPCache)": lambda s: TokenTaylor(**s.options),
+    "causal linear (L2P)": lambda s: causal_linear.load(weights_file(s.weights)),
+    "output reuse": lambda s: Reuse(Site.OUTPUT),
+    "output Taylor": lambda s: Taylor(s.order, site=Site.OUTPUT, **s.options),
+    "velocity reuse": lambda s: Reuse(Site.GUIDED),
+    "velocity Taylor": lambda s: Taylor(s.order, site=Site.GUIDED, **s.options),
+    "mean velocity (MeanCache)": lambda s: MeanVelocity(s.span),
+}
+
+
+def weights_folder() -> Path:
+    """Where fitted weights are kept."""
+    return Path(folder_paths.get_user_directory()) / "golden_path" / "causal_linear"
+
+
+def weights_file(name: str) -> Path:
+    """The file of a name in the folder; ``ValueError`` that says what to do if there is none."""
+    folder = weights_folder()
+    if not name.strip():
+        raise ValueError(
+            "causal linear needs fitted weights, but no file is named; take the policy of Plan "
+            "Schedule, which fits them, in place of this node's, or put a safetensors file into "
+            f"{folder} and write its name"
+        )
+    if Path(name).name != name or not (folder / name).is_file():
+        raise ValueError(f"there is no file {name!r} in {folder}; write the name of a file there")
+    return folder / name
+
+
+class PolicySelector(io.ComfyNode):
+    """How cached steps are predicted."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_PolicySelector",
+            display_name="Policy Selector",
+            category=CATEGORY,
+            description="Chooses how Golden Path Cache predicts the steps it does not compute.",
+            search_aliases=[
+                "TaylorSeer", "HiCache", "BudCache", "DiCache", "MeanCache", "DPCache", "L2P",
+            ],
+            inputs=[
+                io.Combo.Input(
+                    "policy",
+                    options=list(POLICIES),
+                    default="residual reuse",
+                    tooltip=(
+                        "residual reuse: repeat what the blocks added at the newest full step. "
+                        "Taylor, Hermite: continue the trend of the last full steps. two-anchor: "
+                        "as far along the trend as the first block says. velocity ...: predict the "
+                        "result after guidance; a cached step costs nothing, and any model works. "
+                        "output ...: the same for each prompt apart. causal linear: from a file of "
+                        "weights; Plan Schedule fits them and gives this policy with them."
+                    ),
+                ),
+                io.Int.Input(
+                    "order",
+                    default=1,
+                    min=1,
+                    max=2,
+                    optional=True,
+                    tooltip=(
+                        "For Taylor and Hermite. 1 follows the slope, 2 the curvature too: larger "
+                        "reacts more strongly, amplifies errors over long gaps and keeps one more "
+                        "full step in memory."
+                    ),
+                ),
+                io.Float.Input(
+                    "scale",
+                    default=0.5,
+                    min=0.05,
+                    max=1.0,
+                    step=0.05,
+                    optional=True,
+                    tooltip=(
+                        "For Hermite. Larger follows the trend more, smaller stays closer to "
+                        "residual reuse. The method's authors use 0.5."
+                    ),
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "span",
+                    default=4,
+                    min=1,
+                    max=MAX_SPAN,
+                    optional=True,
+                    tooltip=(
+                        "For mean velocity: how many steps it looks back. Larger follows the trend "
+                        "more; 1 repeats the last velocity."
+                    ),
+                    advanced=True,
+                ),
+                io.String.Input(
+                    "weights",
+                    default="",
+                    optional=True,
+                    tooltip=(
+                        "For causal linear with weights of your own: the name of a safetensors "
+                        "file in the folder golden_path/causal_linear of ComfyUI's user directory."
+                    ),
+                    advanced=True,
+                ),
+                io.Combo.Input(
+                    "differences",
+                    options=[RECURSIVE, DIVIDED],
+                    default=RECURSIVE,
+                    optional=True,
+                    tooltip=(
+                        "For Taylor, Hermite and token prediction of order 2. recursive is what "
+                        "the papers' codes do; divided is exact on unequal gaps, but amplifies "
+                        "errors more."
+                    ),
+                    advanced=True,
+                ),
+                io.Float.Input(
+                    "max_amplification",
+                    default=0.0,
+                    min=0.0,
+                    max=100.0,
+                    step=0.5,
+                    optional=True,
+                    tooltip=(
+                        "For Taylor, Hermite and token prediction: lowers the order where the "
+                        "weights add up to more than this. Larger allows bolder predictions; 0 "
+                        "sets no limit, 8 is a cautious one."
+                    ),
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "max_distance",
+                    default=0,
+                    min=0,
+                    max=200,
+                    optional=True,
+                    tooltip=(
+                        "For Taylor, Hermite and token prediction: extrapolate at most this many "
+                        "steps ahead of the newest full step. Larger follows the trend further; 0 "
+                        "sets no limit."
+                    ),
+                    advanced=True,
+                ),
+            ],
+            outputs=[PolicyType.Output(display_name="policy")],
+        )  # fmt: skip
+
+    @classmethod
+    def validate_inputs(cls, policy: str | None, weights: str | None = "") -> bool | str:
+        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
+        if policy is not None and policy not in POLICIES:
+            return f"{policy!r} is not a policy; choose one of {', '.join(POLICIES)}"
+        if policy == "causal linear (L2P)" and weights is not None:
+            try:
+                causal_linear.load(weights_file(weights))
+            except ValueError as error:
+                return str(error)
+        return True
+
+    @classmethod
+    def fingerprint_inputs(cls, policy: str | None, weights: str | None = "", **kwargs) -> Any:
+        # A file that was fitted anew under the same name is another policy.
+        if policy not in ("causal linear (L2P)", None):
+            return {}
+        folder = weights_folder()
+        return written_at(weights, folder.joinpath, folder.glob("*"))
+
+    @classmethod
+    def execute(
+        cls, policy: str, order: int = 1, scale: float = 0.5, span: int = 4, weights: str = "",
+        differences: str = RECURSIVE, max_amplification: float = 0.0, max_distance: int = 0,
+    ) -> io.NodeOutput:  # fmt: skip
+        settings = Settings(
+            order, scale, span, weights, differences, max_amplification, max_distance
+        )
+        return io.NodeOutput(POLICIES[policy](settings))

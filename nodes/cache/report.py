@@ -1,0 +1,87 @@
+"""What the user is told about a run: log lines, events for the page, data in saved images."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from server import PromptServer
+
+from ...gph_core.paths.choice import Choice
+from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.record import RunRecord
+from ..hook import compatibility
+from ..schema import prompts
+
+EVENT = "golden_path.run"
+_LOG = logging.getLogger(__name__)
+
+
+class Reporter:
+    """Reports the runs of one cache node.
+
+    Args:
+        node_id: its execution id.
+        title: what the log calls it.
+    """
+
+    def __init__(self, node_id: str | None, title: str = "Golden Path Cache") -> None:
+        self._node_id = node_id
+        self._title = title
+        self._prompt = prompts.Prompt(None, None)
+        self._run = -1  # counts the node's runs within a prompt
+
+    def planned(self, line: str, choice: Choice) -> None:
+        """A run begins."""
+        _LOG.info("%s: %s", self._title, line)
+        self._begin()
+        self._send(
+            "planned",
+            schedule=str(choice.schedule),
+            is_open=choice.gate is not None,
+            origin=choice.origin,
+            line=line,
+        )
+
+    def refused(self, reason: str) -> None:
+        """A run begins that is computed in full."""
+        line = compatibility.in_full(reason)
+        _LOG.warning("%s: %s", self._title, line)
+        self._begin()
+        self._send("refused", line=line)
+
+    def started(self, run: ActiveRun) -> None:
+        """Nothing to tell."""
+
+    def stepped(self, step: int, kind: str) -> None:
+        """A step's kind is known."""
+        self._send("running", step=step, kind=kind)
+
+    def finished(self, record: RunRecord) -> None:
+        """A run has ended, completely or not."""
+        summary = record.summary()
+        _LOG.info("%s: %s", self._title, summary)
+        report = record.to_dict()
+        prompts.attach_report(self._prompt.workflow, self._node_id, self._run, report)
+        self._send("done", summary=summary, record=report)
+
+    def _begin(self) -> None:
+        prompt = prompts.current()
+        same = prompt.id is not None and prompt.id == self._prompt.id
+        self._run = self._run + 1 if same else 0
+        self._prompt = prompt
+
+    def _send(self, state: str, **detail: Any) -> None:
+        """Send an event to the client that queued the prompt."""
+        server = getattr(PromptServer, "instance", None)
+        if server is None or server.client_id is None:
+            return
+        payload = {
+            "node_id": self._node_id,
+            "workflow_id": self._prompt.workflow_id,
+            "prompt_id": self._prompt.id,
+            "run": self._run,
+            "state": state,
+            **detail,
+        }
+        server.send_sync(EVENT, payload, server.client_id)

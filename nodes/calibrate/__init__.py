@@ -1,0 +1,1 @@
+"""Calibrate and Calibrate Ratio, and the files that they keep."""

@@ -1,0 +1,103 @@
+"""BudCache's schedules, searched on the first examples of a workload."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from ...gph_core.calibration.entry import Calibration, Fitted
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.search.algorithms.budcache import as_in_seed_paper
+from ...gph_core.search.log import StudyLog
+from ...gph_core.search.prefix import PrefixMemory
+from ...gph_core.search.study import Study
+from ..hook import compatibility, fingerprint
+from ..sample.assessing import assessor_for
+from ..sample.examples import sampling_of
+from ..sample.measuring import SampledExamples
+from ..sample.workload import Workload
+from ..schema.texts import counted
+from ..search.search_session import conditions_of
+from .calibrating import Progress
+
+NAME = "BudCache"
+EXAMPLES = 2  # on which it searches, as the seed paper does
+TYPICAL = 400  # schedules that it scores, about: 179 to 727 in the seed paper
+STATE_BYTES = 4 * 2**30  # of main memory for states that runs of its search share
+
+
+def search(
+    workload: Workload, num_full: int, entry: Calibration | None = None,
+    progress: Progress = lambda part: None, log: StudyLog | None = None,
+) -> Calibration:  # fmt: skip
+    """BudCache's schedule of so many full steps, found on the first two examples.
+
+    Args:
+        entry: with schedules of other numbers of full steps, which stay.
+        log: remembers the scores, so that a search goes on; see ``log_of``.
+
+    Raises:
+        ValueError: there is no such schedule, it cannot be searched in this workflow, or the entry
+            is of other conditions or has this schedule from more examples.
+    """
+    n = workload.num_steps
+    if not 4 <= num_full < n:
+        raise ValueError(
+            f"BudCache computes the steps 0, 1, 2 and {n - 1} in full, so 4 to {n - 1} of {n} "
+            f"steps can be full, not {num_full}; choose another speed or full_steps"
+        )
+    patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
+    if reason := compatibility.obstacle(Reuse(), patcher, workload.sampler, levels):
+        raise ValueError(f"{NAME}: {reason}")
+    conditions = workload.conditions()
+    entry = entry or Calibration(NAME, conditions)
+    entry.check(conditions)
+    num_examples = min(EXAMPLES, len(workload))
+    former = entry.report.get(str(num_full), {}).get("examples", 0)
+    if former > num_examples:
+        raise ValueError(
+            f"{entry.file} has a schedule of {num_full} full steps from "
+            f"{counted(former, 'example')}, more than the {num_examples} of this run; use it as it "
+            "is, give as many examples, or choose another name"
+        )
+    setting = as_in_seed_paper(n, num_full, random.Random(0))
+    examples = SampledExamples(
+        num_examples,
+        sampling_of(
+            workload.examples, workload.guider, workload.latent, workload.sampler, workload.sigmas
+        ),
+        Reuse(),
+        assessor_for(setting.objective.name, None, ""),
+        PrefixMemory(STATE_BYTES),
+        on_run=lambda: progress(min(len(study.scores) / TYPICAL, 1)),
+    )
+    study = Study(examples, setting.objective, log=log)
+    study.run(setting.search)
+    best = study.best
+    if best is None:
+        raise ValueError(f"{NAME} found no schedule whose latents are numbers")
+    values = {**entry.values, str(num_full): str(best)}
+    facts = {
+        "schedule": str(best),
+        "scored": len(study.scores),
+        "latent_mse": -study.best_mean,
+        "examples": len(examples),
+    }
+    report = {**entry.report, str(num_full): facts}
+    return entry if values == entry.values else entry.with_values(Fitted(values, report))
+
+
+def log_of(workload: Workload, file: Path) -> StudyLog:
+    """The scores of its search on these examples, beside a calibration file.
+
+    Other conditions have another file, so that none stands in the way.
+    """
+    w = workload
+    # With the image and the guider's own prompts, for which a calibration file does not ask.
+    conditions = {
+        **conditions_of(w.guider, w.examples[:EXAMPLES], w.latent, w.sampler, w.sigmas),
+        "examples": w.names()[:EXAMPLES],
+    }
+    name = f"{file.stem} {NAME} {fingerprint.of_values(conditions)[:8]}.sqlite"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return StudyLog(file.with_name(name), conditions)

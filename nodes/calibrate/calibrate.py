@@ -1,0 +1,182 @@
+"""The *Calibrate* node: what methods have to be told about a model, measured on examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.calibration import file
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.paths.library import check_name
+from ..cache import adaptive
+from ..sample.examples import Example
+from ..sample.workload import Workload
+from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.texts import counted
+from ..schema.types import CATEGORY, COUNT, CalibrationType
+from ..search.search_session import guider_for
+from . import budcache, calibrations
+from .calibrating import FITTED, Bar, Calibrated, calibrate_all
+
+ALL = "all"
+
+
+class OnFile(io.ComfyNode):
+    """A node that reads and writes the calibration file whose name is an input."""
+
+    @classmethod
+    def validate_inputs(cls, calibration: str | None) -> bool | str:
+        return checked((check_name, calibration))
+
+    @classmethod
+    def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> dict[str, int]:
+        # Another node may have written other values under the same name.
+        return calibrations.FILES.changed_at(calibration)
+
+
+class Calibrate(OnFile):
+    """Examples and settings to a calibration file."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_Calibrate",
+            display_name="Calibrate",
+            category=CATEGORY,
+            description=(
+                "Measures on full runs of your examples what caching methods have to know of your "
+                "model and settings: TeaCache's polynomial, SenCache's sensitivities and so on. "
+                "One file keeps them; Calibrate Ratio finds thresholds with it. Stop it whenever "
+                "you like: queued again, it goes on where it was."
+            ),
+            search_aliases=[
+                "TeaCache coefficients", "SenCache", "MagCache ratios", "L2P", "DPCache",
+                "MeanCache", "BudCache", "fit", "measure",
+            ],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(),
+                io.Combo.Input(
+                    "method",
+                    options=[ALL, *FITTED, budcache.NAME],
+                    default=ALL,
+                    tooltip=(
+                        "all: those that can be on this model, from the same full runs, one for "
+                        "each example (SenCache nearly triples their time). BudCache searches "
+                        "hundreds of schedules instead, on the first two examples."
+                    ),
+                ),
+                name_input(
+                    "Name of the file, in the folder golden_path/calibrations of the user "
+                    "directory. Another model, sampler, CFG, size or other noise levels need "
+                    "another name; another method does not."
+                ),
+                speed_input(
+                    "Only for BudCache: how many steps of its schedule are full.",
+                    optional=True,
+                    advanced=True,
+                ),
+                count_input("Only for BudCache and", optional=True, advanced=True),
+                guider_input(),
+            ],
+            outputs=[
+                CalibrationType.Output(display_name="calibration"),
+                io.String.Output(display_name="report"),
+            ],
+            hidden=[io.Hidden.unique_id],
+        )  # fmt: skip
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float,
+        method: str, calibration: str, speed: str = "Balanced", full_steps: int = 10, guider=None,
+    ) -> io.NodeOutput:  # fmt: skip
+        check_name(calibration)
+        workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
+        path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
+        entries = file.load_for(path, workload.conditions())
+        save = partial(file.save, path)
+        if method != budcache.NAME:
+            methods = FITTED if method == ALL else (method,)
+            done = calibrate_all(workload, methods, entries, progress, save)
+        else:
+            count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
+            assert count is not None
+            with closing(budcache.log_of(workload, path)) as log:
+                found = budcache.search(workload, count, entries.get(method), progress, log)
+            if found is not entries.get(method):
+                save(found)
+            done = Calibrated({method: found}, {}, workload.notes)
+        progress(1.0)
+        examples = counted(len(workload), "example")
+        text = f"{calibration}: {examples}, {workload.num_steps} steps\n\n"
+        return io.NodeOutput(calibration, text + report(done))
+
+
+def name_input(tooltip: str) -> io.String.Input:
+    """Of a calibration file."""
+    return io.String.Input("calibration", default="my model", tooltip=tooltip)
+
+
+def workload_of(model, examples, latent, sampler, sigmas, cfg: float, guider) -> Workload:
+    """What the inputs of a calibration node stand for."""
+    return Workload(guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas)
+
+
+def report(done: Calibrated) -> str:
+    """What came of each method, a line each."""
+    if not done.entries:
+        raise ValueError("; ".join(done.left_out.values()))
+    lines = [f"{method}: {described(entry)}" for method, entry in done.entries.items()]
+    lines += [f"left out: {reason}" for reason in done.left_out.values()]
+    return "\n".join([*lines, *done.notes])
+
+
+def described(entry: Calibration) -> str:
+    facts, describe = entry.report, _DESCRIBED.get(entry.method)
+    return describe(facts) if describe else counted(facts["num_examples"], "example")
+
+
+def _polynomial(facts: Mapping[str, Any]) -> str:
+    r2 = facts["r2"]
+    fit = "" if r2 is None else f"R² {r2:.2f}, "
+    worse = "; worse than a constant, their mean: take more examples" if fit and r2 < 0 else ""
+    return (
+        f"polynomial fitted to {counted(facts['num_fit'], 'example')}; on "
+        f"{counted(facts['num_held_out'], 'other')} {fit}mean absolute error "
+        f"{facts['mae']:.4f}{worse}"
+    )
+
+
+def _products(facts: Mapping[str, Any]) -> str:
+    return (
+        f"weights of {counted(facts['num_fit'], 'example')}, relative square error "
+        f"{facts['error_fit']:.2e}; on {counted(facts['num_held_out'], 'other')} "
+        f"{facts['error_held_out']:.2e}"
+    )
+
+
+def _schedules(facts: Mapping[str, Any]) -> str:
+    return "; ".join(
+        f"{count} full steps: {found['schedule']}, latent MSE {found['latent_mse']:.4g} on "
+        f"{counted(found['examples'], 'example')}, best of {counted(found['scored'], 'schedule')}"
+        for count, found in facts.items()
+    )
+
+
+_DESCRIBED = {
+    "TeaCache": _polynomial,
+    "SenCache": lambda facts: (
+        f"{facts['quantile']} quantile of {counted(facts['num_examples'], 'example')}"
+    ),
+    "MagCache": lambda facts: (
+        f"mean of {counted(facts['num_examples'], 'example')}, a ratio differs by at most "
+        f"{facts['largest_deviation']:.3f} (standard deviation)"
+    ),
+    "L2P": _products,
+    budcache.NAME: _schedules,
+}

@@ -1,0 +1,116 @@
+"""The *Calibrate Ratio* node: the threshold at which a method reaches a speed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from comfy_api.latest import io
+
+from ...gph_core.calibration import file
+from ...gph_core.calibration.threshold import Found
+from ...gph_core.methods.table import ADAPTIVE, ALL
+from ...gph_core.paths.library import check_name
+from ...gph_core.policies.base import Policy
+from ..cache import adaptive
+from ..sample.examples import Example
+from ..sample.workload import Workload
+from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
+from ..schema.texts import counted
+from ..schema.types import CATEGORY, COUNT, CalibrationType, PolicyType
+from . import calibrations
+from .calibrate import OnFile, name_input, workload_of
+from .calibrating import Bar
+from .ratio import calibrate_ratio
+
+
+class CalibrateRatio(OnFile):
+    """Examples, a method and a speed to a threshold in the calibration file."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_CalibrateRatio",
+            display_name="Calibrate Ratio",
+            category=CATEGORY,
+            description=(
+                "Finds the threshold at which an adaptive method caches as many steps as a speed "
+                "stands for, on average over your examples, and keeps it in the calibration file, "
+                "where Adaptive Cache finds it for the same speed. Stop it whenever you like: "
+                "queued again, it goes on where it was."
+            ),
+            search_aliases=[
+                "threshold", "rel_l1_thresh", "cache ratio", "TeaCache", "SeaCache", "tune",
+            ],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(),
+                io.Combo.Input(
+                    "method",
+                    options=list(ADAPTIVE),
+                    default="SeaCache",
+                    tooltip=(
+                        "Whose threshold. SenCache needs Calibrate before, TeaCache and MagCache "
+                        "on most models."
+                    ),
+                ),
+                speed_input(
+                    "How many steps shall be full on average: Quality 42 %, Balanced 26 %, "
+                    "Fast 18 %, as in Adaptive Cache."
+                ),
+                name_input(
+                    "Name of the file that Calibrate made, for this model and these settings. If "
+                    "there is none, one is made for a method that needs nothing else."
+                ),
+                PolicyType.Input(
+                    "policy",
+                    optional=True,
+                    tooltip=(
+                        "The one that you connect to Adaptive Cache: what is cached changes what "
+                        "is decided later. Unconnected: the method's own."
+                    ),
+                ),
+                count_input(optional=True, advanced=True),
+                guider_input(),
+            ],
+            outputs=[
+                CalibrationType.Output(display_name="calibration"),
+                io.String.Output(display_name="report"),
+            ],
+            hidden=[io.Hidden.unique_id],
+        )  # fmt: skip
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float,
+        method: str, speed: str, calibration: str, policy: Policy | None = None,
+        full_steps: int = 10, guider=None,
+    ) -> io.NodeOutput:  # fmt: skip
+        check_name(calibration)
+        workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
+        path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
+        entries = file.load_for(path, workload.conditions())
+        count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
+        assert count is not None
+        row = ALL[method]
+        policy = policy or row.policy
+        _, found = calibrate_ratio(
+            workload, row, policy, count, entries.get(row.name), progress, partial(file.save, path)
+        )
+        progress(1.0)
+        text = f"{method}, {policy}: {report(found, workload)}"
+        return io.NodeOutput(calibration, text)
+
+
+def report(found: Found, workload: Workload) -> str:
+    """What a threshold gave, as the source paper's tables have it."""
+    histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
+    lines = [
+        f"threshold {found.threshold:.5g}, for the same speed in Adaptive Cache",
+        f"cached of {workload.num_steps} steps: wanted {found.target:g}, mean {found.mean:.2f}, "
+        f"spread {found.spread:.2f}, exactly {found.target:g} in {found.exact:.0%}",
+    ]
+    if len(found.counts) == len(workload):
+        lines += [f"examples by cached steps: {histogram}", counted(found.num_runs, "run")]
+    else:
+        lines += ["the same in every run: it is decided before, so nothing was sampled"]
+    return "\n".join([*lines, *filter(None, [found.note]), *workload.notes])

@@ -1,0 +1,79 @@
+"""Calibration files of the user, and the conditions under which one holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...gph_core.calibration import file
+from ...gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
+from ...gph_core.policies.base import Policy
+from ..hook import compatibility, fingerprint, samplers
+from ..library.user_files import UserFiles
+
+FILES = UserFiles("calibrations", ".safetensors")
+
+# The conditions without which a policy with weights for each step means nothing.
+OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
+
+
+def load(name: str, method: str) -> Calibration:
+    """A method's entry; ``ValueError`` that says what to do if there is none."""
+    if not FILES.path_of(name).is_file():
+        raise ValueError(
+            f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "
+            "list"
+        )
+    return file.load(FILES.path_of(name), method)
+
+
+def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:
+    """What a calibration depends on, as far as a run can tell.
+
+    The parts of ``fingerprint.of_sampling`` without prompts and images, which differ from run to
+    run.
+
+    Args:
+        latent_shape: ``[B, C, ...]``; the batch size does not matter.
+    """
+    kind, numbers = fingerprint.guidance(guider)
+    return {
+        **of_model(guider.model_patcher),
+        "sampler": samplers.name(sampler) or type(sampler).__name__,
+        "sampler options": fingerprint.of_options(sampler),
+        **of_sigmas(sigmas),
+        "guider": kind,
+        "cfg": numbers.pop("cfg", None),
+        "numbers of the guider": numbers,
+        "latent": list(latent_shape[1:]),
+    }
+
+
+def of_model(patcher) -> dict[str, Any]:
+    """The conditions that a MODEL alone tells."""
+    _, family = compatibility.identify(patcher)
+    return {
+        "family": family,
+        "model": fingerprint.of_architecture(patcher),
+        WEIGHTS: fingerprint.of_model(patcher),
+        "precision": str(patcher.model_dtype()),
+        "model options": fingerprint.of_model_options(patcher),
+    }
+
+
+def of_sigmas(sigmas: Sequence[float]) -> dict[str, Any]:
+    """The condition that noise levels alone tell."""
+    return {"sigmas": [round(float(level), 6) for level in sigmas]}
+
+
+def check_policy(policy: Policy, guider, sampler, sigmas: Sequence[float], latent_shape) -> str:
+    """How a run differs from what a policy was fitted for, in a line; empty if not at all.
+
+    ``ValueError`` if its weights mean nothing there. What is not known of them is not compared.
+    """
+    if not policy.conditions:
+        return ""
+    found = conditions_of(guider, sampler, sigmas, latent_shape)
+    known = {name: value for name, value in policy.conditions.items() if name in found}
+    run = {name: found[name] for name in known}
+    return Calibration(str(policy), known).check_values(run, OF_WEIGHTS)

@@ -1,0 +1,195 @@
+"""The threshold at which an adaptive method caches a wanted number of steps on a workload."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.outcome import Outcome, outcome_of
+from ...gph_core.calibration.threshold import Found, find_threshold
+from ...gph_core.methods.table import Method, Setting
+from ...gph_core.paths.choice import Choice
+from ...gph_core.policies.base import Policy
+from ...gph_core.run.record import RunRecord
+from ...gph_core.schedule import Schedule
+from ..cache import adaptive
+from ..cache.adaptive import AdaptivePlan
+from ..hook import compatibility
+from ..sample.workload import Workload
+from ..schema.texts import counted
+from .calibrating import Progress, Save
+
+RUNS_OF_EACH = 6  # about as many runs of each example find a threshold
+SAVE_PAUSE_S = 5.0
+
+
+def calibrate_ratio(
+    workload: Workload, method: Method, policy: Policy, num_full: int,
+    entry: Calibration | None = None, progress: Progress = lambda part: None,
+    save: Save = lambda *entries: None,
+) -> tuple[Calibration, Found]:  # fmt: skip
+    """A calibration with the threshold for N - ``num_full`` cached steps, and what it gave.
+
+    Args:
+        entry: of the method; runs that it holds are not made again.
+        save: told the entry every few seconds, and in the end, however that comes.
+
+    Raises:
+        ValueError: the method lacks what it needs, cannot cache so many steps or cannot cache at
+            all in this workflow, the entry was made under other conditions, or it has this
+            threshold from more examples.
+    """
+    conditions = workload.conditions()
+    entry = entry or Calibration(method.name, conditions)
+    entry.check(conditions)
+    patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
+    fit = adaptive.fit_of(method, entry)
+    setting = adaptive.setting_of(patcher, workload.run_conditions(policy), num_full, fit)
+    selected = method.select(1.0, setting)  # says what it lacks
+    is_decided = isinstance(selected, Schedule)
+    forced = method.forced(setting, policy)
+    choice = Choice(forced, method.title, policy, None if is_decided else selected)
+    reason = compatibility.obstacle(policy, patcher, workload.sampler, levels)
+    if reason := reason or compatibility.gate_obstacle(choice, patcher):
+        raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
+    settings = adaptive.settings_of(method, setting, policy)
+    _keep_better(entry, settings, workload)
+    trials = _Trials(workload, method, policy, num_full, forced, entry, settings, progress, save)
+    target, most = workload.num_steps - num_full, forced.num_cached
+    if is_decided:  # alike for all examples
+        run = partial(_decided, partial(_schedule, method, setting, forced))
+        found = find_threshold(run, 1, target, max_cached=most)
+    else:
+        found = trials.find(target, most)
+    changed = trials.entry.with_threshold(settings, found)
+    if changed.thresholds != entry.thresholds:
+        save(changed)
+    return changed, found
+
+
+def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Workload) -> None:
+    found = entry.found(settings, workload.num_steps - settings["full steps"])
+    if found is not None and found["num_examples"] > len(workload):
+        raise ValueError(
+            f"{entry.file} has the threshold of {entry.method} for {settings['full steps']} full "
+            f"steps from {counted(found['num_examples'], 'example')}, more than the "
+            f"{len(workload)} of this run; use it as it is, give as many examples, or choose "
+            "another name"
+        )
+
+
+@dataclass(frozen=True)
+class _Trial(AdaptivePlan):
+    """A plan under conditions that were checked before."""
+
+    def check(self, guider, sampler, sigmas, latent) -> None:
+        """Done."""
+
+
+@dataclass
+class _Trials:
+    """Runs of the examples at thresholds, and the entry that keeps them."""
+
+    workload: Workload
+    method: Method
+    policy: Policy
+    num_full: int
+    forced: Schedule
+    entry: Calibration
+    settings: dict
+    progress: Progress
+    save: Save
+
+    def find(self, target: float, most: int) -> Found:
+        """The threshold for a target; what was run until then is saved if it cannot be found."""
+        names = self.workload.names()
+        known = self.entry.known(self.settings, names)
+        self._count, self._saved_at = 0, time.monotonic()
+        before = len(self.entry.runs)
+
+        def keep(example: int, outcome: Outcome) -> None:
+            self.entry = self.entry.with_run(self.settings, names[example], outcome)
+            if time.monotonic() > self._saved_at + SAVE_PAUSE_S:
+                self.save(self.entry)
+                self._saved_at = time.monotonic()
+
+        try:
+            return find_threshold(
+                self.run, len(names), target, max_cached=most, known=known, on_run=keep
+            )
+        finally:
+            if len(self.entry.runs) > before:
+                self.save(self.entry)
+
+    def run(self, example: int, threshold: float) -> Outcome:
+        """One example at a threshold."""
+        total = RUNS_OF_EACH * len(self.workload)
+
+        def told(part: float) -> None:
+            self.progress(min((self._count + part) / total, 1))
+
+        told(0.0)
+        plan = _Trial(self.method, self.policy, threshold, self.num_full, self.entry)
+        sampling, n = self.workload.sampling(example), self.workload.num_steps
+        _, record = sampling.under(plan, lambda step, *_: told((step + 1) / n))
+        self._count += 1
+        return outcome_in(record, threshold, self.forced)
+
+
+def outcome_in(record: RunRecord, threshold: float, forced: Schedule) -> Outcome:
+    """What a run under a gate tells.
+
+    Steps below the threshold that were full all the same, because something stood in the way,
+    count as forced. ``ValueError`` for a run in which caching stopped.
+    """
+    if record.caching_stopped:
+        raise ValueError(f"no threshold can be found in this workflow: {'; '.join(record.notes)}")
+    values = [math.inf if value is None else value for value in record.gate_values]
+    refused = (step for step in record.full_steps if values[step] < threshold)
+    return outcome_of(values, record.cached_steps, {*forced.full_steps, *refused})
+
+
+def _schedule(method: Method, setting: Setting, forced: Schedule, threshold: float) -> Schedule:
+    """What a method that decides before the run makes of a threshold."""
+    selected = method.select(threshold, setting) if method.select else forced
+    assert isinstance(selected, Schedule)
+    return Schedule((*selected.full_steps, *forced.full_steps), setting.num_steps)
+
+
+def _decided(
+    schedule_at: Callable[[float], Schedule], example: int, threshold: float
+) -> Outcome:  # fmt: skip
+    """How many steps a threshold caches, and the interval of those that give the same schedule."""
+    here = schedule_at(threshold)
+    low = _edge(lambda t: schedule_at(t) == here, 0.0, threshold)
+    high = _edge(lambda t: schedule_at(t) == here, threshold, math.inf)
+    return Outcome(
+        here.num_cached, -math.inf if low is None else low, math.inf if high is None else high
+    )
+
+
+def _edge(is_here: Callable[[float], bool], low: float, high: float) -> float | None:
+    """The last number before the one at which an answer changes; None if it never does."""
+    first = is_here(low)
+    if is_here(high) == first:
+        return None
+    # Positive numbers are in the order of their bits, so halving takes 63 turns at most.
+    below, above = (int(np.float64(end).view(np.int64)) for end in (low, high))
+    while above - below > 1:
+        middle = (below + above) // 2
+        if is_here(_number(middle)) == first:
+            below = middle
+        else:
+            above = middle
+    return _number(below)
+
+
+def _number(bits: int) -> float:
+    return float(np.int64(bits).view(np.float64))

@@ -1,0 +1,1 @@
+"""Quality Compare and Compare Run."""

@@ -1,0 +1,146 @@
+"""What *Golden Path Compare Run* tells of its four runs: figures, a table, a contact sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ...gph_core.quality.comparison import FRAME_CHANGE, IDENTICAL, Comparison
+from ..schema import figures
+from ..schema.texts import named
+from .compare_session import CACHED, FEWER, FULL, UNIFORM, Run, Session
+
+# Metrics in the order of the table, with their titles and forms.
+COLUMNS = {
+    "psnr": ("PSNR dB", "{:.2f}"),
+    "ssim": ("SSIM", "{:.4f}"),
+    "lpips": ("LPIPS", "{:.4f}"),
+    FRAME_CHANGE: ("Δt", "{:+.4f}"),
+}
+
+
+def report_of(
+    session: Session, runs: Sequence[Run], measured: Sequence[Comparison], network: str | None,
+    speed: str,
+) -> dict[str, Any]:  # fmt: skip
+    """All figures, as JSON takes them.
+
+    Args:
+        runs: in the order of the session.
+        measured: of all runs but the full one.
+        network: of LPIPS, if there is one.
+    """
+    return {
+        "speed": speed,
+        "origin": session.choice.origin,
+        "policy": str(session.choice.policy),
+        "closest": closest(runs, measured),
+        "lpips_network": network,
+        "unavailable": dict(measured[0].unavailable),
+        "absent": {"uniform spacing": session.no_uniform} if session.no_uniform else {},
+        "runs": [
+            {
+                "name": run.name,
+                "schedule": str(run.schedule),
+                "steps": run.schedule.num_steps,
+                "full_steps": run.num_full,
+                "seconds": run.seconds,
+                "speedup": runs[0].seconds / run.seconds,
+                "metrics": {} if found is None else found.to_dict()["metrics"],
+                "notes": [] if run.record is None else list(run.record.notes),
+            }
+            for run, found in zip(runs, [None, *measured], strict=True)
+        ],
+    }
+
+
+def closest(runs: Sequence[Run], measured: Sequence[Comparison]) -> str:
+    """Which run has the highest mean PSNR to the full one; the earlier one of equals."""
+    means = [found.figures["psnr"].mean for found in measured]
+    return runs[1 + means.index(max(means))].name
+
+
+def label(run: Mapping[str, Any], speed: str) -> str:
+    """A run in words."""
+    return {
+        FULL: "full",
+        CACHED: f"cached ({speed})",
+        UNIFORM: "uniform spacing",
+        FEWER: f"{run['steps']} plain steps",
+    }[run["name"]]
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """The figures as lines of text."""
+    runs, speed = report["runs"], report["speed"]
+    shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
+    titles = "".join(f"{title:>10}" for title, _ in shown.values())
+    lines = [f"{'':20}{'full steps':>12}{'seconds':>9}{'speed-up':>10}{titles}"]
+    for run in runs:
+        counts = f"{run['full_steps']} of {run['steps']}"
+        means = (_mean(run, name, form) for name, (_, form) in shown.items())
+        lines.append(
+            f"{label(run, speed):20}{counts:>12}{run['seconds']:9.2f}{run['speedup']:9.2f}x"
+            + "".join(f"{text:>10}" for text in means)
+        )
+    names = {run["name"]: label(run, speed) for run in runs}
+    lines += [
+        f"closest to the full run: {names[report['closest']]}",
+        f"cached: {report['origin']}: {runs[1]['schedule']}, policy {report['policy']}",
+        "seconds of sampling alone, each run once, after a warm-up",
+    ]
+    lines += [f"{names[run['name']]}: {note}" for run in runs for note in run["notes"]]
+    lines += [f"left out: {named(name, reason)}" for name, reason in report["absent"].items()]
+    lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str, Any]) -> Tensor:
+    """A contact sheet, two by two, ``[1, H, W, 3]``: steps, picture and figures of each run.
+
+    Args:
+        pictures: ``[B, H, W, 3]`` of each run, of which the middle one is shown.
+    """
+    from matplotlib.figure import Figure
+
+    number, height, width, _ = pictures[0].shape
+    middle = number // 2
+    side = 4.2 * min(height / width, 1.5)  # inches
+    sheet = Figure(figsize=(8.8, 2 * side + 2.8), dpi=110, layout="constrained")
+    grid = sheet.add_gridspec(4, 2, height_ratios=(0.3, side, 0.3, side))
+    for n, (run, picture) in enumerate(zip(runs, pictures, strict=True)):
+        told, row, column = report["runs"][n], n // 2 * 2, n % 2
+        steps = sheet.add_subplot(grid[row, column])
+        figures.strip(steps, 0, run.schedule)
+        steps.set_xlim(0, run.schedule.num_steps)
+        mark = ", closest" if run.name == report["closest"] else ""
+        steps.set_title(label(told, report["speed"]) + mark, size=17, weight="bold")
+        axes = sheet.add_subplot(grid[row + 1, column])
+        axes.imshow(picture[middle].float().clamp(0, 1).cpu().numpy())
+        axes.set_xlabel(_caption(told), size=14)
+        for part in (steps, axes):
+            part.set(xticks=[], yticks=[])
+        steps.spines[:].set_visible(False)
+    if number > 1:
+        sheet.supxlabel(f"means of {number} images; shown: number {middle + 1}", size=14)
+    return figures.to_image(sheet)
+
+
+def _caption(run: Mapping[str, Any]) -> str:
+    """Figures and time of a run, in two lines."""
+    found = [
+        _mean(run, name, form) for name, form in figures.CAPTIONS.items() if name in run["metrics"]
+    ]
+    first = " · ".join(found) or "the reference"
+    faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
+    steps = f"{run['full_steps']} of {run['steps']} steps full"
+    return f"{first}\n{run['seconds']:.2f} s{faster}\n{steps}"
+
+
+def _mean(run: Mapping[str, Any], name: str, form: str) -> str:
+    if name not in run["metrics"]:
+        return ""
+    mean = run["metrics"][name]["mean"]
+    return IDENTICAL if mean == IDENTICAL else form.format(mean)

@@ -1,0 +1,261 @@
+"""The *Golden Path Compare Run* node: what a path costs and saves, on one's own prompt."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import comfy.model_management
+import comfy.samplers
+import torch
+from comfy_api.latest import io
+from torch import Tensor
+
+from ...gph_core.paths.speeds import SPEEDS
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.quality.comparison import Comparison, check_comparable, compare
+from ...gph_core.schedule import Schedule
+from ..cache.cache import CUSTOM, check_speed
+from ..hook import samplers
+from ..hook.patching import CachePlan
+from ..library import user_paths
+from ..sample import lpips_weights
+from ..sample.assessing import decode
+from ..sample.examples import Example
+from ..schema import figures, prompts
+from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
+from ..search.search_session import guider_for
+from . import compare_report
+from .compare_session import Progress, along, prepare, sampling_of, scheduled
+from .quality_compare import mean_or_block, metrics_for
+
+NAME = "Golden Path Compare Run"
+CHOICES = (*SPEEDS, CUSTOM)
+_LOG = logging.getLogger(__name__)
+
+
+class CompareRun(io.ComfyNode):
+    """What a sampler takes, to four images with their figures and times."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_CompareRun",
+            display_name=NAME,
+            category=CATEGORY,
+            description=(
+                "Samples one prompt four times from the same noise: in full, with the cache, with "
+                "as many full steps evenly spaced, and with just as many plain steps. Says how far "
+                "each image is from the full one, and how long it took. Takes about as long as the "
+                "full run and three fast ones."
+            ),
+            search_aliases=["benchmark", "compare", "speed test", "PSNR", "KSampler", "A/B test"],
+            is_output_node=True,
+            inputs=[
+                io.Model.Input("model", tooltip="A cache node before it does not matter here."),
+                io.Int.Input(
+                    "seed",
+                    default=0,
+                    min=0,
+                    max=2**64 - 1,
+                    control_after_generate=True,
+                    tooltip="Of the noise, the same for all four runs.",
+                ),
+                io.Int.Input(
+                    "steps", default=20, min=1, max=10000, tooltip="Of all runs but the last."
+                ),
+                io.Float.Input(
+                    "cfg",
+                    default=1.0,
+                    min=0.0,
+                    max=100.0,
+                    step=0.1,
+                    round=0.01,
+                    tooltip="Your CFG; 1 for distilled models such as FLUX.1-dev.",
+                ),
+                io.Combo.Input(
+                    "sampler_name",
+                    options=comfy.samplers.KSampler.SAMPLERS,
+                    default="euler",
+                    tooltip="As in KSampler.",
+                ),
+                io.Combo.Input(
+                    "scheduler",
+                    options=comfy.samplers.KSampler.SCHEDULERS,
+                    default="simple",
+                    tooltip="As in KSampler.",
+                ),
+                io.Conditioning.Input("positive", tooltip="The prompt."),
+                io.Conditioning.Input("negative", tooltip="The negative prompt, unused at CFG 1."),
+                io.Latent.Input(
+                    "latent_image", tooltip="An empty latent, an image, or a batch of them."
+                ),
+                io.Float.Input(
+                    "denoise",
+                    default=1.0,
+                    min=0.01,
+                    max=1.0,
+                    step=0.01,
+                    tooltip="As in KSampler: below 1 it starts from the latent with some noise.",
+                ),
+                io.Vae.Input("vae", tooltip="Decodes the four results, to compare images."),
+                io.Combo.Input(
+                    "speed",
+                    options=list(CHOICES),
+                    default="Balanced",
+                    tooltip=(
+                        "How many steps stay full, and which, as in Golden Path Cache. More full "
+                        "steps: slower, closer to the full run. Custom uses the schedule below."
+                    ),
+                ),
+                io.MultiType.Input(
+                    io.String.Input("schedule", default=DEFAULT_SCHEDULE),
+                    types=[ScheduleType],
+                    tooltip=(
+                        "Only for Custom: the full steps, then / and the number of steps, as in "
+                        f"{DEFAULT_SCHEDULE}."
+                    ),
+                ),
+                io.Combo.Input(
+                    "lpips",
+                    options=lpips_weights.options(),
+                    default=lpips_weights.OFF,
+                    tooltip="Weights for LPIPS, as in Quality Compare.",
+                ),
+                PolicyType.Input(
+                    "policy",
+                    optional=True,
+                    tooltip="How cached steps are predicted. Unconnected: residual reuse.",
+                ),
+                io.Sampler.Input(
+                    "sampler", optional=True, tooltip="Your sampler in the place of sampler_name."
+                ),
+                io.Sigmas.Input(
+                    "sigmas",
+                    optional=True,
+                    tooltip=(
+                        "Your noise levels in the place of scheduler, steps and denoise. The run "
+                        "of fewer steps takes levels along the same curve."
+                    ),
+                ),
+                io.Guider.Input(
+                    "guider",
+                    optional=True,
+                    tooltip=(
+                        "Your guider with its prompts, in the place of model, positive, negative "
+                        "and cfg."
+                    ),
+                ),
+            ],
+            outputs=[
+                io.Image.Output(
+                    display_name="images",
+                    is_output_list=True,
+                    tooltip=(
+                        "One batch: full, cached, uniform, fewer steps. Of videos a list with one "
+                        "batch of frames for each, in this order."
+                    ),
+                ),
+                io.Image.Output(
+                    display_name="figure",
+                    tooltip="Steps, picture, figures and time of each run; of videos the middle.",
+                ),
+                io.String.Output(display_name="table"),
+                io.String.Output(display_name="JSON", tooltip="All figures, of each image too."),
+                io.Float.Output(
+                    display_name="PSNR dB", tooltip="Of the cached run; higher is better."
+                ),
+                io.Float.Output(display_name="SSIM", tooltip="Of the cached run; 1 is best."),
+                io.Float.Output(
+                    display_name="speed-up", tooltip="Seconds of the full run over the cached one."
+                ),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(
+        cls, speed: str | None, schedule: str | None, lpips: str | None
+    ) -> bool | str:
+        # Naming an input turns ComfyUI's own check of it off: weights that are not on this machine
+        # cost one metric.
+        return check_speed(speed, schedule, CHOICES)
+
+    @classmethod
+    def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:
+        # A search may have found a better path, the weights may be there now; the table tells
+        # whose workflow it is for.
+        weights = lpips_weights.fingerprint(lpips)
+        return prompts.current().workflow_id, weights, repr(user_paths.read())
+
+    @classmethod
+    def execute(
+        cls, model, seed: int, steps: int, cfg: float, sampler_name: str, scheduler: str,
+        positive, negative, latent_image, denoise: float, vae, speed: str, schedule: str,
+        lpips: str = lpips_weights.OFF, policy: Policy | None = None, sampler=None, sigmas=None,
+        guider=None,
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        guider = guider_for(model, guider, cfg, Example("", positive, negative, seed))
+        patcher = guider.model_patcher
+        if sigmas is None:
+            known = sampler_name if sampler is None else samplers.name(sampler)
+            levels = scheduled(patcher, known, scheduler, denoise)
+            sigmas = levels(steps)
+        else:
+            levels = along(sigmas)
+        sampler = sampler or comfy.samplers.sampler_object(sampler_name)
+        plan = CachePlan(
+            speed=speed,
+            custom=Schedule.parse(schedule) if speed == CUSTOM else None,
+            policy=policy or Reuse(),
+        )
+        sampling = sampling_of(guider, latent_image, sampler, sigmas, seed)
+        session = prepare(sampling, plan, levels)
+        runs = session.run(Progress(patcher, session.num_steps))
+        # Only now: a VAE may push the model out of the device's memory.
+        decoded = [decode(vae, run.latent) for run in runs]
+        pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
+        videos, frames = decoded[0].shape[:2]
+        measured, network = measure(pictures, lpips, is_video=videos == 1 < frames)
+        report = compare_report.report_of(session, runs, measured, network, speed)
+        number, height, width, _ = pictures[0].shape
+        report |= {"images": number, "width": width, "height": height}
+        text = compare_report.table(report)
+        _LOG.info("%s:\n%s", NAME, text)
+        table = report | {"workflow_id": prompts.current().workflow_id}
+        return io.NodeOutput(
+            batches(decoded), compare_report.figure(runs, pictures, report), text,
+            json.dumps(report, indent=2),
+            *[mean_or_block(measured[0], name, NAME) for name in ("psnr", "ssim")],
+            report["runs"][1]["speedup"],
+            ui={"gph_compare": [table]},
+        )  # fmt: skip
+
+
+def measure(
+    pictures: Sequence[Tensor], lpips: str, is_video: bool
+) -> tuple[list[Comparison], str | None]:
+    """All but the first compared with it, and the name of the network of LPIPS.
+
+    Args:
+        pictures: ``[B, H, W, 3]`` of each run.
+    """
+    reference, *others = pictures
+    chosen, network = metrics_for(lpips, is_video)
+    measured = []
+    for test in others:
+        check_comparable(reference, test)
+        planes = [images.movedim(-1, 1) for images in (reference, test)]
+        cancelled = comfy.model_management.throw_exception_if_processing_interrupted
+        measured.append(compare(*planes, chosen, cancelled))
+    return measured, network
+
+
+def batches(decoded: Sequence[Tensor]) -> list[Tensor]:
+    """What the images of the runs ``[B, F, H, W, C]`` are handed on as: a batch, or videos."""
+    if decoded[0].shape[1] == 1:
+        return [torch.cat([images.flatten(0, 1) for images in decoded])]
+    return [video for images in decoded for video in images]

@@ -1,0 +1,203 @@
+"""The runs of *Golden Path Compare Run*: what they are, and sampling them one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import comfy.model_management
+import comfy.sample
+import comfy.samplers
+import comfy.utils
+import latent_preview
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...gph_core.paths.choice import Choice, spacing
+from ...gph_core.policies.base import Policy
+from ...gph_core.run.record import RunRecord
+from ...gph_core.schedule import Schedule
+from ..hook import compatibility, patching
+from ..sample.assessing import visible
+from ..sample.sampling import CPU, Sampling, samples_of
+
+FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
+
+# From a number of steps to their noise levels.
+Levels = Callable[[int], Tensor]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one way of sampling gave."""
+
+    name: str
+    schedule: Schedule  # of its own steps
+    latent: Any  # in main memory
+    seconds: float  # until the latent was there
+    record: RunRecord | None = None
+
+    @property
+    def num_full(self) -> int:
+        """Steps computed in full, as it happened."""
+        return len(self.record.full_steps) if self.record else self.schedule.num_full
+
+
+@dataclass(frozen=True)
+class Session:
+    """Four ways from the same noise to an image, or three.
+
+    Args:
+        sampling: what they share, with the noise levels of all but the last.
+        choice: of the cached run.
+        uniform: as many full steps, evenly spaced.
+        policy: of the uniform run; that of ``choice`` may have what belongs to its schedule alone.
+        fewer: noise levels of the run of as many plain steps.
+        no_uniform: why there is no uniform run; empty if there is one.
+    """
+
+    sampling: Sampling
+    choice: Choice
+    uniform: Schedule
+    policy: Policy
+    fewer: Tensor
+    no_uniform: str = ""
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the cached run is evenly spaced itself, so that one run shows both."""
+        return (self.uniform, self.policy) == (self.choice.schedule, self.choice.policy)
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of all runs together."""
+        long_runs = 2 if self.is_uniform or self.no_uniform else 3
+        return long_runs * self.uniform.num_steps + len(self.fewer) - 1
+
+    def run(self, progress: Progress) -> list[Run]:
+        """The full, the cached, the uniform run and the one of fewer steps, after a warm-up.
+
+        ``ValueError`` says, before any of them, why the run cannot be cached.
+        """
+        self.sampling.warm_up(self.choice.schedule, self.choice.policy)
+        num_steps = self.uniform.num_steps
+        full = Schedule.all_full(num_steps)
+        fewer = Schedule.all_full(len(self.fewer) - 1)
+        runs = [
+            _timed(FULL, full, self.sampling.full, progress),
+            self._cached(CACHED, self.choice.schedule, self.choice.policy, progress),
+        ]
+        if self.is_uniform:
+            runs.append(replace(runs[-1], name=UNIFORM))
+        elif not self.no_uniform:
+            runs.append(self._cached(UNIFORM, self.uniform, self.policy, progress))
+        plain = partial(self.sampling.plain, self.fewer)
+        return [*runs, _timed(FEWER, fewer, plain, progress)]
+
+    def _cached(self, name: str, schedule: Schedule, policy: Policy, progress: Progress) -> Run:
+        records = []
+
+        def sample(callback):
+            latent, record = self.sampling.cached(schedule, policy, callback)
+            records.append(record)
+            return latent
+
+        return replace(_timed(name, schedule, sample, progress), record=records[0])
+
+
+class Progress:
+    """One bar over several runs, with previews of their latents; each step can be cancelled."""
+
+    def __init__(self, patcher, num_steps: int) -> None:
+        self._bar = comfy.utils.ProgressBar(num_steps)
+        self._previewer = latent_preview.get_previewer(
+            patcher.load_device, patcher.model.latent_format
+        )
+        self._begun = 0  # steps of the runs that have begun
+
+    def callback(self, num_steps: int) -> Callable:
+        """The sampler's callback for the next run."""
+        before, self._begun = self._begun, self._begun + num_steps
+
+        def stepped(step, x0, x, total_steps):
+            comfy.model_management.throw_exception_if_processing_interrupted()
+            preview = None
+            if self._previewer:
+                preview = self._previewer.decode_latent_to_preview_image("JPEG", visible(x0))
+            self._bar.update_absolute(before + step + 1, preview=preview)
+
+        return stepped
+
+
+def _timed(name: str, schedule: Schedule, sample: Callable, progress: Progress) -> Run:
+    callback = progress.callback(schedule.num_steps)
+    began = time.perf_counter()
+    latent = sample(callback).to(CPU)  # which waits for the device
+    return Run(name, schedule, latent, time.perf_counter() - began)
+
+
+def sampling_of(
+    guider, latent: Mapping[str, Any], sampler, sigmas: Tensor, seed: int
+) -> Sampling:  # fmt: skip
+    """The sampling of a LATENT with noise from a seed, as *KSampler* does it."""
+    samples = samples_of(guider.model_patcher, latent)
+    noise = comfy.sample.prepare_noise(samples, seed, latent.get("batch_index"))
+    mask = latent.get("noise_mask")
+    return Sampling(guider, noise, samples, sampler, sigmas, seed, mask=mask)
+
+
+def prepare(sampling: Sampling, plan: patching.CachePlan, levels: Levels) -> Session:
+    """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
+    num_steps = len(sampling.sigmas) - 1
+    if num_steps < 1:
+        raise ValueError("there is no step to sample; set steps and denoise above 0")
+    patcher, policy = sampling.guider.model_patcher, plan.policy
+    choice = patching.choice_of(plan, patcher, sampling.sigmas.tolist())
+    schedule = choice.schedule
+    if schedule.num_steps != num_steps:
+        raise ValueError(
+            f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
+            "set the same step count, or choose a speed that fits any step count"
+        )
+    if not schedule.num_cached:
+        raise ValueError(
+            f"all {num_steps} steps would be full, so there is nothing to compare; use more steps "
+            "or a schedule with cached ones"
+        )
+    _, family = compatibility.identify(patcher)
+    choice.policy.check(schedule, family)
+    num_full, needed = schedule.num_full, policy.min_anchors
+    # With just as many full steps as the policy needs, these are the only ones.
+    uniform = spacing(num_steps, num_full, needed) if num_full > needed else schedule
+    try:
+        policy.check(uniform, family)
+        no_uniform = ""
+    except ValueError as error:
+        no_uniform = str(error)
+    return Session(sampling, choice, uniform, policy, levels(num_full), no_uniform)
+
+
+def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
+    """The noise levels that *KSampler* takes."""
+
+    def levels(num_steps: int) -> Tensor:
+        return comfy.samplers.KSampler(
+            patcher, num_steps, CPU, sampler_name, scheduler, denoise, patcher.model_options
+        ).sigmas
+
+    return levels
+
+
+def along(sigmas: Tensor) -> Levels:
+    """Noise levels on the curve of given ones, at even distances; the first and the last stay."""
+
+    def levels(num_steps: int) -> Tensor:
+        places = np.linspace(0, len(sigmas) - 1, num_steps + 1)
+        found = np.interp(places, np.arange(len(sigmas)), sigmas.cpu().double().numpy())
+        return torch.from_numpy(found).to(sigmas)
+
+    return levels

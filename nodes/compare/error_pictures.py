@@ -1,0 +1,80 @@
+"""Pictures of a comparison: the error in colours, and reference, test and error side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..schema import figures
+
+COLORMAP = "inferno"  # even steps look even, also to the colour-blind and in print
+BAND = 26  # pixels below a strip, for its texts
+BAR = 6  # of them for the scale of the colours
+BACKGROUND, TEXT = "#202020", "#e8e8e8"
+FONT_SIZE = 11  # pixels, where there is room
+LEAST = 0.7  # of that, before a part of a text is left out
+SEPARATOR = " · "  # between the parts of a text
+
+
+def error(reference: Tensor, test: Tensor) -> Tensor:
+    """Mean absolute difference of the channels, ``[B, H, W]``, of images ``[B, H, W, C]``."""
+    return (reference - test).abs().mean(-1)
+
+
+def heat_map(errors: Tensor, scale: float) -> Tensor:
+    """Errors as colours, ``[B, H, W, 3]``: black is none, pale yellow is ``scale`` and more."""
+    colors = _colors().to(errors.device)
+    steps = (errors / scale).clamp(0, 1) * (len(colors) - 1)
+    return colors[steps.round().long()]
+
+
+def strip(panels: Sequence[Tensor], captions: Sequence[Sequence[str]], scale: float) -> Tensor:
+    """The panels of each item side by side, ``[B, H + BAND, W * panels, 3]``.
+
+    Args:
+        panels: reference, test and heat map, each ``[B, H, W, 3]``.
+        captions: for each item one text a panel; parts that do not fit are left out.
+        scale: the error of the brightest colour, which the band tells below the last panel.
+    """
+    width = panels[0].shape[2]
+    bands = torch.stack([_band(texts, width, scale) for texts in captions])
+    return torch.cat([torch.cat(list(panels), dim=2), bands.to(panels[0])], dim=1)
+
+
+def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
+    """``[BAND, width * len(texts), 3]``: the texts, and the scale of the colours below the last."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    dpi = 100
+    size = (width * len(texts), BAND)
+    figure = Figure([pixels / dpi for pixels in size], dpi, facecolor=BACKGROUND)
+    canvas = FigureCanvasAgg(figure)
+    style = {"color": TEXT, "va": "center", "fontsize": FONT_SIZE * 72 / dpi}
+    height = (BAND + BAR) / 2 / BAND
+    for n, text in enumerate(texts):
+        label = figure.text((n + 0.5) / len(texts), height, text, ha="center", **style)
+        _fit(label, 0.94 * width, canvas.get_renderer())
+    band = figures.to_image(figure)[0]
+    band[-BAR:, -width:] = heat_map(torch.linspace(0, scale, width).expand(BAR, width), scale)
+    return band
+
+
+def _fit(label, width: float, renderer) -> None:
+    """Make a text as narrow as its panel: leave its last parts out, then write smaller."""
+    while (wide := label.get_window_extent(renderer).width) > width / LEAST and (
+        SEPARATOR in label.get_text()
+    ):
+        label.set_text(label.get_text().rpartition(SEPARATOR)[0])
+    label.set_fontsize(label.get_fontsize() * min(1, width / wide))
+
+
+def _colors() -> Tensor:
+    """``[256, 3]``, from black to pale yellow."""
+    # Imported here: the pack loads without the package.
+    from matplotlib import colormaps
+
+    return torch.tensor(colormaps[COLORMAP](np.arange(256))[:, :3], dtype=torch.float32)

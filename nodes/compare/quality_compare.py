@@ -1,0 +1,206 @@
+"""The *Quality Compare* node: metrics, an error heat map and a strip of two batches of images."""
+
+from __future__ import annotations
+
+import json
+import logging
+from functools import partial
+from typing import Any
+
+import comfy.utils
+from comfy_api.latest import io
+from comfy_execution.graph_utils import ExecutionBlocker
+
+from ...gph_core.quality import metrics
+from ...gph_core.quality.comparison import (
+    FRAME_CHANGE,
+    Comparison,
+    Metric,
+    check_comparable,
+    compare,
+)
+from ..sample import lpips_weights
+from ..schema import figures, prompts
+from ..schema.types import CATEGORY
+from . import error_pictures
+
+_LOG = logging.getLogger(__name__)
+
+
+class QualityCompare(io.ComfyNode):
+    """How far a test is from its reference, as figures, picture and table."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_QualityCompare",
+            display_name="Quality Compare",
+            category=CATEGORY,
+            description=(
+                "Measures how far images or video frames are from those of a reference, such as a "
+                "run without the cache: PSNR, SSIM, LPIPS and, for video, the change between "
+                "frames. Shows where they differ."
+            ),
+            search_aliases=["PSNR", "SSIM", "LPIPS", "difference", "heat map", "side by side"],
+            is_output_node=True,
+            inputs=[
+                io.Image.Input(
+                    "reference", tooltip="What the test should look like: the run in full."
+                ),
+                io.Image.Input(
+                    "test",
+                    tooltip="What is compared with it; as many images, of the same size.",
+                ),
+                io.Combo.Input(
+                    "lpips",
+                    options=lpips_weights.options(),
+                    default=lpips_weights.OFF,
+                    tooltip=(
+                        "LPIPS compares as people see, with a network whose weights ComfyUI does "
+                        "not bring: a file in models/lpips with torchvision's AlexNet (as in the "
+                        "paper) or VGG16, or AlexNet from pytorch.org, downloaded once into that "
+                        "folder when the node runs."
+                    ),
+                ),
+                io.Boolean.Input(
+                    "video",
+                    default=False,
+                    tooltip=(
+                        "The batch is the frames of one video: also measure how much more than the "
+                        "reference's its consecutive frames differ (needs LPIPS)."
+                    ),
+                ),
+                io.Float.Input(
+                    "heat_map_max",
+                    default=0.0,
+                    min=0.0,
+                    max=1.0,
+                    step=0.01,
+                    advanced=True,
+                    tooltip=(
+                        "The error that the heat map shows brightest; larger makes it darker. 0: "
+                        "the largest error of the batch. Set it to compare several heat maps."
+                    ),
+                ),
+            ],
+            outputs=[
+                io.Float.Output(
+                    display_name="PSNR dB",
+                    tooltip="Mean of the images that differ; higher is better.",
+                ),
+                io.Float.Output(display_name="SSIM", tooltip="Mean; 1 is best."),
+                io.Float.Output(
+                    display_name="LPIPS",
+                    tooltip="Mean; 0 is best. Without weights, nodes behind it do not run.",
+                ),
+                io.Image.Output(
+                    display_name="heat map", tooltip="Black: equal. Pale yellow: the largest error."
+                ),
+                io.Image.Output(
+                    display_name="strip", tooltip="Reference, test and heat map, side by side."
+                ),
+                io.String.Output(display_name="JSON", tooltip="All figures, of each image too."),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(cls, lpips: str | None) -> bool | str:
+        # Naming the input turns ComfyUI's own check of it off: a file that is not on this machine
+        # costs one metric, which then says what to do, not the whole run.
+        return True
+
+    @classmethod
+    def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:
+        # The file may be there next time; the table tells whose workflow it is for.
+        return prompts.current().workflow_id, lpips_weights.fingerprint(lpips)
+
+    @classmethod
+    def execute(
+        cls, reference, test, lpips: str, video: bool = False, heat_map_max: float = 0.0
+    ) -> io.NodeOutput:
+        figures.require()
+        check_comparable(reference, test)
+        measured, network = measure(reference, test, lpips, video)
+        errors = error_pictures.error(reference, test)
+        scale = heat_map_max or errors.max().item() or 1.0  # without any error: all black
+        heat_map = error_pictures.heat_map(errors, scale)
+        captions = captions_of(measured, len(reference), scale)
+        strip = error_pictures.strip([reference, test, heat_map], captions, scale)
+        report = {
+            "images": len(reference),
+            "width": reference.shape[2],
+            "height": reference.shape[1],
+            "lpips_network": network,
+            **measured.to_dict(),
+            "heat_map": {
+                "shows": "mean absolute difference of the channels",
+                "colormap": error_pictures.COLORMAP,
+                "from": 0,
+                "to": scale,
+            },
+        }
+        table = report | {"workflow_id": prompts.current().workflow_id}
+        means = [mean_or_block(measured, name) for name in ("psnr", "ssim", "lpips")]
+        text = json.dumps(report, indent=2)
+        return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [table]})
+
+
+def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str | None]:
+    """The figures of two ``[B, H, W, 3]`` batches, and the name of the network of LPIPS."""
+    chosen, backbone = metrics_for(choice, video)
+    bar = comfy.utils.ProgressBar(len(reference))
+    planes = [images.movedim(-1, 1) for images in (reference, test)]
+    return compare(*planes, chosen, lambda: bar.update(1)), backbone
+
+
+def metrics_for(choice: str, video: bool) -> tuple[dict[str, Metric], str | None]:
+    """The metrics by name, and the name of the network of LPIPS."""
+    network, backbone = network_of(choice)
+    chosen = {
+        "psnr": metrics.psnr,
+        "psnr_8bit": metrics.psnr_8bit,
+        "ssim": metrics.ssim,
+        "lpips": partial(metrics.lpips, network=network),
+    }
+    if video:
+        chosen[FRAME_CHANGE] = partial(metrics.frame_change, network=network)
+    return chosen, backbone
+
+
+def network_of(choice: str) -> tuple[metrics.Network, str | None]:
+    """The chosen network and its name; or one that says why there is none."""
+    try:
+        return lpips_weights.network(choice)
+    except (ImportError, OSError, ValueError) as error:
+        if choice != lpips_weights.OFF:
+            _LOG.warning("Golden Path: no LPIPS: %s", error)
+        return partial(_refuse, str(error)), None
+
+
+def _refuse(reason: str, *images):
+    raise ValueError(reason)
+
+
+def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"):
+    """A metric's mean. A number in its place would be taken for a score, so without one what is
+    connected to it does not run and says why."""
+    if name in measured.figures:
+        return measured.figures[name].mean
+    return ExecutionBlocker(f"{node} has no {name.upper()}: {measured.unavailable[name]}")
+
+
+def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str]]:
+    """What stands below each item's panels."""
+    last = f"error 0 – {scale:.3g}"
+    return [
+        ["reference", error_pictures.SEPARATOR.join(_caption(measured, n)), last]
+        for n in range(count)
+    ]
+
+
+def _caption(measured: Comparison, item: int):
+    yield "test"
+    for name, form in figures.CAPTIONS.items():
+        if name in measured.figures:
+            value = measured.figures[name].values[item]
+            yield "identical" if value == float("inf") else form.format(value)

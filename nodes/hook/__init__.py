@@ -1,0 +1,1 @@
+"""The connection to a ComfyUI model: wrappers, branches, compatibility, fingerprints."""

@@ -1,0 +1,116 @@
+"""Which model this is, and why runs of it cannot be cached."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ...gph_core.gates.base import Look
+from ...gph_core.model import families
+from ...gph_core.model.families import Family
+from ...gph_core.paths.choice import Choice
+from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.mean_velocity import MeanVelocity
+from . import samplers
+from .model_call import uncompiled
+
+
+def identify(patcher) -> tuple[Family | None, str]:
+    """A MODEL's family, if it is known, and what to call it."""
+    transformer = uncompiled(patcher.model.diffusion_model)
+    family = families.detect(transformer)
+    return family, family.name if family else type(transformer).__name__
+
+
+def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
+    """Why no run can be cached, then, behind a semicolon, what to do about it; None if one can."""
+    family, name = identify(patcher)
+    sampler_name = samplers.name(sampler)
+    said = f"the sampler {sampler_name}"
+    for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):
+        if following >= sigma:
+            return f"the noise levels do not fall at step {step} ({sigma:g} to {following:g})"
+    if policy.site is Site.STACK and family is None:
+        return (
+            f"{name} is not a supported transformer (docs/models.md lists them); policies on "
+            "outputs and velocities work with any model, of the adaptive methods EasyCache"
+        )
+    if samplers.needs_every_call(sampler_name):
+        return f"{said} needs all of its model calls; choose another"
+    if policy.site is Site.GUIDED and samplers.reads_the_branches(sampler_name):
+        return (
+            f"{said} needs both prompts at every step, which {policy} leaves out; choose a "
+            "residual policy, or another sampler"
+        )
+    if isinstance(policy, MeanVelocity) and samplers.is_stochastic(sampler):
+        return (
+            f"{policy} follows the states of the run, to which {said} adds noise; choose another "
+            "policy or sampler"
+        )
+    return None
+
+
+def gate_obstacle(choice: Choice, patcher) -> str | None:
+    """The same of a gate, where ``obstacle`` finds nothing: the model first, then the policy."""
+    gate, policy = choice.gate, choice.policy
+    method, *_ = choice.origin.split(",")  # its threshold is behind
+    family, name = identify(patcher)
+    if gate is None:
+        return None
+    if patcher.get_additional_models_with_key("multigpu"):
+        return (
+            f"{method} decides on one prompt before the others are computed, but several devices "
+            "compute them at once; use one device, or Golden Path Cache"
+        )
+    if gate.look is not Look.LATENT and family is None:
+        return (
+            f"{method} looks into the transformer, but {name} is not a supported one "
+            "(docs/models.md lists them); EasyCache works with any model"
+        )
+    if gate.look is Look.MODULATED and family.signal is None:
+        return (
+            f"what {method} looks at is not known for {name} (docs/methods.md lists the families); "
+            "DiCache and First Block Cache work with it"
+        )
+    # ComfyUI's LazyCache stands outside all of this and sees a step once.
+    if gate.look is not Look.LATENT and getattr(_other_cache(patcher), "name", "") == "EasyCache":
+        return (
+            f"{method} looks into the transformer before it computes a step, which ComfyUI's "
+            "EasyCache on this model would take for the step itself; take one of them out"
+        )
+    if gate.look is not Look.LATENT and policy.site is not Site.STACK:
+        return (
+            f"{method} looks into the first block, which {policy} does not run on cached steps; "
+            "connect a residual policy, or none"
+        )
+    if gate.reads_outputs and policy.site is not Site.OUTPUT:
+        return (
+            f"{method} needs the outputs for each prompt, which {policy} does not keep; connect an "
+            "output policy, or none"
+        )
+    if policy.site is Site.GUIDED:
+        return (
+            f"{method} decides on one prompt, but {policy} sees the result of guidance only; "
+            "connect an output policy"
+        )
+    return None
+
+
+def in_full(reason: str) -> str:
+    """What a run is told that cannot be cached."""
+    return f"all steps are computed in full: {reason}"
+
+
+def refuse_other_caches(patcher) -> None:
+    """``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be in full."""
+    cache = _other_cache(patcher)
+    if cache is not None:
+        raise ValueError(
+            f"{cache.name} is active on this model, so that no run of it is a full one that others "
+            f"could be compared with; take {cache.name} out of the workflow"
+        )
+
+
+def _other_cache(patcher) -> Any:
+    """ComfyUI's EasyCache or LazyCache on a MODEL, which has a name; None without them."""
+    return patcher.model_options.get("transformer_options", {}).get("easycache")

@@ -1,0 +1,113 @@
+"""One call of the model, as ComfyUI makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...gph_core.gates.base import Seen
+from ...gph_core.model import signals
+from ...gph_core.model.families import Family
+from ...gph_core.model.surgery import Looked
+from .controlnet import Pending
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A batch of one or several branches.
+
+    Args:
+        execute: ComfyUI's, with its arguments.
+        x: ``[B, C, ...]`` latents of all branches.
+        t: ``[B]`` their noise level.
+        given: other positional arguments: what is concatenated to the latents, the text.
+        control: evaluated or pending.
+        options: the transformer options.
+        inputs: further conditions by name.
+    """
+
+    base_model: Any
+    execute: Callable
+    x: Tensor
+    t: Tensor
+    given: tuple[Any, Any]
+    control: Any
+    options: dict
+    inputs: dict
+    branches: Sequence[Hashable]
+
+    @property
+    def transformer(self) -> Any:
+        return uncompiled(self.base_model.diffusion_model)
+
+    @property
+    def positive(self) -> int:
+        """The place of the first positive prompt; 0 if there is none."""
+        kinds = self.options.get("cond_or_uncond") or []
+        return kinds.index(0) if 0 in kinds else 0
+
+    def denoised(
+        self, options: dict | None = None, *, is_cached: bool = False,
+        x: Tensor | None = None, sigma: float | None = None,
+    ) -> Tensor:  # fmt: skip
+        """What the model gives, with other options, latents or noise level if they are given.
+
+        Args:
+            is_cached: the control's effect is in the prediction, so it need not run.
+        """
+        control = None if is_cached else self.control
+        if isinstance(control, Pending):
+            control = control.evaluate()
+        return self.execute(
+            self.x if x is None else x,
+            self.t if sigma is None else torch.full_like(self.t, sigma),
+            *self.given, control, options or self.options, **self.inputs,
+        )  # fmt: skip
+
+    def part(self, batch: Tensor, place: int) -> Tensor:
+        """What belongs to one of the branches."""
+        return batch.chunk(len(self.branches))[place]
+
+    def seen(
+        self, step: int, sigma: float, place: int, looked: Looked, family: Family | None
+    ) -> Seen:
+        """What a gate sees of a branch."""
+        whole = [self._of_branch(tokens, place) for tokens in looked]
+        latent = self.part(self.x, place).clone()
+        if family is None or whole[0] is None:
+            return Seen(step, sigma, latent)
+        grid = signals.token_grid(self.transformer, self.x.shape)
+
+        def main(tokens: Tensor | None) -> Tensor | None:
+            if tokens is None:
+                return None
+            return signals.main_tokens(tokens, grid, family, self.transformer, self.inputs)
+
+        is_told = main(whole[0]) is not None  # which are the image's own
+        tokens, modulated, probe = map(_alone, map(main, whole) if is_told else whole)
+        return Seen(step, sigma, latent, modulated, tokens, probe, grid if is_told else ())
+
+    def _of_branch(self, tokens: Tensor | None, place: int) -> Tensor | None:
+        """``[B, T, C]`` of a branch."""
+        if tokens is None:
+            return None
+        if tokens.ndim == 2:  # packed: one sample
+            return tokens[None] if len(self.branches) == 1 else None
+        return self.part(tokens, place).flatten(1, -2)
+
+
+def _alone(tokens: Tensor | None) -> Tensor | None:
+    """Tokens that keep nothing else alive: no other branches, no references."""
+    if tokens is None:
+        return None
+    own = tokens.numel() * tokens.element_size()
+    return tokens if tokens.untyped_storage().nbytes() == own else tokens.clone()
+
+
+def uncompiled(module):
+    """The module itself, where it was compiled."""
+    return getattr(module, "_orig_mod", module)

@@ -1,0 +1,115 @@
+"""Full runs that tell what happens inside: what calibrations and planners are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from comfy.patcher_extension import WrappersMP
+from torch import Tensor
+
+from ...gph_core.gates.base import Look, Seen
+from ...gph_core.model.replacements import aligned
+from ...gph_core.model.surgery import Looked
+from ...gph_core.run.active_run import ActiveRun, Decision
+from .calls import StackCalls, observing_first_block
+from .model_call import ModelCall
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One branch at one full step.
+
+    Args:
+        branch: 0 for the positive prompt, whose signals decide unless ComfyUI calls the model with
+            the negative one first, as it may where both at once do not fit.
+        seen: what a gate would see; without tokens where the model's blocks are not known.
+        velocity: of this branch, before guidance.
+        residual: of the blocks, ``[B, T, C]`` of the image tokens; None as in ``seen``.
+        tokens: to which the blocks added it, in its shape.
+        again: the velocity of the same branch and prompt at another latent and noise level.
+    """
+
+    branch: int
+    seen: Seen
+    velocity: Tensor
+    residual: Tensor | None
+    tokens: Tensor | None
+    again: Callable[[Tensor, float], Tensor]
+
+
+class Watcher(Protocol):
+    """Who is told about a full run; tensors are its own to keep."""
+
+    def branch(self, observed: Observed) -> None: ...
+    def step(self, step: int, latent: Tensor, velocity: Tensor) -> None:
+        """After guidance."""
+
+
+class ObservedCalls(StackCalls):
+    """Tells a watcher about each call of a run that is full throughout."""
+
+    def __init__(self, run: ActiveRun, watcher: Watcher) -> None:
+        super().__init__(run)
+        self._watcher = watcher
+        self._look = Look.MODULATED
+        self._numbers: dict[Hashable, int] = {}
+        self._step = 0
+
+    def wrappers(self) -> dict[str, Callable]:
+        """By their place in ComfyUI."""
+        return {
+            WrappersMP.PREDICT_NOISE: self.predict_noise,
+            WrappersMP.CALC_COND_BATCH: self.calc_cond_batch,
+            WrappersMP.APPLY_MODEL: self.apply_model,
+        }
+
+    def predict_noise(self, executor, x, timestep, *args, **kwargs):
+        denoised = super().predict_noise(executor, x, timestep, *args, **kwargs)
+        # Cloned: a sampler may go on in place.
+        self._watcher.step(self._step, x.clone(), (x - denoised) / timestep[0])
+        self._step += 1
+        return denoised
+
+    def _answer(self, call: ModelCall, decision: Decision):
+        if not call.branches:  # nobody knows what the batch holds
+            return call.denoised()
+        surgery, parts = self._surgery(call.transformer), len(call.branches)
+        looked, recorded = Looked(None, None, None), None
+        if surgery is None:
+            denoised = call.denoised()
+        else:
+            with surgery.recording():
+                denoised = call.denoised(observing_first_block(call.options, surgery))
+            looked, recorded = surgery.looked(), surgery.take(parts)
+        velocity = (call.x - denoised) / decision.sigma
+        order = [call.positive, *(n for n in range(parts) if n != call.positive)]
+        for place in order[:parts]:
+            number = self._number(call, place)
+            seen = call.seen(
+                decision.step, decision.sigma, place, looked, surgery and surgery.family
+            )
+            residual = tokens = None
+            if recorded and surgery and looked.tokens is not None:
+                residual, before = recorded[place].feature[0], call.part(looked.tokens, place)
+                tokens, _ = aligned(before, residual, surgery.family.tail)
+            again = partial(_again, call, place)
+            part = call.part(velocity, place).clone()
+            self._watcher.branch(Observed(number, seen, part, residual, tokens, again))
+        return denoised
+
+    def _number(self, call: ModelCall, place: int) -> int:
+        """Of a branch, the same throughout the run."""
+        kinds, known = call.options["cond_or_uncond"], self._numbers
+        is_first = kinds[place] == 0 and 0 not in known.values()
+        following = max(known.values(), default=0) + 1
+        return known.setdefault(call.branches[place], 0 if is_first else following)
+
+
+def _again(call: ModelCall, place: int, latent: Tensor, sigma: float) -> Tensor:
+    """The velocity of a branch of a call at another latent, which all its branches get."""
+    x = latent.repeat(len(call.branches), *[1] * (latent.ndim - 1))
+    denoised = call.denoised(x=x, sigma=sigma)
+    return call.part((x - denoised) / sigma, place)

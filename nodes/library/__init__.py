@@ -1,0 +1,1 @@
+"""The library of golden paths: nodes, routes, the user's files."""

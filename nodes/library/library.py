@@ -1,0 +1,182 @@
+"""The *Golden Path Library* and *Save Golden Path* nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
+from ...gph_core.paths.library import bundled_paths, check_name
+from ...gph_core.paths.retarget import retarget
+from ...gph_core.policies.base import Policy
+from ...gph_core.schedule import Schedule
+from ..hook import compatibility
+from ..schema.inputs import checked
+from ..schema.types import CATEGORY, PolicyType, ScheduleType
+from . import user_paths
+
+YOURS = "yours: "
+
+
+def find(choice: str) -> GoldenPath:
+    """The path of an option of the node; ``ValueError`` if there is none any more."""
+    if choice.startswith(YOURS):
+        return user_paths.library().get(choice.removeprefix(YOURS))
+    for path in bundled_paths():
+        if path.name == choice:
+            return path
+    raise ValueError(f"there is no golden path {choice!r}; choose another one from the list")
+
+
+class GoldenPathLibrary(io.ComfyNode):
+    """A published or own path as schedule and policy."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        bundled = [path.name for path in bundled_paths()]
+        own = [YOURS + path.name for path in user_paths.read()]
+        return io.Schema(
+            node_id="GPH_GoldenPathLibrary",
+            display_name="Golden Path Library",
+            category=CATEGORY,
+            description=(
+                "Gives a published golden path or one of yours: its schedule, the policy it was "
+                "found with, and what is known about it. Connect both to Golden Path Cache and set "
+                "its speed to Custom."
+            ),
+            search_aliases=["schedule", "preset", "published", "cache", "steps"],
+            inputs=[
+                io.Combo.Input(
+                    "path",
+                    options=[*own, *bundled],
+                    default=bundled[0],
+                    tooltip=(
+                        "A path belongs to the model, the number of steps and the noise levels it "
+                        "was found with. Yours come first."
+                    ),
+                ),
+                io.Sigmas.Input(
+                    "sigmas",
+                    optional=True,
+                    tooltip=(
+                        "Noise levels of your run, if they differ from the path's: the schedule "
+                        "is moved to them, which is a guess that nobody measured."
+                    ),
+                ),
+            ],
+            outputs=[
+                ScheduleType.Output(display_name="schedule"),
+                PolicyType.Output(display_name="policy"),
+                io.String.Output(display_name="card"),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(cls, path: str | None) -> bool | str:
+        # Naming the input turns ComfyUI's own check of it off. A linked value is not known yet.
+        try:
+            if path is not None:
+                find(path)
+        except ValueError as error:
+            return str(error)
+        return True
+
+    @classmethod
+    def fingerprint_inputs(cls, path: str | None, **kwargs) -> Any:
+        # A path of the user's may have changed under the same name; a linked name may be any's.
+        return [found.card for found in ([find(path)] if path else user_paths.read())]
+
+    @classmethod
+    def execute(cls, path: str, sigmas=None) -> io.NodeOutput:
+        found = find(path)
+        if sigmas is None:
+            return io.NodeOutput(str(found.schedule), found.policy, found.card)
+        if not found.sigmas:
+            raise ValueError(
+                f"the noise levels of {found.name!r} are not known, so it cannot be moved to "
+                "others; disconnect sigmas to use it as it is"
+            )
+        levels, anchors = sigmas.tolist(), found.policy.min_anchors
+        schedule = retarget(found.schedule, found.sigmas, levels, min_anchors=anchors)
+        card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{found.card}"
+        return io.NodeOutput(str(schedule), found.policy, card)
+
+
+class SaveGoldenPath(io.ComfyNode):
+    """Keeps a schedule with its conditions in the user's library."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_SaveGoldenPath",
+            display_name="Save Golden Path",
+            category=CATEGORY,
+            description=(
+                "Keeps a schedule under a name, with the conditions it is for: Golden Path Library "
+                "and Schedule Editor list it, and it can be shared as a file."
+            ),
+            search_aliases=["schedule", "preset", "export", "share"],
+            is_output_node=True,
+            inputs=[
+                io.String.Input(
+                    "name", default="my path", tooltip="Letters, digits, spaces and . , _ - + ( )"
+                ),
+                io.MultiType.Input(
+                    io.String.Input("schedule", default=""),
+                    types=[ScheduleType],
+                    tooltip="The full steps, then / and the number of steps, as in 0-2,5,9/10.",
+                ),
+                PolicyType.Input(
+                    "policy", optional=True, tooltip="The policy it is for; default: reuse."
+                ),
+                io.Model.Input(
+                    "model",
+                    optional=True,
+                    tooltip="The model it is for. Without it the path is never taken by itself.",
+                ),
+                io.Sigmas.Input(
+                    "sigmas",
+                    optional=True,
+                    tooltip="The noise levels it is for; they are needed to move it to others.",
+                ),
+                io.String.Input(
+                    "notes", default="", multiline=True, optional=True, tooltip="For people."
+                ),
+                io.Boolean.Input(
+                    "overwrite",
+                    default=False,
+                    optional=True,
+                    tooltip="Replace a path of this name; otherwise another name is asked for.",
+                ),
+            ],
+            outputs=[io.String.Output(display_name="card")],
+        )
+
+    @classmethod
+    def validate_inputs(cls, name: str | None, schedule: str | None) -> bool | str:
+        return checked((check_name, name), (Schedule.parse, schedule))
+
+    @classmethod
+    def execute(
+        cls, name: str, schedule: str, policy: Policy | None = None, model=None, sigmas=None,
+        notes: str = "", overwrite: bool = False,
+    ) -> io.NodeOutput:  # fmt: skip
+        known: dict[str, Any] = {} if policy is None else {"policy": policy}
+        if model is not None:
+            known |= conditions_of(model)
+        if sigmas is not None:
+            known["sigmas"] = tuple(sigmas.tolist())
+        path = GoldenPath(name, Schedule.parse(schedule), DRAWN, notes=notes, **known)
+        library = user_paths.library()
+        if path not in library.read()[0]:  # queued again: it is there already
+            library.save(path, overwrite)
+        return io.NodeOutput(path.card)
+
+
+def conditions_of(model) -> dict[str, Any]:
+    """What tells a MODEL from others: its family and the whole numbers of its configuration."""
+    _, name = compatibility.identify(model)
+    config = model.model.model_config.unet_config
+    numbers = {key: value for key, value in config.items() if type(value) is int}
+    return {"model": name, "family": name, "architecture": numbers}

@@ -1,0 +1,97 @@
+"""What the page asks about golden paths: plain functions, served by ``routes``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
+from ...gph_core.paths.library import bundled_paths
+from ...gph_core.paths.retarget import MAX_STEPS, retarget
+from ...gph_core.schedule import Schedule
+from . import user_paths
+from .library import find
+
+
+def list_paths() -> dict[str, Any]:
+    """All paths, the user's first, and the files that could not be read."""
+    own, broken = user_paths.library().read()
+    return {
+        "paths": [
+            *(_entry(path, f"user/{path.name}") for path in own),
+            *(_entry(path, path.name) for path in bundled_paths()),
+        ],
+        "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
+    }
+
+
+def card(option: str) -> dict[str, str]:
+    """What is known of an option of *Golden Path Library*."""
+    return {"card": find(option).card}
+
+
+def move(schedule: str, steps: int) -> dict[str, str]:
+    """A schedule for another number of steps, both at evenly falling noise levels.
+
+    The shift of a model is the same on both grids and keeps what lies at the same level.
+    """
+    parsed = Schedule.parse(_text(schedule, "schedule"))
+    if not isinstance(steps, int) or not 1 <= steps <= MAX_STEPS:
+        raise ValueError(f"the number of steps must be 1 to {MAX_STEPS}, got {steps!r}")
+    moved = retarget(parsed, _falling(parsed.num_steps), _falling(steps))
+    return {"schedule": str(moved), "origin": RETARGETED}
+
+
+def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
+    """Keep a schedule drawn in the editor."""
+    path = GoldenPath(_text(name, "name"), Schedule.parse(_text(schedule, "schedule")), DRAWN)
+    user_paths.library().save(path, overwrite=replace)
+    return {"name": path.name}
+
+
+def import_text(text: str, replace: bool = False) -> dict[str, str]:
+    """Keep a path that somebody shared."""
+    path = user_paths.library().import_text(_text(text, "text"), overwrite=replace)
+    return {"name": path.name}
+
+
+def export(path: str) -> dict[str, Any]:
+    """The user's path of that name, as it is shared."""
+    return user_paths.library().get(path).to_json()
+
+
+def rename(path: str, name: str) -> dict[str, str]:
+    """Give the user's path another name."""
+    user_paths.library().rename(path, _text(name, "name"))
+    return {"name": name}
+
+
+def delete(path: str) -> dict[str, Any]:
+    """Delete the user's path of that name."""
+    user_paths.library().delete(path)
+    return {}
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, got {value!r}")
+    return value
+
+
+def _entry(path: GoldenPath, key: str) -> dict[str, Any]:
+    schedule = path.schedule
+    return {
+        "id": key,
+        "name": path.name,
+        "model": path.model,
+        "family": path.family,
+        "schedule": str(schedule),
+        "num_steps": schedule.num_steps,
+        "num_full": schedule.num_full,
+        "policy": str(path.policy),
+        "origin": path.origin,
+        "card": path.card,
+    }
+
+
+def _falling(steps: int) -> list[float]:
+    return [1 - n / steps for n in range(steps + 1)]

@@ -1,0 +1,60 @@
+"""Files that users name in nodes, and whether a node has to run again for the sake of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import folder_paths
+
+from ...gph_core.paths.library import NONE, check_name
+
+
+@dataclass(frozen=True)
+class UserFiles:
+    """Files of one kind in the user directory: ``golden_path/<kind>/<name><ending>``.
+
+    Args:
+        ending: ``.jsonl``, or ``/runs.jsonl`` of files that have a folder each.
+    """
+
+    kind: str
+    ending: str
+
+    @property
+    def folder(self) -> Path:
+        """Of all of them; it need not exist yet."""
+        return Path(folder_paths.get_user_directory()) / "golden_path" / self.kind
+
+    def names(self) -> list[str]:
+        """Of all that there are."""
+        paths = (path.relative_to(self.folder).as_posix() for path in self._every())
+        return sorted((path.removesuffix(self.ending) for path in paths), key=str.casefold)
+
+    def path_of(self, name: str) -> Path:
+        """The file of a name, which need not exist; errors as of ``check_name``."""
+        check_name(name)
+        return self.folder / f"{name}{self.ending}"
+
+    def changed_at(self, name: str | None) -> dict[str, int]:
+        """See ``written_at``."""
+        return written_at(name, self.path_of, self._every())
+
+    def _every(self) -> Iterable[Path]:
+        return self.folder.glob(f"*{self.ending}")
+
+
+def written_at(
+    name: str | None, path_of: Callable[[str], Path], every: Iterable[Path]
+) -> dict[str, int]:  # fmt: skip
+    """When the file of a name was written last; nothing if it is not there.
+
+    Args:
+        name: None: it is linked and not known before the run, so every file may be the one.
+        every: all of the files. An answer that is always new would sample all again that follows.
+    """
+    if name == NONE:
+        return {}
+    files = every if name is None else [path_of(name)]
+    return {str(file): file.stat().st_mtime_ns for file in files if file.is_file()}

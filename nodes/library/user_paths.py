@@ -1,0 +1,37 @@
+"""The user's golden paths, kept in ComfyUI's user directory."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import folder_paths
+
+from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
+from ...gph_core.paths.library import UserPaths, check_name
+
+_LOG = logging.getLogger(__name__)
+
+
+def library() -> UserPaths:
+    """The folder ``golden_path/paths`` of the user directory; it need not exist yet."""
+    return UserPaths(Path(folder_paths.get_user_directory()) / "golden_path" / "paths")
+
+
+def check_replaceable(name: str) -> None:
+    """``ValueError`` unless a search may save a path of this name."""
+    check_name(name)
+    known = next((path for path in read() if path.name.casefold() == name.casefold()), None)
+    if known is not None and known.origin != SEARCHED:
+        raise ValueError(
+            f"your library has a path {known.name!r} that no search here found ({known.origin}); "
+            "choose another study name"
+        )
+
+
+def read() -> tuple[GoldenPath, ...]:
+    """All paths that can be read; the others are named in the log."""
+    paths, broken = library().read()
+    for file, reason in broken.items():
+        _LOG.warning("Golden Path: %s in %s is left out: %s", file, library().folder, reason)
+    return tuple(paths)

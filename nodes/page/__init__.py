@@ -1,0 +1,1 @@
+"""The routes that the page asks."""

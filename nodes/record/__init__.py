@@ -1,0 +1,1 @@
+"""Recordings of runs and of trajectories."""

@@ -1,0 +1,123 @@
+"""The *Most Frequent Schedule* node: from recorded runs to one fixed schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from comfy_api.latest import io
+from comfy_execution.graph_utils import ExecutionBlocker
+
+from ...gph_core.analysis.frequency import Frequencies
+from ...gph_core.paths.library import NONE
+from ...gph_core.policies.as_json import policy_from_json
+from ...gph_core.policies.base import Policy
+from ...gph_core.run.record_file import RecordedRun
+from ..schema import figures
+from ..schema.inputs import checked
+from ..schema.types import CATEGORY, PolicyType, RunsType, ScheduleType
+from . import recordings, runs_report
+
+
+class MostFrequentSchedule(io.ComfyNode):
+    """Runs to the schedule that most of them had, and their policy."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_MostFrequentSchedule",
+            display_name="Most Frequent Schedule",
+            category=CATEGORY,
+            description=(
+                "Counts how often which schedule occurred in recorded runs, and gives the most "
+                "frequent one, with the policy of the runs. Connect both to Golden Path Cache, set "
+                "its speed to Custom, and every run takes them, without the work of deciding."
+            ),
+            search_aliases=["frequency", "statistics", "mode", "histogram", "adaptive", "schedule"],
+            inputs=[
+                io.Combo.Input(
+                    "recording",
+                    options=[NONE, *recordings.FILES.names()],
+                    default=NONE,
+                    tooltip="All runs of a recording of Record Runs; none: those of runs.",
+                ),
+                io.Int.Input(
+                    "full_steps",
+                    default=0,
+                    min=0,
+                    max=1000,
+                    tooltip=(
+                        "Only schedules with so many full steps, if there are any: more is slower "
+                        "and closer to the full run. 0: any."
+                    ),
+                ),
+                RunsType.Input("runs", optional=True, tooltip="From Record Runs."),
+            ],
+            outputs=[
+                ScheduleType.Output(display_name="schedule"),
+                io.Float.Output(display_name="frequency", tooltip="Its share of all runs."),
+                io.String.Output(display_name="table"),
+                io.Image.Output(display_name="figure"),
+                PolicyType.Output(
+                    display_name="policy", tooltip="With which the runs predicted cached steps."
+                ),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(cls, recording: str | None) -> bool | str:
+        # Naming the input turns ComfyUI's own check of it off.
+        return checked((recordings.check_choice, recording))
+
+    @classmethod
+    def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
+        # Runs may have been added under the same name.
+        return recordings.FILES.changed_at(recording)
+
+    @classmethod
+    def execute(
+        cls, recording: str, full_steps: int, runs: tuple[RecordedRun, ...] | None = None
+    ) -> io.NodeOutput:  # fmt: skip
+        if (recording == NONE) == (runs is None):
+            raise ValueError(
+                "runs come from one place: connect runs and set recording to none, or choose a "
+                "recording and disconnect runs"
+            )
+        counted = recordings.read(recording) if runs is None else runs
+        found = Frequencies.of(runs_report.complete(counted))
+        num_steps = next(iter(found.counts)).num_steps
+        chosen = found.most_frequent(num_steps - full_steps if full_steps else None)
+        table = runs_report.table(found, chosen, full_steps, counted)
+        return io.NodeOutput(
+            str(chosen), found.counts[chosen] / found.runs, table, _or_why_not(_figure, found),
+            _or_why_not(_policy, counted),
+        )  # fmt: skip
+
+
+def _figure(found: Frequencies) -> Any:
+    figures.require()
+    return runs_report.figure(found)
+
+
+def _policy(runs: Sequence[RecordedRun]) -> Policy:
+    """That of all runs; ``ValueError`` if they have several, or one that records do not hold."""
+    names = dict.fromkeys(run.record.policy for run in runs)
+    known = [run.record.policy_data for run in runs if run.record.policy_data is not None]
+    if len(names) > 1 or any(data != known[0] for data in known):
+        raise ValueError(
+            f"the runs have several policies ({', '.join(names)}); record runs of one alone"
+        )
+    if not known:
+        raise ValueError(
+            f"the runs do not keep their policy ({', '.join(names)}): it has weights, or an older "
+            "version recorded them; connect the policy of the node that gave it to them"
+        )
+    return policy_from_json(known[0])
+
+
+def _or_why_not(output: Callable[..., Any], *args: Any) -> Any:
+    """An output, or what stops the nodes behind it alone, with the reason."""
+    try:
+        return output(*args)
+    except (ImportError, ValueError) as error:
+        return ExecutionBlocker(str(error))

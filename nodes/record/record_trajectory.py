@@ -1,0 +1,97 @@
+"""The *Record Trajectory* node: the latents of full runs, state by state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.paths.library import check_name
+from ..hook import samplers
+from ..sample.examples import Example
+from ..sample.workload import Workload
+from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.summary import fingerprint, told
+from ..schema.texts import counted
+from ..schema.types import CATEGORY, TrajectoriesType
+from ..search.search_session import guider_for
+from . import recordings
+from .recordings import Recording, Trajectories
+
+
+class RecordTrajectory(io.ComfyNode):
+    """MODEL and examples to the states of full runs."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_RecordTrajectory",
+            display_name="Record Trajectory",
+            category=CATEGORY,
+            description=(
+                "Samples examples with every step full and keeps the latents before each step and "
+                "after the last one. Trajectory Profile shows what the runs have in common. Stop "
+                "it whenever you like: queued again, it goes on where it was."
+            ),
+            search_aliases=["record", "trajectory", "latents", "states", "path", "analysis"],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(
+                    "With its LoRAs. A cache node before it does not matter here.",
+                    "From Scoring Examples; several prompts, each with several seeds.",
+                    "As you sample with it. UniPC and samplers that choose their own noise levels "
+                    "do not tell their states.",
+                ),
+                io.String.Input(
+                    "recording",
+                    default="my trajectories",
+                    tooltip=(
+                        "Name under which the states are kept: 50 MB a run of 50 steps at "
+                        "1024x1024 and 16 channels, much more of videos. Queued again it goes on; "
+                        "other examples are added. Another model, sampler, CFG, size or other "
+                        "noise levels need another name."
+                    ),
+                ),
+                guider_input(),
+            ],
+            outputs=[
+                TrajectoriesType.Output(display_name="trajectories", tooltip="Of these examples."),
+                io.String.Output(display_name="summary"),
+            ],
+        )
+
+    @classmethod
+    def validate_inputs(cls, recording: str | None) -> bool | str:
+        return checked((check_name, recording))
+
+    @classmethod
+    def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:
+        # Another node may have added runs to the recording, or the user deleted it.
+        return fingerprint(recordings.FILES.changed_at(recording))
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float,
+        recording: str, guider=None,
+    ) -> io.NodeOutput:  # fmt: skip
+        work = Workload(
+            guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
+        )
+        # As Record Runs keeps full runs by default, so that each takes up what the other began.
+        session = Recording(work, None, recording, keeps_signals=True, keeps_latents=True)
+        runs, num_new = session.complete()
+        text = "\n".join([
+            f"{counted(len(runs), 'run')}, {num_new} of them new: {work.num_steps + 1} states each",
+            *work.notes,
+            *_noise_note(sampler),
+        ])  # fmt: skip
+        return io.NodeOutput(Trajectories(recording, runs), text, ui=told(text))
+
+
+def _noise_note(sampler) -> list[str]:
+    if not samplers.is_stochastic(sampler):
+        return []
+    return [
+        f"{samplers.name(sampler)} adds noise between steps: displacements and turning angles are "
+        "mostly those of the noise; take one without noise to see the model's own path"
+    ]

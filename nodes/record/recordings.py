@@ -1,0 +1,153 @@
+"""Recordings of the user: runs of examples, each kept as soon as it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from comfy.samplers import KSAMPLER
+
+from ...gph_core.files import states_file
+from ...gph_core.paths.library import NONE
+from ...gph_core.policies.base import Site
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.run import record_file
+from ...gph_core.run.record_file import RecordedRun
+from ...gph_core.schedule import Schedule
+from ..compare.compare_session import Progress
+from ..hook import fingerprint, patching, samplers
+from ..library.user_files import UserFiles
+from ..sample.sampling import telling
+from ..sample.workload import Workload
+
+FILES = UserFiles("runs", "/runs.jsonl")
+
+
+def read(name: str) -> tuple[RecordedRun, ...]:
+    """All runs of a recording; ``ValueError`` if there is none of that name."""
+    if not FILES.path_of(name).is_file():
+        raise ValueError(
+            f"there is no recording {name!r} of yours; run Record Runs, or choose another from the "
+            "list"
+        )
+    return tuple(record_file.read(FILES.path_of(name)))
+
+
+def check_choice(name: str) -> None:
+    """``ValueError`` unless it is a recording or stands for none."""
+    if name not in (NONE, *FILES.names()):
+        raise ValueError(f"there is no recording {name!r} of yours; choose another from the list")
+
+
+class Trajectories(NamedTuple):
+    """Runs of a recording that keeps their states."""
+
+    recording: str
+    runs: tuple[RecordedRun, ...]
+
+    def states(self, run: RecordedRun) -> states_file.States:
+        """Those of one of the runs; ``ValueError`` if they were not kept."""
+        path = states_path(self.recording, run.example)
+        if not path.is_file():
+            raise ValueError(
+                f"the recording {self.recording!r} has no states of the run with seed {run.seed}; "
+                "choose one of Record Trajectory, or of Record Runs with keep_latents on"
+            )
+        return states_file.States(path)
+
+
+def states_path(recording: str, example: str) -> Path:
+    """Where the states of a run are, by the name of its example."""
+    return FILES.path_of(recording).parent / "latents" / f"{example}.safetensors"
+
+
+def names_with_states() -> list[str]:
+    """Of the recordings that keep the states of their runs."""
+    return [name for name in FILES.names() if (FILES.path_of(name).parent / "latents").is_dir()]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Runs of examples under one plan, in a folder.
+
+    Args:
+        plan: None: every step is full.
+        keeps_signals: keep what an adaptive method compared with its threshold.
+        keeps_latents: keep the states of each run in a file of its own.
+    """
+
+    workload: Workload
+    plan: patching.Plan | None
+    name: str
+    keeps_signals: bool
+    keeps_latents: bool
+
+    def __post_init__(self) -> None:
+        sampler = self.workload.sampler
+        if self.keeps_latents and not (
+            isinstance(sampler, KSAMPLER) and samplers.tells_states(samplers.name(sampler))
+        ):
+            raise ValueError(
+                f"the sampler {samplers.name(sampler) or type(sampler).__name__} does not tell the "
+                "states of its steps; choose another sampler, or Record Runs without keep_latents"
+            )
+
+    def complete(self) -> tuple[tuple[RecordedRun, ...], int]:
+        """The runs of all examples, and how many of them were sampled now; the others were there.
+
+        A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
+        """
+        work = self.workload
+        begun = record_file.begin(FILES.path_of(self.name), self._conditions)
+        runs = {run.example: run for run in begun}
+        wanted = {name: number for number, name in enumerate(work.names())}
+        missing = {name: number for name, number in wanted.items() if name not in runs}
+        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
+        for name, number in missing.items():
+            runs[name] = self._add(number, name, progress.callback(work.num_steps))
+        return tuple(runs[name] for name in wanted), len(missing)
+
+    def _add(self, number: int, name: str, callback: Callable) -> RecordedRun:
+        """Sample one of the examples, by number and name, and keep its run."""
+        example, sampling = self.workload.examples[number], self.workload.sampling(number)
+        with self._states(name) as told:
+            if told is not None:
+                sampling = replace(sampling, sampler=telling(sampling.sampler, told))
+            _, record = sampling.under(self._plan, callback)
+        if not self.keeps_signals:
+            record = replace(record, gate_values=())
+        run = RecordedRun(name, example.prompt, example.seed, record)
+        record_file.append(FILES.path_of(self.name), run)
+        return run
+
+    @property
+    def _plan(self) -> patching.Plan:
+        # On outputs, so that the blocks of the model need not be known.
+        full = Schedule.all_full(self.workload.num_steps)
+        return self.plan or patching.CachePlan("Custom", full, Reuse(Site.OUTPUT))
+
+    def _states(self, name: str):
+        if not self.keeps_latents:
+            return nullcontext()
+        return states_file.writing(states_path(self.name, name), self.workload.num_steps + 1)
+
+    @property
+    def _conditions(self) -> dict[str, Any]:
+        work = self.workload
+        own = all(example.negative is not None for example in work.examples)
+        replaced = {"positive", "negative"} if own else {"positive"}
+        choice = patching.choice_of(self._plan, work.guider.model_patcher, work.sigmas.tolist())
+        return {
+            **fingerprint.of_sampling(
+                work.guider, work.latent, work.sampler, work.sigmas, replaced
+            ),
+            "method": choice.origin if choice.gate else "fixed schedule",
+            "schedule": str(choice.schedule),
+            "policy": fingerprint.of_policy(choice.policy),
+            "rule": fingerprint.of_values(repr(choice.gate)),
+            "keep_signals": self.keeps_signals,
+            "keep_latents": self.keeps_latents,
+        }

@@ -1,0 +1,1 @@
+"""Sampling inside nodes: scoring examples, references, measurement."""

@@ -1,0 +1,125 @@
+"""Metrics of latents and their decoded images against those of the full run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ...gph_core.quality import metrics
+from ...gph_core.quality.objective import JOINT, Metrics
+from ..hook import fingerprint
+from . import lpips_weights
+
+# ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
+ImageMetric = Callable[[Tensor, Tensor], Tensor]
+
+
+class Result(NamedTuple):
+    """What a run gave: latents and, where there is a VAE, images, one of each for every item."""
+
+    latents: list[Tensor]
+    images: list[Tensor]  # [F, C, H, W] in [0, 1] or 8 bit, F frames of a video; none without a VAE
+
+
+@dataclass(frozen=True)
+class Assessor:
+    """Computes the metrics that an objective needs.
+
+    Args:
+        vae: decodes latents; without one only the latent error can be computed.
+        image_metrics: by name.
+    """
+
+    vae: Any | None
+    image_metrics: Mapping[str, ImageMetric]
+
+    def result(self, latent) -> Result:
+        """Latents and images of a batch; of a video with sound, those of the video."""
+        latents = list(visible(latent).float())
+        if self.vae is None or not self.image_metrics:
+            return Result(latents, [])
+        frames = decode(self.vae, latent).clamp(0, 1)
+        return Result(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
+
+    def reference(self, latent) -> Result:
+        """The result of a full run, which is kept: images in 8 bit if they are compared as such.
+
+        SSIM and LPIPS compare images as they are. ``ValueError`` if there is no picture to compare
+        with.
+        """
+        found = self.result(latent)
+        if not all(item.isfinite().all() for item in (*found.latents, *found.images)):
+            raise ValueError(
+                "a full run gave values that are no numbers, so nothing can be compared with it; "
+                "look at an image of this prompt and seed without Golden Path first"
+            )
+        if any(metric is not metrics.psnr_8bit for metric in self.image_metrics.values()):
+            return found
+        return found._replace(images=[_in_8_bit(item) for item in found.images])
+
+    def metrics(self, test: Result, reference: Result) -> list[Metrics]:
+        """Of every item; of videos the mean over the frames."""
+        found: list[dict[str, float]] = [
+            {"latent_mse": float(metrics.latent_mse(a[None], b[None]))}
+            for a, b in zip(test.latents, reference.latents, strict=True)
+        ]
+        for values, a, b in zip(found, test.images, reference.images, strict=False):
+            for name, metric in self.image_metrics.items():
+                # One by one: LPIPS of all frames of a video at once would fill any device.
+                frames = zip(map(_in_floats, b.split(1)), a.split(1), strict=True)
+                values[name] = statistics.fmean(float(metric(*pair)) for pair in frames)
+        return found
+
+
+def _in_8_bit(images: Tensor) -> Tensor:
+    """Images in [0, 1] as they are saved, which ``psnr_8bit`` rounds them to."""
+    return torch.stack([(255 * frame.double()).round().to(torch.uint8) for frame in images])
+
+
+def _in_floats(images: Tensor) -> Tensor:
+    """Images in [0, 1], whatever they are kept as."""
+    return images.float() / 255 if images.dtype == torch.uint8 else images
+
+
+def visible(latent) -> Tensor:
+    """What there is to see of latents; of a video with sound, the video."""
+    return latent.unbind()[0] if latent.is_nested else latent
+
+
+def decode(vae, latent) -> Tensor:
+    """The images of latents, ``[B, F, H, W, C]``; F is 1 unless they are videos."""
+    decoded = vae.decode(visible(latent))  # [B, H, W, C] where it knows no videos
+    return decoded if decoded.ndim == 5 else decoded.unsqueeze(1)
+
+
+def assessor_for(objective: str, vae, lpips: str) -> Assessor:
+    """What computes an objective's metrics; ``ValueError`` or ``OSError`` for what is missing."""
+    needed = {"latent MSE": (), JOINT: ("psnr", "lpips")}.get(objective, (objective.lower(),))
+    if needed and vae is None:
+        raise ValueError(
+            f"{objective} compares images: connect vae, or choose the objective latent MSE"
+        )
+    found: dict[str, ImageMetric] = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
+    if "lpips" in needed:
+        try:
+            network, _ = lpips_weights.network(lpips)
+        except ValueError as error:
+            raise ValueError(f"{objective} needs the weights of LPIPS: lpips is {error}") from error
+        found["lpips"] = partial(metrics.lpips, network=network)
+    return Assessor(vae, {name: found[name] for name in needed})
+
+
+def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
+    """What tells the files apart that an objective's metrics depend on."""
+    if objective == "latent MSE":
+        return {}
+    files = {"VAE": fingerprint.of_module(vae)}
+    if "LPIPS" in objective:
+        files["LPIPS weights"] = lpips_weights.file_name(lpips)
+    return files

@@ -1,0 +1,75 @@
+"""The demo model as nodes: *Golden Path Demo Model* and *Golden Path Demo Prompt*."""
+
+from __future__ import annotations
+
+from comfy_api.latest import io
+
+from ...demo import comfy_model, scenes
+from ..schema.types import CATEGORY
+
+DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
+
+
+class DemoModel(io.ComfyNode):
+    """A small trained FLUX, without a download."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_DemoModel",
+            display_name="Golden Path Demo Model",
+            category=f"{CATEGORY}/demo",
+            description=(
+                "A small FLUX model that comes with this extension, for trying the cache without a "
+                "download. It draws coloured shapes at 64×64 pixels; sample with CFG 5."
+            ),
+            search_aliases=["toy model", "test model", "small FLUX", "example"],
+            outputs=[io.Model.Output(), io.Vae.Output(), io.Clip.Output()],
+        )
+
+    @classmethod
+    def execute(cls) -> io.NodeOutput:
+        clip = comfy_model.DemoCLIP()
+        return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE(), clip)
+
+
+class DemoPrompt(io.ComfyNode):
+    """Text of the demo's small vocabulary to CONDITIONING."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_DemoPrompt",
+            display_name="Golden Path Demo Prompt",
+            category=f"{CATEGORY}/demo",
+            description="A prompt for the Golden Path Demo Model; empty for the negative one.",
+            search_aliases=["toy prompt", "text encode", "shapes"],
+            inputs=[
+                io.String.Input(
+                    "text",
+                    default=DEFAULT_PROMPT,
+                    multiline=True,
+                    tooltip=(
+                        f"Colours: {', '.join(scenes.COLORS)}. Shapes: {', '.join(scenes.SHAPES)}. "
+                        "Forms: 'two red circles', 'large red circle', 'red circle left of blue "
+                        "square' (or above), each followed by 'on striped blue background'. "
+                        f"Backgrounds: {', '.join(scenes.PATTERNS)}."
+                    ),
+                )
+            ],
+            outputs=[io.Conditioning.Output()],
+        )
+
+    @classmethod
+    def validate_inputs(cls, text: str | None) -> bool | str:
+        try:
+            if text is not None:  # a linked value is not known yet
+                scenes.words_of(text)
+        except ValueError as error:
+            return str(error)
+        return True
+
+    @classmethod
+    def execute(cls, text: str) -> io.NodeOutput:
+        clip = comfy_model.DemoCLIP()
+        return io.NodeOutput(clip.encode_from_tokens_scheduled(clip.tokenize(text)))

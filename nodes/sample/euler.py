@@ -1,0 +1,62 @@
+"""Work that takes the place of ComfyUI's Euler sampler, as it needs more than one run at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from comfy.samplers import KSAMPLER
+from torch import Tensor
+
+from ..hook import samplers
+
+
+def refuse_others(analysis: str, sampler) -> None:
+    """``ValueError`` unless a sampler is plain Euler, for which an analysis has its formulas."""
+    if not (isinstance(sampler, KSAMPLER) and samplers.keeps_nothing(sampler)):
+        name = samplers.name(sampler) or type(sampler).__name__
+        raise ValueError(
+            f"{analysis} covers samplers of one Euler step without noise, which are euler and ddim "
+            f"(both without churn), not {name}: its next state depends on more than the state and "
+            "the velocity; choose euler"
+        )
+
+
+class Velocities:
+    """The velocity that the sampler uses, after guidance, by step and state.
+
+    Each evaluation counts as a step of the progress, and can be cancelled.
+
+    Args:
+        model: as a sampler function gets it.
+        callback: a sampler's.
+    """
+
+    def __init__(self, model, sigmas: Tensor, extra_args: dict[str, Any], callback: Callable):
+        self._model, self._sigmas, self._extra_args = model, sigmas, extra_args
+        self._callback = callback
+        self._evaluations = 0
+
+    def at(self, step: int, state: Tensor) -> Tensor:
+        """``v = (z - denoised) / σ``."""
+        sigma = self._sigmas[step]
+        denoised = self._model(state, sigma * state.new_ones([len(state)]), **self._extra_args)
+        self._callback({"i": self._evaluations, "x": state, "denoised": denoised, "sigma": sigma})
+        self._evaluations += 1
+        return (state - denoised) / sigma
+
+
+def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor]) -> KSAMPLER:
+    """A sampler that does some work and returns what that gives as the final state.
+
+    Args:
+        work: gets the velocities and the state before step 0.
+    """
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        told = callback or (lambda _: None)
+        return work(Velocities(model, sigmas, extra_args or {}, told), x)
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

@@ -1,0 +1,226 @@
+"""The *Scoring Examples* node: prompts and seeds that schedules are scored on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import comfy.sample
+import node_helpers
+import torch
+from comfy_api.latest import io
+
+from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
+from ..schema.types import CATEGORY, ExamplesType
+from .batching import merged
+from .sampling import Sampling, samples_of
+
+MAX_SEED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Example:
+    """A prompt with the noise that it is sampled from."""
+
+    prompt: str  # for people; empty if only its conditioning is known
+    positive: list
+    negative: list | None
+    seed: int
+
+
+def sampling_of(
+    examples: Sequence[Example], guider, latent: dict[str, Any], sampler, sigmas
+) -> Callable[[Sequence[int]], Sampling | None]:
+    """How the examples of some numbers are sampled as one batch.
+
+    Args:
+        guider: its positive conditioning, and the negative one if the example has one, are
+            replaced.
+        latent: of one item.
+    """
+    samples = samples_of(guider.model_patcher, latent)
+
+    def prepare(numbers: Sequence[int]) -> Sampling | None:
+        chosen = [examples[number] for number in numbers]
+        positive = merged([example.positive for example in chosen])
+        given = [example.negative for example in chosen if example.negative is not None]
+        negative = merged(given) if given else None
+        if positive is None or len(given) not in (0, len(chosen)) or (given and negative is None):
+            return None
+        if len(chosen) > 1 and (samples.is_nested or "noise_mask" in latent):
+            return None
+        noise = [comfy.sample.prepare_noise(samples, example.seed) for example in chosen]
+        several = len(chosen) > 1
+        return Sampling(
+            guider=_with(guider, positive, negative),
+            noise=torch.cat(noise) if several else noise[0],
+            latent=samples.repeat(len(chosen), *[1] * (samples.ndim - 1)) if several else samples,
+            sampler=sampler,
+            sigmas=sigmas,
+            seed=chosen[0].seed,
+            name=tuple(numbers),
+            mask=latent.get("noise_mask"),
+        )
+
+    return prepare
+
+
+def _with(guider, positive: list, negative: list | None):
+    """The guider with other conditionings."""
+    other = copy.copy(guider)
+    other.original_conds = dict(guider.original_conds)
+    conds = {"positive": positive} | ({} if negative is None else {"negative": negative})
+    other.inner_set_conds(conds)
+    return other
+
+
+class ScoringExamples(io.ComfyNode):
+    """Prompts and seeds to examples."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_ScoringExamples",
+            display_name="Scoring Examples",
+            category=CATEGORY,
+            description=(
+                "Prompts and seeds on which schedules are scored: each schedule's images are "
+                "compared with those of the full run. The more, the more reliable the result; "
+                "others, which the search does not see, choose among the best schedules."
+            ),
+            search_aliases=["prompts", "golden path", "search", "calibration", "examples"],
+            inputs=[
+                io.String.Input(
+                    "prompts",
+                    default="\n".join(PROMPTS),
+                    multiline=True,
+                    tooltip=(
+                        "One a line; the default are the eight of the source paper. More make the "
+                        "search slower and its result more reliable. Use the kind of prompts that "
+                        "you will use. Needs clip."
+                    ),
+                ),
+                io.String.Input(
+                    "seeds",
+                    default=", ".join(map(str, SEEDS)),
+                    tooltip="One for all prompts, or one for each, with commas between them.",
+                ),
+                io.String.Input(
+                    "negative",
+                    default="",
+                    multiline=True,
+                    optional=True,
+                    tooltip="Negative prompt of all examples, for CFG above 1.",
+                ),
+                io.Clip.Input(
+                    "clip", optional=True, tooltip="The model's text encoder, for the prompts."
+                ),
+                io.Float.Input(
+                    "guidance",
+                    default=0.0,
+                    min=0.0,
+                    max=100.0,
+                    step=0.1,
+                    optional=True,
+                    tooltip=(
+                        "Guidance of distilled models such as FLUX.1-dev, as the node FluxGuidance "
+                        "sets it (3.5 is usual). 0: the model's own."
+                    ),
+                ),
+                io.Conditioning.Input(
+                    "positive",
+                    optional=True,
+                    tooltip=(
+                        "A ready conditioning instead of the prompts: one example for each "
+                        "different seed."
+                    ),
+                ),
+                io.Conditioning.Input(
+                    "negative_conditioning",
+                    optional=True,
+                    tooltip="A ready conditioning instead of the negative prompt.",
+                ),
+                ExamplesType.Input(
+                    "more",
+                    optional=True,
+                    tooltip="Examples of another node, to which these are added.",
+                ),
+            ],
+            outputs=[ExamplesType.Output(display_name="examples")],
+        )
+
+    @classmethod
+    def validate_inputs(cls, seeds: str | None) -> bool | str:
+        try:
+            if seeds is not None:  # a linked value is not known yet
+                parse_seeds(seeds)
+        except ValueError as error:
+            return str(error)
+        return True
+
+    @classmethod
+    def execute(
+        cls, prompts: str, seeds: str, negative: str = "", clip=None, guidance: float = 0.0,
+        positive=None, negative_conditioning=None, more: tuple[Example, ...] = (),
+    ) -> io.NodeOutput:  # fmt: skip
+        numbers = parse_seeds(seeds)
+        if positive is not None:
+            different = dict.fromkeys(numbers)
+            found = [Example("", positive, negative_conditioning, seed) for seed in different]
+            return io.NodeOutput((*more, *found))
+        if clip is None:
+            raise ValueError(
+                "the prompts need a text encoder: connect clip, or a ready conditioning to positive"
+            )
+        lines = parse_prompts(prompts)
+        away = negative_conditioning or _encoded(clip, negative)
+        return io.NodeOutput(
+            tuple(more)
+            + tuple(
+                Example(line, _guided(_encoded(clip, line), guidance), away, seed)
+                for line, seed in zip(lines, seeds_for(numbers, lines), strict=True)
+            )
+        )
+
+
+def parse_prompts(text: str) -> list[str]:
+    """The lines that are not empty; ``ValueError`` if there are none."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise ValueError("there is no prompt; write one a line")
+    return lines
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Whole numbers from 0 to 2^64 - 1 between commas or spaces."""
+    words = text.replace(",", " ").split()
+    for word in words:
+        if not (word.isascii() and word.isdigit()) or int(word) > MAX_SEED:
+            raise ValueError(
+                f"{word!r} is not a seed; write whole numbers with commas between them"
+            )
+    if not words:
+        raise ValueError("there is no seed; write one for all prompts, or one for each")
+    return [int(word) for word in words]
+
+
+def seeds_for(seeds: list[int], prompts: list[str]) -> list[int]:
+    """A seed for each prompt."""
+    if len(seeds) not in (1, len(prompts)):
+        raise ValueError(
+            f"there are {len(seeds)} seeds for {len(prompts)} prompts; write one for all, or one "
+            "for each"
+        )
+    return seeds * len(prompts) if len(seeds) == 1 else seeds
+
+
+def _encoded(clip, text: str) -> list:
+    return clip.encode_from_tokens_scheduled(clip.tokenize(text))
+
+
+def _guided(conditioning: list, guidance: float) -> list:
+    if guidance == 0:
+        return conditioning
+    return node_helpers.conditioning_set_values(conditioning, {"guidance": guidance})

@@ -1,0 +1,135 @@
+"""LPIPS on ComfyUI's device, with weights from ``models/lpips`` or a download that the user chose.
+
+Nothing here reaches for the net unless the choice is ``DOWNLOAD``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import tempfile
+import urllib.request
+import uuid
+from pathlib import Path
+
+import comfy.model_management
+import comfy.utils
+import folder_paths
+from torch import Tensor
+
+from ...gph_core.quality import lpips_network
+from ...gph_core.quality.lpips_network import LpipsNetwork
+from ...gph_core.quality.metrics import Network
+
+OFF = "off"
+DOWNLOAD = "download now (233 MB)"
+# AlexNet as torchvision publishes it; eight digits of the file's SHA-256 stand in its name.
+URL = "https://download.pytorch.org/models/alexnet-owt-7be5be79.pth"
+FOLDER = "lpips"
+ENDINGS = (".pth", ".safetensors")
+TIMEOUT_S = 30
+
+folder_paths.add_model_folder_path(FOLDER, os.path.join(folder_paths.models_dir, FOLDER))
+
+
+def options() -> list[str]:
+    """The choices of the node: no LPIPS, the files that are there, a download."""
+    files = [name for name in folder_paths.get_filename_list(FOLDER) if name.endswith(ENDINGS)]
+    return [OFF, *files, DOWNLOAD]
+
+
+def find(choice: str) -> Path | None:
+    """The file of a choice, if it is there. A download that was made is there."""
+    path = folder_paths.get_full_path(FOLDER, file_name(choice))
+    return None if path is None else Path(path)
+
+
+def file_name(choice: str) -> str:
+    """The name of a choice's file, also before it is downloaded."""
+    return _name(URL) if choice == DOWNLOAD else choice
+
+
+def fingerprint(choice: str | None) -> str:
+    """Changes with the file of a choice; another one each time while it is not there."""
+    if choice in (None, OFF):
+        return ""
+    path = find(choice)
+    return uuid.uuid4().hex if path is None else f"{path} {path.stat().st_mtime_ns}"
+
+
+def network(choice: str) -> tuple[Network, str]:
+    """LPIPS for images on any device, and the name of the network below it.
+
+    Errors are those of ``load``.
+    """
+    device = comfy.model_management.get_torch_device()
+    loaded = load(choice, device)
+
+    def distance(first: Tensor, second: Tensor) -> Tensor:
+        count, _, height, width = first.shape
+        needed = loaded.backbone.bytes_per_pixel * count * height * width
+        comfy.model_management.free_memory(needed, device)  # other models give way
+        return loaded(first.to(device), second.to(device))
+
+    return distance, loaded.backbone.name
+
+
+def load(choice: str, device) -> LpipsNetwork:
+    """The network of a choice.
+
+    ``ValueError``, ``ImportError`` or ``OSError`` says why there is none and what to do.
+    """
+    if choice == OFF:
+        raise ValueError(f"off; choose a file of weights, or {DOWNLOAD!r}")
+    path = find(choice)
+    if path is None and choice == DOWNLOAD:
+        path = download(URL)
+    if path is None:
+        raise FileNotFoundError(
+            f"{choice} is not in {_folder()}; put it there, or choose {DOWNLOAD!r}"
+        )
+    return lpips_network.load(path, device)
+
+
+def download(url: str) -> Path:
+    """Bring torchvision's AlexNet into the folder, whole and as published, or not at all."""
+    folder = _folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / _name(url)
+    handle, part = tempfile.mkstemp(".part", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            found = _fetch(url, file)
+        wanted = target.stem.rpartition("-")[2]
+        if not found.startswith(wanted):
+            raise OSError(f"what came has SHA-256 {found}, which should begin with {wanted}")
+        os.replace(part, target)
+    except (OSError, http.client.HTTPException) as error:
+        raise OSError(
+            f"the download of {url} failed ({error}); try again, or put the file into {folder}"
+        ) from error
+    finally:
+        Path(part).unlink(missing_ok=True)
+    return target
+
+
+def _fetch(url: str, file) -> str:
+    """Write what a URL gives into a file; its SHA-256. Shows progress and can be interrupted."""
+    digest = hashlib.sha256()
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
+        bar = comfy.utils.ProgressBar(int(response.headers.get("Content-Length") or 1))
+        while block := response.read(2**20):
+            digest.update(block)
+            file.write(block)
+            bar.update_absolute(file.tell())
+    return digest.hexdigest()
+
+
+def _folder() -> Path:
+    """The first of the folders, where a download goes."""
+    return Path(folder_paths.get_folder_paths(FOLDER)[0])
+
+
+def _name(url: str) -> str:
+    return url.rpartition("/")[2]

@@ -1,0 +1,261 @@
+"""Sampling the same noise again and again: in full, or under schedules, from states in memory."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import comfy.model_management
+import comfy.sample
+import torch
+from comfy.samplers import KSAMPLER
+from torch import Tensor
+
+from ...gph_core.paths.choice import Choice
+from ...gph_core.policies.base import Anchor, Policy
+from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.record import RunRecord
+from ...gph_core.schedule import Schedule
+from ...gph_core.search.prefix import PrefixMemory, State
+from ..hook import compatibility, patching
+from ..hook.observing import Watcher
+from ..hook.switch import Switch
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Everything that a sampler node takes, as ComfyUI has it; the guider's model is left alone.
+
+    ``ValueError`` if another cache acts on it.
+    """
+
+    guider: Any
+    noise: Any
+    latent: Any
+    sampler: Any
+    sigmas: Tensor
+    seed: int
+    name: Hashable = None  # of its states in a memory
+    mask: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        compatibility.refuse_other_caches(self.guider.model_patcher)
+
+    def full(self, callback: Callable | None = None) -> Tensor:
+        """The latent of a run whose steps are all full."""
+        return self._sample(
+            patching.without_cache(self.guider.model_patcher), self.sampler, callback
+        )
+
+    def watched(self, watcher: Watcher, callback: Callable | None = None) -> Tensor:
+        """As ``full``, and a watcher is told what happens in it."""
+        model = patching.watched(self.guider.model_patcher, watcher)
+        return self._sample(model, self.sampler, callback)
+
+    def through(self, wrappers: Mapping[str, Callable], callback: Callable | None = None) -> Tensor:
+        """As ``full``, with the calls of the model going through wrappers."""
+        model = patching.wrapped(self.guider.model_patcher, lambda _: wrappers)
+        return self._sample(model, self.sampler, callback)
+
+    def plain(self, sigmas: Tensor, callback: Callable | None = None) -> Tensor:
+        """The latent of a run in full on other noise levels."""
+        return replace(self, sigmas=sigmas).full(callback)
+
+    def warm_up(self, schedule: Schedule, policy: Policy) -> None:
+        """Begin a run, up to its first cached step: what is timed later finds the model loaded, and
+        compiled for both kinds of steps.
+
+        ``ValueError`` says why a run under the policy cannot be cached.
+        """
+        # Under its own schedule: weights may have been fitted for no other.
+        begun = replace(self, sampler=ending_after(self.sampler, schedule.cached_steps[0] + 1))
+        latent, _ = begun.cached(schedule, policy)
+        latent.to(CPU)  # waits for the device
+
+    def cached(
+        self, schedule: Schedule, policy: Policy, callback: Callable | None = None
+    ) -> tuple[Tensor, RunRecord]:
+        """The latent of a run under a schedule, and its record."""
+        return self.under(patching.CachePlan("Custom", schedule, policy), callback)
+
+    def under(
+        self,
+        plan: patching.Plan,
+        callback: Callable | None = None,
+        observer: Observer | None = None,
+        switch: Switch | None = None,
+    ) -> tuple[Tensor, RunRecord]:
+        """The latent of a run under a plan, and its record.
+
+        Args:
+            switch: see ``patching.attach``.
+        """
+        observer = observer or Observer()
+        model = patching.attach(self.guider.model_patcher, plan, observer, switch)
+        latent = self._sample(model, self.sampler, callback)
+        return latent, observer.the_record
+
+    def resumed(
+        self, schedule: Schedule, policy: Policy, memory: PrefixMemory, before: float = math.inf
+    ) -> tuple[Tensor, RunRecord]:
+        """As ``cached``, from the latest state in memory; its record lacks what was left out.
+
+        It is the same bit for bit only where ``samplers.keeps_nothing``.
+
+        Args:
+            before: a step; only states of earlier ones are used.
+        """
+        plan = patching.CachePlan("Custom", schedule, policy, for_others=True)
+        observer = Observer(memory.longest(self.name, schedule, before))
+        keeper = Keeper(memory, self.name, schedule, observer)
+        model = patching.attach(self.guider.model_patcher, plan, observer)
+        sampler = starting_from(self.sampler, observer.start, keeper.reached)
+        return self._sample(model, sampler, None), observer.the_record
+
+    def _sample(self, model, sampler, callback: Callable | None) -> Tensor:
+        guider = copy.copy(self.guider)  # shares the conditionings, whose ids tell branches apart
+        guider.model_patcher, guider.model_options = model, model.model_options
+        # For its seeding, as before every run of ComfyUI's: churn draws from the global generator.
+        comfy.sample.prepare_noise(self.latent, self.seed)
+        latent = guider.sample(
+            self.noise, self.latent, sampler, self.sigmas, denoise_mask=self.mask,
+            callback=callback, disable_pbar=True, seed=self.seed,
+        )  # fmt: skip
+        return latent.to(
+            device=comfy.model_management.intermediate_device(),
+            dtype=comfy.model_management.intermediate_dtype(),
+        )
+
+
+def samples_of(model, latent: Mapping[str, Any]):
+    """The latents of a LATENT in the form that a MODEL samples."""
+    return comfy.sample.fix_empty_latent_channels(
+        model, latent["samples"],
+        latent.get("downscale_ratio_spacial"), latent.get("downscale_ratio_temporal"),
+    )  # fmt: skip
+
+
+class Observer:
+    """A reporter that begins the run at a state, keeps its record and takes no refusal."""
+
+    def __init__(self, start: State | None = None) -> None:
+        self.start = start
+        self.run: ActiveRun | None = None
+        self.record: RunRecord | None = None
+
+    @property
+    def the_record(self) -> RunRecord:
+        if self.record is None:
+            raise RuntimeError("the sampler did not run")
+        return self.record
+
+    def planned(self, line: str, choice: Choice) -> None:
+        """Nothing to tell."""
+
+    def stepped(self, step: int, kind: str) -> None:
+        """Nothing to tell."""
+
+    def refused(self, reason: str) -> None:
+        raise ValueError(reason)
+
+    def started(self, run: ActiveRun) -> None:
+        self.run = run
+        if self.start:
+            run.anchors.restore(self.start.anchors)
+
+    def finished(self, record: RunRecord) -> None:
+        self.record = record
+
+
+class Keeper:
+    """Puts states of a run into a memory, in main memory."""
+
+    def __init__(
+        self, memory: PrefixMemory, name: Hashable, schedule: Schedule, observer: Observer
+    ) -> None:
+        self._memory, self._name, self._schedule = memory, name, schedule
+        self._observer = observer
+        self._anchors: dict = {}
+        self._copies: dict[int, tuple[Anchor, Anchor]] = {}  # by id; the original keeps it taken
+
+    def reached(self, step: int, latent: Tensor) -> None:
+        """The sampler has evaluated the model at a step, whose state is ``latent``."""
+        if self._memory.wants(self._name, self._schedule, step) and self._anchors:
+            state = State(step, latent.to(CPU, copy=True), self._anchors)
+            self._memory.keep(self._name, self._schedule, state)
+        self._anchors = {}
+        run = self._observer.run
+        assert run is not None
+        held = run.anchors.snapshot()
+        # What the run has dropped must not stay on the device for the sake of its copy.
+        alive = {id(anchor) for anchors in held.values() for anchor in anchors}
+        self._copies = {key: pair for key, pair in self._copies.items() if key in alive}
+        if self._memory.wants(self._name, self._schedule, step + 1):
+            self._anchors = {b: tuple(map(self._in_main_memory, a)) for b, a in held.items()}
+
+    def _in_main_memory(self, anchor: Anchor) -> Anchor:
+        """The one copy of an anchor: states that share it take its memory once."""
+        if id(anchor) not in self._copies:
+            self._copies[id(anchor)] = anchor, anchor.to(CPU)
+        return self._copies[id(anchor)][1]
+
+
+def ending_after(sampler, num_steps: int):
+    """The sampler, ending after some steps of a run whose wrappers see all noise levels."""
+    if not isinstance(sampler, KSAMPLER):
+        return sampler  # another extension's, of a kind of its own: it runs to the end
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, *args, **kwargs):
+        return sampler.sampler_function(model, x, sigmas[: num_steps + 1], *args, **kwargs)
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
+    """The sampler, telling the states before each step and after the last one, in this order."""
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        def stepped(info: dict) -> None:
+            told(info["x"])
+            if callback is not None:
+                callback(info)
+
+        result = sampler.sampler_function(
+            model, x, sigmas, extra_args=extra_args, callback=stepped, disable=disable, **options
+        )
+        told(result)
+        return result
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def starting_from(
+    sampler: KSAMPLER, start: State | None, reached: Callable[[int, Tensor], None]
+) -> KSAMPLER:
+    """The sampler, beginning at a state; ``reached`` is told each step and the state before it."""
+    first = start.step if start else 0
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        def told(info: dict) -> None:
+            step = first + info["i"]
+            reached(step, info["x"])
+            if callback is not None:
+                callback({**info, "i": step})
+
+        if start:
+            x = start.latent.to(x)
+        return sampler.sampler_function(
+            model, x, sigmas[first:], extra_args=extra_args, callback=told, disable=disable,
+            **options,
+        )  # fmt: skip
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

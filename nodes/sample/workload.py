@@ -1,0 +1,93 @@
+"""What calibrations and comparisons of methods are made on: examples, sampled one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import comfy.utils
+from torch import Tensor
+
+from ...gph_core.paths.choice import Conditions
+from ...gph_core.policies.base import Policy
+from ..calibrate import calibrations
+from ..hook import compatibility, fingerprint, patching
+from ..schema.texts import counted
+from .examples import Example, sampling_of
+from .sampling import Sampling, samples_of
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Examples of one model under one setting.
+
+    A method decides for a batch as a whole, so each example is sampled alone.
+
+    Args:
+        guider: from ``search_session.guider_for``; its prompts are replaced by the examples'.
+        examples: of equal ones the first is kept.
+        latent: a LATENT of one image.
+    """
+
+    guider: Any
+    examples: Sequence[Example]
+    latent: Mapping[str, Any]
+    sampler: Any
+    sigmas: Tensor
+    num_repeated: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        compatibility.refuse_other_caches(self.guider.model_patcher)
+        batch = self.latent["samples"].shape[0]
+        if batch != 1:
+            raise ValueError(f"the latent holds {batch} images; set its batch size to 1")
+        if len(self.sigmas) < 3:
+            raise ValueError("there are fewer than two steps to sample; use more sigmas")
+        guided = getattr(self.guider, "cfg", 1.0) != 1.0
+        bare = [example for example in self.examples if example.negative is None]
+        if guided and bare and "negative" not in self.guider.original_conds:
+            raise ValueError(
+                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of the "
+                "examples lack: give Scoring Examples one, or set cfg to 1"
+            )
+        different = tuple(dict(zip(self.names(), self.examples, strict=True)).values())
+        object.__setattr__(self, "num_repeated", len(self.examples) - len(different))
+        object.__setattr__(self, "examples", different)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to say about the examples."""
+        repeated = counted(self.num_repeated, "repeated example")
+        return [f"{repeated} left out: equal ones count once"] if self.num_repeated else []
+
+    def sampling(self, number: int) -> Sampling:
+        """How one of the examples is sampled."""
+        prepare = sampling_of(self.examples, self.guider, self.latent, self.sampler, self.sigmas)
+        found = prepare([number])
+        assert found is not None
+        return found
+
+    def names(self) -> list[str]:
+        """What identifies each example in a calibration, short and the same in every session."""
+        of = fingerprint.of_conditionings
+        return [f"{e.seed} {of(e.prompt, e.positive, e.negative)}" for e in self.examples]
+
+    def conditions(self) -> dict[str, Any]:
+        """What a calibration on these examples holds for."""
+        samples = samples_of(self.guider.model_patcher, self.latent)
+        if samples.is_nested:  # sampled as one
+            samples, _ = comfy.utils.pack_latents(samples.unbind())
+        levels = self.sigmas.tolist()
+        return calibrations.conditions_of(self.guider, self.sampler, levels, samples.shape)
+
+    def run_conditions(self, policy: Policy) -> Conditions:
+        """What is known of each run before it starts."""
+        return patching.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)

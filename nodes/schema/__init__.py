@@ -1,0 +1,1 @@
+"""What node schemas share: wire types, inputs, texts, figures."""

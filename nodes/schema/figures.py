@@ -1,0 +1,72 @@
+"""What the figures of several nodes share: strips of steps, and the way to an IMAGE."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...gph_core.schedule import Schedule
+
+# Of metrics by name, below a picture.
+CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
+
+FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
+# Of curves and marks: Okabe and Ito's, apart for all kinds of colour vision.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = "osD^vP"
+GAP = 0.1  # between cells, in steps
+
+
+def require() -> None:
+    """``ImportError`` says what to install, if nothing can be drawn; for before long work."""
+    try:
+        import matplotlib  # noqa: F401, imported to find out
+    except ImportError as error:
+        raise ImportError(
+            "pictures and figures need the package matplotlib; install it with: "
+            "pip install matplotlib"
+        ) from error
+
+
+def strip(axes, row: float, schedule: Schedule, width: float = 1.0) -> None:
+    """A row of cells, one a step: full ones dark, cached ones light and hatched.
+
+    Args:
+        width: of a step.
+    """
+    kinds = (
+        (schedule.full_steps, FULL, FULL, ""),
+        (schedule.cached_steps, CACHED, EDGE, "////"),
+    )
+    for steps, color, edge, hatch in kinds:
+        axes.barh(
+            [row] * len(steps), width - GAP, left=[step * width for step in steps], height=0.7,
+            color=color, edgecolor=edge, hatch=hatch, linewidth=0.4,
+        )  # fmt: skip
+
+
+def number_steps(axes, num_steps: int) -> None:
+    """Number the cells of strips below their middles, some of them where they are many."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps = MaxNLocator(10, integer=True).tick_values(0, num_steps - 1)
+    inside = [int(step) for step in steps if 0 <= step < num_steps]
+    axes.set_xticks([step + (1 - GAP) / 2 for step in inside], inside)
+    axes.set_xlim(0, num_steps)
+
+
+def mark(number: int) -> dict[str, str]:
+    """Color and marker of one of several curves; beyond six they begin anew."""
+    place = number % len(COLORS)
+    return {"color": COLORS[place], "marker": MARKERS[place]}
+
+
+def to_image(figure) -> Tensor:
+    """A matplotlib figure as an IMAGE, ``[1, H, W, 3]``."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.array(canvas.buffer_rgba())[..., :3]
+    return torch.from_numpy(pixels).float().div(255).unsqueeze(0)

@@ -1,0 +1,107 @@
+"""Inputs that several nodes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.paths.speeds import SPEEDS
+from ...gph_core.quality import reports
+from ...gph_core.quality.objective import OBJECTIVES
+from .types import COUNT, ExamplesType
+
+WHATEVER = "With its LoRAs and whatever else you sample with."
+KIND = "From Scoring Examples: prompts of the kind you use. The paper takes 50."
+MOST = 20  # inputs that grow
+SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
+
+
+def checked(*checks: tuple[Callable[[Any], Any], Any]) -> bool | str:
+    """What ``validate_inputs`` has to return: True, or what is wrong with a value.
+
+    Args:
+        checks: pairs of a function that raises ``ValueError`` and its value; None is a linked one
+            that is not known yet.
+    """
+    try:
+        for check, value in checks:
+            if value is not None:
+                check(value)
+    except ValueError as error:
+        return str(error)
+    return True
+
+
+def sampling_inputs(
+    model: str = WHATEVER, examples: str = KIND, sampler: str = "As you sample with it."
+) -> list[Any]:
+    """What examples are sampled with, as far as it is required; tooltips of some."""
+    return [
+        io.Model.Input("model", tooltip=model),
+        ExamplesType.Input("examples", tooltip=examples),
+        io.Latent.Input("latent", tooltip="An empty latent of your usual size, of one image."),
+        io.Sampler.Input("sampler", tooltip=sampler),
+        io.Sigmas.Input("sigmas", tooltip="Your noise levels, from a scheduler node."),
+        io.Float.Input(
+            "cfg",
+            default=1.0,
+            min=0.0,
+            max=100.0,
+            step=0.1,
+            tooltip="As you sample with it; 1 for distilled models such as FLUX.1-dev.",
+        ),
+    ]
+
+
+def guider_input(more: str = "") -> io.Guider.Input:
+    """An own guider; ``more``: what else is to be known of it."""
+    return io.Guider.Input(
+        "guider",
+        optional=True,
+        tooltip=f"Instead of model and cfg{more}; its prompts are replaced.",
+    )
+
+
+def speed_input(tooltip: str = f"{SHARES}.", **options: Any) -> io.Combo.Input:
+    """How many steps are full, as a share of them."""
+    return io.Combo.Input(
+        "speed", options=[*SPEEDS, COUNT], default="Balanced", tooltip=tooltip, **options
+    )
+
+
+def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.Int.Input:
+    """The number of full steps that ``COUNT`` stands for."""
+    return io.Int.Input(
+        "full_steps",
+        default=10,
+        min=fewest,
+        max=1000,
+        tooltip=f"{when} {COUNT!r}. More: slower sampling, closer images.",
+        **options,
+    )
+
+
+def shootouts_input(tooltip: str, fewest: int) -> io.Autogrow.Input:
+    """JSON of *Method Shootout*, as many as there are; ``fewest``: that are needed."""
+    one = io.String.Input("shootout", tooltip="JSON of Method Shootout.")
+    template = io.Autogrow.TemplatePrefix(one, prefix="shootout", min=fewest, max=MOST)
+    return io.Autogrow.Input("shootouts", template, optional=not fewest, tooltip=tooltip)
+
+
+def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
+    """What the texts of that input hold; ``ValueError`` says which of them is no report."""
+    found = []
+    for name, text in (shootouts or {}).items():
+        try:
+            if text is not None:
+                found.append(reports.read(text))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return found
+
+
+def metric_input(tooltip: str) -> io.Combo.Input:
+    """One of the metrics that *Method Shootout* measures."""
+    return io.Combo.Input("metric", options=list(OBJECTIVES), default="PSNR", tooltip=tooltip)

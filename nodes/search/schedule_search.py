@@ -1,0 +1,254 @@
+"""The *Schedule Search* node: find a golden path for one's own model and settings."""
+
+from __future__ import annotations
+
+import math
+
+from comfy_api.latest import io
+
+from ...gph_core.paths.library import check_name
+from ...gph_core.paths.retarget import num_full
+from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
+from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.extrapolation import Hermite, Reuse
+from ...gph_core.policies.mean_velocity import MeanVelocity
+from ...gph_core.policies.two_anchor import TwoAnchor
+from ...gph_core.quality.objective import JOINT, OBJECTIVES
+from ...gph_core.search.algorithms.table import ALGORITHMS
+from ...gph_core.search.protocol import Settings
+from ...gph_core.search.racing import Race
+from ...gph_core.search.study import Budget
+from ..library import user_paths
+from ..library.library import conditions_of
+from ..sample import lpips_weights
+from ..sample.examples import Example
+from ..schema import figures, prompts
+from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
+from . import search_report
+from .search_live import Live
+from .search_session import Session, guider_for, search
+
+AUTOMATIC = "automatic"
+SEVERAL = "several, keep the best"
+# Five that differ: of the source paper's five without Taylor (Hermite was better there), and
+# velocity reuse.
+POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
+OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
+
+
+class ScheduleSearch(io.ComfyNode):
+    """Examples, settings and a budget to a schedule and a policy."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_ScheduleSearch",
+            display_name="Schedule Search",
+            category=CATEGORY,
+            description=(
+                "Finds the schedule whose images come closest to those of the full run, for your "
+                "model and settings, and keeps it in the library, where Golden Path Cache finds "
+                "it. Stop it whenever you like: queued again, it goes on where it was."
+            ),
+            search_aliases=["golden path", "optimize", "find schedule", "calibrate", "tune"],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(
+                    examples="From Scoring Examples; sixteen or more are better.",
+                    sampler="As you sample with it. euler is searched fastest.",
+                ),
+                speed_input(f"{SHARES}, which then takes the path at the same speed."),
+                count_input(),
+                io.Float.Input(
+                    "minutes",
+                    default=30.0,
+                    min=0.1,
+                    max=100_000.0,
+                    step=1.0,
+                    tooltip=(
+                        "Time for the search, that of former runs of this study included; "
+                        "references and validation come on top."
+                    ),
+                ),
+                io.String.Input(
+                    "study",
+                    default="my search",
+                    tooltip=(
+                        "Name of the study and of the path that it finds. Queued again it goes on. "
+                        "Another model, sampler, CFG, size, objective, noise levels or scoring "
+                        "examples need another name."
+                    ),
+                ),
+                io.Vae.Input(
+                    "vae",
+                    optional=True,
+                    tooltip="Decodes images for PSNR, SSIM and LPIPS; latent MSE needs none.",
+                ),
+                ExamplesType.Input(
+                    "validation",
+                    optional=True,
+                    tooltip=(
+                        "Other examples, which choose among the best schedules: what is best on a "
+                        "few prompts by chance does not win. Without them the result is not "
+                        "validated."
+                    ),
+                ),
+                PolicyType.Input("policy", optional=True, tooltip="Search with this policy alone."),
+                io.Combo.Input(
+                    "policies",
+                    options=["residual reuse", SEVERAL],
+                    default="residual reuse",
+                    optional=True,
+                    tooltip=(
+                        "Without a connected policy. Several: five get a short search each, the "
+                        "best two go on; schedule and policy are found together."
+                    ),
+                ),
+                guider_input(),
+                io.Combo.Input(
+                    "objective",
+                    options=list(OBJECTIVE_NAMES),
+                    default="PSNR",
+                    optional=True,
+                    tooltip=(
+                        "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see, "
+                        "needs weights. latent MSE: without a VAE, rough."
+                    ),
+                    advanced=True,
+                ),
+                io.Combo.Input(
+                    "lpips",
+                    options=lpips_weights.options(),
+                    default=lpips_weights.OFF,
+                    optional=True,
+                    tooltip="Weights for LPIPS, as in Quality Compare.",
+                    advanced=True,
+                ),
+                io.Combo.Input(
+                    "algorithm",
+                    options=[AUTOMATIC, *ALGORITHMS],
+                    default=AUTOMATIC,
+                    optional=True,
+                    tooltip="automatic: simulated annealing, or every schedule where they are few.",
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "evaluations",
+                    default=0,
+                    min=0,
+                    max=1_000_000,
+                    optional=True,
+                    tooltip="At most so many different schedules; 0: no limit.",
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "batch_size",
+                    default=1,
+                    min=1,
+                    max=64,
+                    optional=True,
+                    tooltip="Examples sampled at once. Larger is faster for small models only.",
+                    advanced=True,
+                ),
+                io.Boolean.Input(
+                    "racing",
+                    default=True,
+                    optional=True,
+                    tooltip=(
+                        "Drop a schedule after some examples if it is clearly behind (99 % sure). "
+                        "Only schedules scored on all examples can win."
+                    ),
+                    advanced=True,
+                ),
+                io.Float.Input(
+                    "state_gib",
+                    default=4.0,
+                    min=0.0,
+                    max=1024.0,
+                    step=0.5,
+                    optional=True,
+                    tooltip=(
+                        "Main memory for states from which later runs go on (euler only), which "
+                        "leaves out the steps that schedules share. 0: every run from the start."
+                    ),
+                    advanced=True,
+                ),
+                io.Int.Input(
+                    "seed",
+                    default=0,
+                    min=0,
+                    max=2**31 - 1,
+                    # The page would draw another one after each run, and no study would go on.
+                    control_after_generate=False,
+                    optional=True,
+                    tooltip="Of the search, not of the images.",
+                    advanced=True,
+                ),
+            ],
+            outputs=[
+                ScheduleType.Output(display_name="schedule"),
+                PolicyType.Output(display_name="policy"),
+                io.Image.Output(display_name="figure"),
+                io.String.Output(display_name="table"),
+            ],
+            hidden=[io.Hidden.unique_id],
+        )
+
+    @classmethod
+    def validate_inputs(cls, study: str | None) -> bool | str:
+        return checked((check_name, study))
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs) -> str | None:
+        # In another workflow it runs again, from its study: the page shows events by workflow.
+        return prompts.current().workflow_id
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
+        full_steps: int, minutes: float, study: str, vae=None,
+        validation: tuple[Example, ...] = (), policy: Policy | None = None,
+        policies: str = "residual reuse", guider=None, objective: str = "PSNR",
+        lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC, evaluations: int = 0,
+        batch_size: int = 1, racing: bool = True, state_gib: float = 4.0, seed: int = 0,
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        num_steps = len(sigmas) - 1
+        count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
+        budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
+        live = Live(cls.hidden.unique_id, objective, budget)
+        session = Session(
+            guider=guider_for(model, guider, cfg, examples[0]),
+            examples=examples,
+            validation=validation,
+            latent=latent,
+            sampler=sampler,
+            sigmas=sigmas,
+            objective=objective,
+            vae=vae,
+            lpips=lpips,
+            num_full=count,
+            batch=batch_size,
+            state_bytes=state_gib * 2**30,
+            study=study,
+            live=live,
+        )
+        user_paths.check_replaceable(session.path_name)
+        session.check()
+        settings = Settings(
+            count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
+            Race(max(2, batch_size)) if racing else None,
+        )  # fmt: skip
+        tried = (policy,) if policy else POLICIES if policies == SEVERAL else (Reuse(),)
+        delivery, notes = search(session, tried, settings)
+        path = search_report.path_of(
+            delivery, session.path_name, conditions_of(session.guider.model_patcher),
+            sigmas.tolist(), session.described(), bool(validation),
+        )  # fmt: skip
+        user_paths.library().save(path, overwrite=True)
+        best, text = delivery.best, search_report.table(delivery, bool(validation), notes)
+        return io.NodeOutput(
+            str(best.schedule), best.policy, search_report.figure(delivery, live.facts["curve"]),
+            text, ui={"gph_search": [live.finish(text, best, bool(validation))]},
+        )  # fmt: skip

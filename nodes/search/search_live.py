@@ -1,0 +1,135 @@
+"""What the page is told while *Schedule Search* runs."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import astuple
+from typing import Any
+
+import comfy.model_management
+import comfy.utils
+from server import PromptServer
+
+from ...gph_core.policies.base import Policy
+from ...gph_core.quality.objective import Objective
+from ...gph_core.schedule import Schedule
+from ...gph_core.search.proposals import Score
+from ...gph_core.search.protocol import Listener, Validated
+from ...gph_core.search.study import Budget, Study
+from ..schema import prompts
+
+EVENT = "golden_path.search"
+PAUSE_S = 0.25  # between two events: a small model scores ten schedules a second
+OF_BAR = 1000
+
+
+class Live(Listener):
+    """Follows one search; ``node_id`` is the node's execution id.
+
+    An event has the state (``preparing``, ``searching``, ``validating`` or ``done``), the used part
+    of the budget, how many schedules were scored, and the best one so far: its text, policy and
+    mean score. ``curve`` holds a pair (schedules scored, best mean) for each improvement, ``part``
+    how many of the full runs (``preparing``) or compared schedules (``validating``) are done and
+    how many there are. In the end the best one is the delivered one, ``is_validated`` says whether
+    its score is that on the validation examples, and ``table`` is what the node hands out as text.
+    """
+
+    def __init__(self, node_id: str | None, unit: str, budget: Budget) -> None:
+        self._node_id = node_id
+        self._prompt = prompts.current()
+        self._bar = comfy.utils.ProgressBar(OF_BAR, node_id=node_id)
+        self._budget = budget
+        self._used: dict[Policy, float] = {}  # of the whole budget
+        self._spent: dict[Policy, float] = {}  # seconds, former runs of the study included
+        self._scored: set[tuple[Policy, Schedule]] = set()
+        self._objective: Objective | None = None
+        self._ran = 0  # schedules that something had to be sampled for
+        self._told_at = 0.0
+        self._began = time.perf_counter()
+        self.facts: dict[str, Any] = {
+            "state": "preparing", "unit": unit, "used": 0.0, "scored": 0, "per_minute": 0.0,
+            "best": None, "policy": None, "score": None, "curve": [], "part": None,
+            "is_validated": False, "table": "",
+        }  # fmt: skip
+
+    def on_run(self) -> None:
+        """A sampling run begins: the user may have cancelled."""
+        comfy.model_management.throw_exception_if_processing_interrupted()
+
+    def on_reference(self, done: int, total: int) -> None:
+        """So many of the full runs that others are compared with are done."""
+        before = {key: self.facts[key] for key in ("state", "part")}
+        self.facts["part"] = [done, total]
+        self.enter("preparing")
+        self.facts |= before
+        if done == total:
+            self._tell(now=True)
+        if not self._ran:
+            self._began = time.perf_counter()  # the search begins after them
+
+    def validates(self, done: int, total: int) -> None:
+        """What the search has found is compared."""
+        self.facts["part"] = [done, total]
+        self.enter("validating")
+
+    def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
+        """A schedule is scored; again where another study of the same search takes it up."""
+        facts = self.facts
+        if study.objective != self._objective:  # a probe's scores are in another unit
+            self._objective = study.objective
+            facts |= {"best": None, "policy": None, "score": None, "curve": []}
+            facts["unit"] = study.objective.name
+        self._scored.add((policy, schedule))
+        self._ran += study.seconds != self._spent.get(policy)
+        self._spent[policy] = study.seconds
+        self._used[policy] = study.used * _share(study.budget, self._budget)
+        facts |= {
+            "state": "searching",
+            "scored": len(self._scored),
+            "used": max(facts["used"], min(1.0, sum(self._used.values()))),
+            "per_minute": 60 * self._ran / (time.perf_counter() - self._began),
+        }
+        best = facts["score"]
+        if score.is_whole and (best is None or score.mean > best):
+            facts |= {"best": str(schedule), "policy": str(policy), "score": score.mean}
+            facts["curve"].append((facts["scored"], score.mean))
+        self._tell(now=best != facts["score"])
+
+    def enter(self, state: str) -> None:
+        """Another part of the work begins."""
+        self.facts["state"] = state
+        self._tell(now=True)
+
+    def finish(self, table: str, best: Validated, is_validated: bool) -> dict[str, Any]:
+        """The search is done. What the page was told then, which the node's output repeats."""
+        self.facts |= {
+            "table": table, "best": str(best.schedule), "policy": str(best.policy),
+            "score": best.score.mean, "is_validated": is_validated,
+        }  # fmt: skip
+        self.enter("done")
+        return self._event()
+
+    def _tell(self, now: bool) -> None:
+        self._bar.update_absolute(round(OF_BAR * self.facts["used"]))
+        clock = time.perf_counter()
+        if not now and clock - self._told_at < PAUSE_S:
+            return
+        self._told_at = clock
+        server = getattr(PromptServer, "instance", None)
+        if server is None or server.client_id is None:
+            return
+        server.send_sync(EVENT, self._event(), server.client_id)
+
+    def _event(self) -> dict[str, Any]:
+        origin = {
+            "node_id": self._node_id, "workflow_id": self._prompt.workflow_id,
+            "prompt_id": self._prompt.id,
+        }  # fmt: skip
+        return origin | self.facts
+
+
+def _share(part: Budget, whole: Budget) -> float:
+    """Which part of a budget another one is."""
+    pairs = zip(astuple(part), astuple(whole), strict=True)
+    return next((a / b for a, b in pairs if math.isfinite(b)), 1.0)

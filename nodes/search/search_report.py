@@ -1,0 +1,121 @@
+"""What *Schedule Search* hands out: a figure, a table, and a path for the library."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
+from ...gph_core.quality.objective import JOINT
+from ...gph_core.search.protocol import Delivery, Validated
+from ...gph_core.search.selection import paired_gain
+from ..schema import figures
+
+# How the values of an objective are written: digits, unit, and the sign of what is a distance.
+_WRITTEN = {
+    "PSNR": "{:.2f} dB", "SSIM": "{:.4f}", "LPIPS": "{:.4f}", "latent MSE": "{:.3g}",
+    JOINT: "{:+.2f} σ",
+}  # fmt: skip
+LABEL_LENGTH = 28  # of a control's name in the figure: a path's may have 100 characters
+_DISTANCES = ("LPIPS", "latent MSE")
+
+
+def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> str:
+    """Finalists and controls, best first, and what else there is to say, as lines of text."""
+    best, name = delivery.best, delivery.objective.name
+    on = "validation" if is_validated else "scoring (not validated)"
+    lines = [
+        f"{best.schedule}, {best.policy}",
+        f"{name}, mean on the {len(best.score.values)} {on} examples, and how far the best is "
+        "ahead (more is better), with a 95 % interval:",
+    ]
+    for found in [best, *delivery.others]:
+        ahead = ""
+        if found is not best:
+            gain = paired_gain(best.score, found.score)
+            ahead = f"{gain.mean:+.3g}"
+            if math.isfinite(gain.low):  # one example has no interval
+                ahead += f" ({gain.low:+.3g} to {gain.high:+.3g})"
+        lines.append(
+            f"{_value(name, found.score.mean):>10}  {ahead:28}  {found.schedule}, {found.policy}"
+            f" ({found.name or 'searched'})"
+        )
+    scored = sum(len(study.scores) for study in delivery.studies.values())
+    lines.append(f"{scored} schedules scored; {delivery.reason}")
+    if best.name:
+        lines.append(f"No schedule that was found is better than the control {best.name}.")
+    return "\n".join([*lines, *notes])
+
+
+def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
+    """The course of the search above strips of finalists and controls, ``[1, H, W, 3]``."""
+    from matplotlib.figure import Figure
+
+    rows, name = [delivery.best, *delivery.others][:8], delivery.objective.name
+    picture = Figure(figsize=(9, 3.2 + 0.32 * len(rows)), dpi=110, layout="constrained")
+    above, below = picture.subplots(2, 1, height_ratios=(3, 0.32 * len(rows) + 0.4))
+    if curve:
+        scored = sum(len(study.scores) for study in delivery.studies.values())
+        steps, values = zip(*[*curve, (max(scored, curve[-1][0]), curve[-1][1])], strict=True)
+        written = [_signed(name, value) for value in values]
+        above.step(steps, written, where="post", color=figures.FULL)
+    above.set_xlabel("schedules scored")
+    above.set_ylabel(f"best {name}, scoring examples")
+    _strips(below, rows, name)
+    return figures.to_image(picture)
+
+
+def _signed(objective: str, score: float) -> float:
+    """A score as people know its metric: a distance without the sign that makes higher better."""
+    return abs(score) if objective in _DISTANCES else score
+
+
+def _value(objective: str, score: float) -> str:
+    return _WRITTEN[objective].format(_signed(objective, score))
+
+
+def _strips(axes, rows: Sequence[Validated], name: str) -> None:
+    """One row a schedule; ``name`` is the objective's."""
+    for row, found in enumerate(rows):
+        figures.strip(axes, row, found.schedule)
+    names = [textwrap.shorten(r.name or "searched", LABEL_LENGTH, placeholder="…") for r in rows]
+    labels = [
+        f"{_value(name, row.score.mean)}  {what}, {row.policy}"
+        for row, what in zip(rows, names, strict=True)
+    ]
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
+    axes.invert_yaxis()
+    axes.set_xlabel("step (dark: full)")
+    axes.set_xlim(0, rows[0].schedule.num_steps)
+
+
+def path_of(
+    delivery: Delivery, name: str, known: Mapping[str, Any], sigmas: Sequence[float],
+    conditions: Mapping[str, Any], is_validated: bool,
+) -> GoldenPath:  # fmt: skip
+    """The delivered pair with its conditions and quality.
+
+    A control that won is kept as one: *Golden Path Cache* does not take it by itself.
+    """
+    best, objective = delivery.best, delivery.objective
+    part = "validation" if is_validated else "scoring"
+    quality = {
+        f"{objective.name}, mean of {len(best.score.values)} {part} examples": _signed(
+            objective.name, best.score.mean
+        )
+    }
+    for found in delivery.others:
+        if found.name and found.policy == best.policy:
+            quality[f"the same, {found.name}"] = _signed(objective.name, found.score.mean)
+    notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
+    if best.name:
+        notes.append(f"The search found nothing better than this control: {best.name}.")
+    return GoldenPath(
+        name, best.schedule, SEARCHED, best.policy, sigmas=tuple(sigmas),
+        conditions=dict(conditions), quality=quality, notes=" ".join(notes),
+        method="control" if best.name else "searched", **known,
+    )  # fmt: skip

@@ -1,0 +1,259 @@
+"""From the inputs of *Schedule Search* to the contestants of a search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import comfy.samplers
+import folder_paths
+
+from ...gph_core.paths.choice import choose, spacing
+from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
+from ...gph_core.paths.library import bundled_paths
+from ...gph_core.policies.as_json import policy_to_json
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.schedule import Schedule
+from ...gph_core.search.log import StudyLog
+from ...gph_core.search.prefix import PrefixMemory
+from ...gph_core.search.protocol import Contestant, Delivery, Settings, find_path
+from ..hook import compatibility, fingerprint, patching, samplers
+from ..sample.assessing import Assessor, assessor_for, files_behind, visible
+from ..sample.examples import Example, sampling_of
+from ..sample.measuring import SampledExamples
+from .search_live import Live
+
+_NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
+
+
+@dataclass(frozen=True)
+class Session:
+    """Everything that stays the same during a search.
+
+    Args:
+        examples: that schedules are scored on.
+        validation: those that choose among the best; none: the scoring examples.
+        vae, lpips: what the objective's metrics are computed with, see ``assessing``.
+        state_bytes: of states that are kept, for all policies together.
+    """
+
+    guider: Any
+    examples: Sequence[Example]
+    validation: Sequence[Example]
+    latent: Mapping[str, Any]
+    sampler: Any
+    sigmas: Any
+    objective: str
+    vae: Any
+    lpips: str
+    num_full: int
+    batch: int
+    state_bytes: float
+    study: str
+    live: Live
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    @cached_property
+    def assessor(self) -> Assessor:
+        """Of the metrics; errors as of ``assessor_for``, which may load large weights."""
+        return assessor_for(self.objective, self.vae, self.lpips)
+
+    @property
+    def path_name(self) -> str:
+        """Of the path in the library: a study may be used for several numbers of full steps."""
+        return f"{self.study}, {self.num_full} of {self.num_steps}"
+
+    def check(self) -> None:
+        """``ValueError`` for what would make a search useless."""
+        compatibility.refuse_other_caches(self.guider.model_patcher)
+        if not 2 <= self.num_full < self.num_steps:
+            raise ValueError(
+                f"{self.num_full} of {self.num_steps} steps would be full; a search needs at least "
+                "2 full and one cached step: choose another speed, full_steps, or more sigmas"
+            )
+        batch = self.latent["samples"].shape[0]
+        if batch != 1:
+            raise ValueError(f"the latent holds {batch} images; set its batch size to 1")
+        guided = getattr(self.guider, "cfg", 1.0) != 1.0
+        bare = [e for e in (*self.examples, *self.validation) if e.negative is None]
+        if guided and bare and "negative" not in self.guider.original_conds:
+            raise ValueError(
+                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of the "
+                "examples lack: give Scoring Examples one, or set cfg to 1"
+            )
+        same = [e for e in self.validation if any(_is_same(e, other) for other in self.examples)]
+        if same:
+            raise ValueError(
+                f"{len(same)} of the validation examples are scoring examples, too, and would "
+                "prove nothing: use other prompts or seeds there"
+            )
+
+    def contestants(self, policies: Sequence[Policy]) -> Iterator[Contestant]:
+        """The policies with the same examples, and their files."""
+        scoring, validation = self._examples(self.examples), self._examples(self.validation)
+        self._log("study", self.examples).close()  # refuses a study of other settings
+        for policy in policies:
+            share = self.state_bytes / len(policies)
+            yield Contestant(
+                policy,
+                scoring.under(policy, PrefixMemory(share) if share else None),
+                self._log("scoring", self.examples, policy),
+                self.controls(policy),
+                validation.under(policy) if self.validation else None,
+                self._log("validation", self.validation, policy) if self.validation else None,
+            )
+
+    def controls(self, policy: Policy) -> dict[str, Schedule]:
+        """Uniform spacing, and what *Golden Path Cache* would choose from the bundled paths."""
+        patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
+        run = patching.conditions_of(patcher, sigmas, policy)
+        ratio = 1 - self.num_full / self.num_steps
+        chosen = choose(run, self.num_full, ratio, bundled_paths())
+        origin = chosen.origin.replace(f"{RETARGETED}: ", "moved: ").replace(f"{SEARCHED}: ", "")
+        controls = {
+            origin: chosen.schedule,
+            "uniform spacing": spacing(self.num_steps, self.num_full, policy.min_anchors),
+        }
+        # One that is moved to these steps may have a full step more.
+        return {n: s for n, s in controls.items() if s.num_full == self.num_full}
+
+    def obstacle(self, policy: Policy) -> str | None:
+        """Why a policy cannot cache this workflow, or None."""
+        if self.num_full <= policy.min_anchors:
+            return (
+                f"{policy} needs {policy.min_anchors} full first steps and one more; with "
+                f"{self.num_full} full steps choose another policy"
+            )
+        return compatibility.obstacle(
+            policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
+        )
+
+    def described(self) -> dict[str, Any]:
+        """The conditions of a path that is found, for people."""
+        return {
+            "sampler": samplers.name(self.sampler),
+            "cfg": getattr(self.guider, "cfg", None),
+            "latent": list(visible(self.latent["samples"]).shape[1:]),
+            "objective": self.objective,
+        }
+
+    def _examples(self, examples: Sequence[Example]) -> SampledExamples:
+        prepare = sampling_of(examples, self.guider, self.latent, self.sampler, self.sigmas)
+        batch = 1 if samplers.is_stochastic(self.sampler) else self.batch
+        found = SampledExamples(
+            len(examples), prepare, Reuse(), self.assessor, None, batch, self.live.on_run,
+            self.live.on_reference,
+        )  # fmt: skip
+        if batch < self.batch:
+            found.references.note(
+                "the sampler draws noise on the way, which depends on the batch: examples are "
+                "sampled one by one"
+            )
+        return found
+
+    def _log(
+        self, part: str, examples: Sequence[Example], policy: Policy | None = None
+    ) -> StudyLog:
+        """The memory of one policy, or of the conditions that all have in common.
+
+        Other validation examples have another one.
+        """
+        known = _described(examples)
+        conditions = {**self._conditions, "examples": known}
+        if part == "validation":
+            part += f" {fingerprint.of_values(known)[:8]}"
+        if policy is not None:
+            conditions["policy"] = policy_to_json(policy)
+            slug = re.sub(r"[^a-z0-9]+", "-", str(policy).lower()).strip("-")[:_NAME_LENGTH]
+            slug += f" {fingerprint.of_values(policy_to_json(policy))[:6]}"  # two may begin alike
+            part = f"{self.num_full} of {self.num_steps} {slug} {part}"
+        folder = studies_folder() / self.study
+        folder.mkdir(parents=True, exist_ok=True)
+        return StudyLog(folder / f"{part}.sqlite", conditions)
+
+    @cached_property
+    def _conditions(self) -> dict[str, Any]:
+        examples = (*self.examples, *self.validation)
+        fixed = conditions_of(self.guider, examples, self.latent, self.sampler, self.sigmas)
+        return {
+            **fixed,
+            "objective": self.objective,
+            **files_behind(self.objective, self.vae, self.lpips),
+        }
+
+
+def conditions_of(
+    guider, examples: Sequence[Example], latent: Mapping[str, Any], sampler, sigmas
+) -> dict[str, Any]:
+    """Everything but the examples themselves that the latents of full runs depend on."""
+    own = all(example.negative is not None for example in examples)
+    replaced = {"positive", "negative"} if own else {"positive"}
+    return fingerprint.of_sampling(guider, latent, sampler, sigmas, replaced)
+
+
+def studies_folder() -> Path:
+    """Where the memories of studies are: ``golden_path/studies`` of the user directory."""
+    return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
+
+
+def guider_for(model, guider, cfg: float, example: Example):
+    """The given guider without a cache, or one with CFG for the model."""
+    if guider is None:
+        guider = comfy.samplers.CFGGuider(patching.without_cache(model))
+        guider.set_cfg(cfg)
+        conds = {"positive": example.positive}
+        if example.negative is not None or cfg == 1:
+            conds["negative"] = example.negative or example.positive  # at CFG 1 not evaluated
+        guider.inner_set_conds(conds)
+    return guider
+
+
+def search(
+    session: Session, policies: Sequence[Policy], settings: Settings
+) -> tuple[Delivery, list[str]]:
+    """Search, from the references to what is delivered; and what there is to say about it.
+
+    ``ValueError`` says why, if no policy can cache this workflow.
+    """
+    reasons = {policy: session.obstacle(policy) for policy in policies}
+    possible = [policy for policy, reason in reasons.items() if reason is None]
+    if not possible:
+        raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")
+    session.live.enter("preparing")
+    contestants = []
+    with ExitStack() as logs:
+        for work in session.contestants(possible):
+            contestants.append(work)
+            logs.enter_context(closing(work.scores))
+            if work.validated is not None:
+                logs.enter_context(closing(work.validated))
+        delivery = find_path(contestants, session.num_steps, settings, session.live)
+    notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
+    for work in contestants:
+        for examples in (work.scoring, work.validation):
+            notes += examples.notes if isinstance(examples, SampledExamples) else []
+    return delivery, list(dict.fromkeys(notes))
+
+
+def _is_same(one: Example, other: Example) -> bool:
+    if one.seed != other.seed:
+        return False
+    if one.prompt and other.prompt:
+        return one.prompt == other.prompt
+    of = fingerprint.of_conditionings
+    return of(one.positive) == of(other.positive)  # one was made outside
+
+
+def _described(examples: Sequence[Example]) -> list[list]:
+    return [
+        [e.prompt, e.seed, fingerprint.of_conditionings(e.positive, e.negative)] for e in examples
+    ]

@@ -1,0 +1,200 @@
+"""Who takes part in *Method Shootout*: ways of sampling with the same number of full steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.methods.table import ALL, CONTROLS, METHODS, VARIANTS
+from ...gph_core.paths.choice import Choice, choose, spacing
+from ...gph_core.paths.library import bundled_paths
+from ...gph_core.policies.base import Policy, options_of
+from ...gph_core.run.record import RunRecord
+from ...gph_core.schedule import Schedule
+from ..cache.adaptive import AdaptivePlan, check_full, fit_of, setting_of
+from ..cache.plan_schedule import planned
+from ..compare.compare_session import along
+from ..hook import compatibility, fingerprint, patching
+from ..hook.patching import CachePlan
+from ..library import user_paths
+from ..sample.sampling import Sampling
+from ..sample.workload import Workload
+from ..schema.texts import named
+
+FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
+USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *CONTROLS)
+NAMES = (*USUAL, *VARIANTS)  # that can be chosen
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A plan whose choice was made before: all examples have the same noise levels."""
+
+    choice: Choice
+    device_budget: float = patching.BUDGET_MIB * 2**20
+    for_others: bool = False
+
+    @property
+    def policy(self) -> Policy:
+        return self.choice.policy
+
+    def check(self, guider, sampler, sigmas, latent) -> None:
+        """It was checked for all examples at once."""
+
+    def resolve(self, patcher, run, sigma_max: float, continues: bool) -> Choice:
+        return self.choice
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """One way of sampling an example.
+
+    Args:
+        origin: what decides on the full steps, in words.
+        schedule: of its own steps; of an adaptive method, where the gate has no say.
+        sample: to the latent, and the record if there is a cache.
+        choice: None without a cache.
+    """
+
+    name: str
+    origin: str
+    schedule: Schedule
+    sample: Callable[[Sampling, Callable], tuple[Any, RunRecord | None]]
+    choice: Choice | None = None
+
+    @property
+    def plan(self) -> str:
+        """What tells it from another one of its name."""
+        if self.choice is None:
+            return str(self.schedule)
+        policy = self.choice.policy
+        options = list(options_of(policy).values())
+        parts = (str(self.schedule), repr(policy), options, repr(self.choice.gate))
+        return fingerprint.of_values(*parts)
+
+
+@dataclass(frozen=True)
+class LineUp:
+    """What contenders are made of.
+
+    Args:
+        num_full: wanted number of full steps.
+        cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
+        calibrations: by method.
+        policy: where no method says another.
+    """
+
+    workload: Workload
+    num_full: int
+    cache_ratio: float
+    calibrations: Mapping[str, Calibration]
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        check_full(self.num_full, self.workload.num_steps)
+        # Those of one file have the same conditions.
+        for entry in list(self.calibrations.values())[:1]:
+            entry.check(self.workload.conditions())
+
+    def contenders(
+        self, names: Sequence[str], own: Mapping[str, Schedule]
+    ) -> tuple[list[Contender], dict[str, str]]:
+        """The full run and those that can run here, and why the others cannot, by their names.
+
+        Args:
+            own: schedules of the user's by name, which take part in any case; ``ValueError`` if
+                one cannot.
+        """
+        num_steps = self.workload.num_steps
+        found = [
+            Contender(
+                FULL, "every step", Schedule.all_full(num_steps), lambda s, cb: (s.full(cb), None)
+            )
+        ]
+        absent = {}
+        for name in names:
+            try:
+                found.append(self._plain() if name == PLAIN else self._cached(name))
+            except ValueError as error:
+                absent[name] = str(error)
+        for name, schedule in own.items():
+            try:
+                choice = self._resolved(CachePlan("Custom", schedule, self.policy))
+                found.append(self._of(name, choice))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+        if len(found) == 1:
+            reasons = "; ".join(named(name, reason) for name, reason in absent.items())
+            raise ValueError(f"nothing can take part ({reasons or 'no method is named'})")
+        return found, absent
+
+    def _plain(self) -> Contender:
+        levels = along(self.workload.sigmas)(self.num_full)
+        return Contender(
+            PLAIN,
+            f"{self.num_full} steps along the same curve of noise levels",
+            Schedule.all_full(self.num_full),
+            lambda sampling, callback: (sampling.plain(levels, callback), None),
+        )
+
+    def _cached(self, name: str) -> Contender:
+        if name == PATH:
+            return self._of(name, self._path())
+        if name == UNIFORM:
+            steps = self.workload.num_steps
+            schedule = spacing(steps, self.num_full, self.policy.min_anchors)
+            return self._of(name, Choice(schedule, "uniform spacing", self.policy))
+        return self._of(name, self._method(name))
+
+    def _of(self, name: str, choice: Choice) -> Contender:
+        """A contender with a cache; ``ValueError`` says why it cannot run."""
+        workload = self.workload
+        patcher, schedule = workload.guider.model_patcher, choice.schedule
+        if schedule.num_steps != workload.num_steps:
+            raise ValueError(
+                f"the schedule covers {schedule.num_steps} steps but the sampler runs "
+                f"{workload.num_steps}; choose one for as many steps"
+            )
+        levels = workload.sigmas.tolist()
+        reason = compatibility.obstacle(choice.policy, patcher, workload.sampler, levels)
+        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+            raise ValueError(reason)
+        _, family = compatibility.identify(patcher)
+        choice.policy.check(schedule, family)
+        plan = Settled(choice)
+        return Contender(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
+
+    def _path(self) -> Choice:
+        """What *Golden Path Cache* would choose."""
+        run = self.workload.run_conditions(self.policy)
+        paths = user_paths.read() + bundled_paths()
+        choice = choose(run, self.num_full, self.cache_ratio, paths)
+        if choice.origin == "uniform spacing":
+            raise ValueError(
+                f"no path of about {self.num_full} of {self.workload.num_steps} full steps is "
+                "known for this model; Schedule Search finds one"
+            )
+        return choice
+
+    def _method(self, name: str) -> Choice:
+        method = ALL[name]
+        entry = self.calibrations.get(method.name)
+        if method.is_adaptive:
+            if entry is None or not entry.thresholds:
+                raise ValueError(
+                    f"no threshold is known for {self.num_full} full steps; run Calibrate Ratio "
+                    "for this method and number, and choose its file"
+                )
+            return self._resolved(AdaptivePlan(method, method.policy, None, self.num_full, entry))
+        run = self.workload.run_conditions(method.policy)
+        fit = fit_of(method, entry)
+        setting = setting_of(self.workload.guider.model_patcher, run, self.num_full, fit)
+        plan = planned(method, setting)
+        origin = f"{method.rule}; {plan.note}" if plan.note else method.rule
+        return Choice(plan.schedule, origin, plan.policy)
+
+    def _resolved(self, plan: patching.Plan) -> Choice:
+        workload = self.workload
+        return patching.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())

@@ -1,0 +1,264 @@
+"""The *Method Shootout* node: all methods at one number of full steps, on the same examples."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection
+from functools import partial
+
+import torch
+from comfy_api.latest import io
+
+from ...gph_core.calibration import file
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.methods.table import ALL, VARIANTS
+from ...gph_core.paths.library import check_name
+from ...gph_core.paths.retarget import num_full
+from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.quality import metrics
+from ...gph_core.quality.shootout import Results
+from ...gph_core.schedule import Schedule
+from ..cache.adaptive import NONE
+from ..calibrate import calibrations
+from ..hook import fingerprint
+from ..sample import lpips_weights
+from ..sample.assessing import Assessor, ImageMetric
+from ..sample.examples import Example
+from ..sample.workload import Workload
+from ..schema import figures
+from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType
+from ..search.search_session import guider_for
+from . import shootout_report
+from . import shootout_session as session
+from .contenders import FULL, NAMES, USUAL, LineUp
+from .shootout_live import Live
+
+NAME = "Method Shootout"
+_LOG = logging.getLogger(__name__)
+
+
+class MethodShootout(io.ComfyNode):
+    """Examples and methods to a table and a figure."""
+
+    @classmethod
+    def define_schema(cls) -> io.Schema:
+        return io.Schema(
+            node_id="GPH_MethodShootout",
+            display_name=NAME,
+            category=CATEGORY,
+            description=(
+                "Samples the same examples with many caching methods, your schedules and a golden "
+                "path, all at the same number of full steps. Says how far each is from the full "
+                "run and how long it took. Stop it whenever you like: queued again, it goes on."
+            ),
+            search_aliases=[
+                "benchmark", "compare methods", "TeaCache", "SeaCache", "DiCache", "TaylorSeer",
+                "cache", "PSNR", "LPIPS",
+            ],
+            is_output_node=True,
+            inputs=[
+                *sampling_inputs(
+                    "With its LoRAs. A cache node before it does not matter here.",
+                    "From Scoring Examples, others than those of a search or a calibration. "
+                    "More make the intervals narrower.",
+                ),
+                speed_input(),
+                count_input(),
+                io.Combo.Input(
+                    "calibration",
+                    options=[NONE, *calibrations.FILES.names()],
+                    default=NONE,
+                    tooltip=(
+                        "A file of Calibrate and Calibrate Ratio, made with this model, sampler, "
+                        "steps, size and CFG. Methods that lack something in it are left out; the "
+                        "table says what."
+                    ),
+                ),
+                io.String.Input(
+                    "methods",
+                    default="\n".join(USUAL),
+                    multiline=True,
+                    tooltip=(
+                        "Who takes part, one a line: delete what you do not need. Beside the "
+                        "methods: golden path, what Golden Path Cache would choose; uniform, "
+                        "evenly spaced; plain steps, a run of that many steps without a cache. "
+                        f"Can be added: {', '.join(VARIANTS)}."
+                    ),
+                ),
+                io.String.Input(
+                    "name",
+                    default="my shootout",
+                    tooltip=(
+                        "Runs are remembered under this name. Another model, sampler, CFG, size, "
+                        "VAE or other noise levels need another name; more examples or methods "
+                        "do not."
+                    ),
+                ),
+                io.Vae.Input(
+                    "vae",
+                    optional=True,
+                    tooltip="Decodes images for PSNR, SSIM and LPIPS. Without it: latent MSE.",
+                ),
+                io.Combo.Input(
+                    "lpips",
+                    options=lpips_weights.options(),
+                    default=lpips_weights.OFF,
+                    optional=True,
+                    tooltip="Which weights that metric takes, as in Quality Compare.",
+                ),
+                io.MultiType.Input(
+                    io.String.Input("schedule", default="", multiline=True),
+                    types=[ScheduleType],
+                    optional=True,
+                    tooltip=(
+                        "Yours that take part, too, one a line: the full steps, then / and the "
+                        "number of steps, before that a name and a colon if you like. Empty: none."
+                    ),
+                ),
+                PolicyType.Input(
+                    "policy",
+                    optional=True,
+                    tooltip=(
+                        "How cached steps are predicted under your schedules, golden path and "
+                        "uniform. Unconnected: residual reuse. Methods have their own."
+                    ),
+                ),
+                guider_input(),
+            ],
+            outputs=[
+                io.Image.Output(
+                    display_name="figure",
+                    tooltip="The schedules that occurred, with the share of runs of each.",
+                ),
+                io.String.Output(display_name="table"),
+                io.String.Output(display_name="JSON", tooltip="All figures, of each example too."),
+            ],
+            hidden=[io.Hidden.unique_id],
+        )  # fmt: skip
+
+    @classmethod
+    def validate_inputs(
+        cls, methods: str | None, name: str | None, schedule: str | None = None,
+        calibration: str | None = None, lpips: str | None = None,
+    ) -> bool | str:  # fmt: skip
+        # Naming an input turns ComfyUI's own check of it off: weights that are not on this machine
+        # cost one metric.
+        return checked(
+            (names_of, methods), (check_name, name), (schedules_of, schedule),
+            (entries_of, calibration),
+        )  # fmt: skip
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs) -> float:
+        # It looks up what it knows anyway, and paths or the calibration may have changed.
+        return float("nan")
+
+    @classmethod
+    def execute(
+        cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
+        full_steps: int, calibration: str, methods: str, name: str, vae=None,
+        lpips: str = lpips_weights.OFF, schedule: str = "", policy: Policy | None = None,
+        guider=None,
+    ) -> io.NodeOutput:  # fmt: skip
+        figures.require()
+        guider = guider_for(model, guider, cfg, examples[0])
+        workload = Workload(guider, examples, latent, sampler, sigmas)
+        steps = workload.num_steps
+        full, ratio = full_steps, 1 - full_steps / steps
+        if speed != COUNT:
+            full, ratio = num_full(steps, SPEEDS[speed], OF_STEPS), 1 - SPEEDS[speed] / OF_STEPS
+        line_up = LineUp(workload, full, ratio, entries_of(calibration), policy or Reuse())
+        contenders, absent = line_up.contenders(names_of(methods), schedules_of(schedule))
+        assessor, unavailable, network = assessor_of(vae, lpips)
+        assessed_by = {
+            "VAE": vae and fingerprint.of_module(vae),
+            "LPIPS weights": network and lpips_weights.file_name(lpips),
+        }
+        results = Results(session.FILES.path_of(name), session.conditions_of(workload, assessed_by))
+        report_of = partial(
+            shootout_report.report_of, num_full=full, absent=absent, unavailable=unavailable,
+            network=network,
+        )  # fmt: skip
+        live = Live(cls.hidden.unique_id, len(workload))
+        shootout = session.Shootout(
+            workload, contenders, assessor, results, live.runs, lambda s: live.shows(report_of(s))
+        )
+        shootout.run()
+        report = report_of(shootout)
+        text = shootout_report.table(report)
+        _LOG.info("%s:\n%s", NAME, text)
+        return io.NodeOutput(
+            shootout_report.figure(report), text, json.dumps(report, indent=2),
+            ui={"gph_shootout": [live.event(report)]},
+        )  # fmt: skip
+
+
+def names_of(text: str) -> list[str]:
+    """The contenders that a text names, each once; ``ValueError`` for others."""
+    known = {name.casefold(): name for name in NAMES}
+    words = [word.strip() for word in text.replace(",", "\n").splitlines() if word.strip()]
+    for word in words:
+        if word.casefold() not in known:
+            raise ValueError(
+                f"{word!r} is not a method; write one a line of: {', '.join(known.values())}"
+            )
+    return list(dict.fromkeys(known[word.casefold()] for word in words))
+
+
+def schedules_of(text: str, others: Collection[str] = (FULL, *NAMES)) -> dict[str, Schedule]:
+    """The schedules of a text, one a line, by what stands before a colon, else by themselves.
+
+    ``ValueError`` for what is no schedule, and for a name of two rows.
+
+    Args:
+        others: names of other rows.
+    """
+    found: dict[str, Schedule] = {}
+    rows = {name.casefold() for name in others}
+    for line in filter(str.strip, text.splitlines()):
+        name, _, steps = line.rpartition(":")
+        schedule = Schedule.parse(steps)
+        name = name.strip() or str(schedule)
+        if name.casefold() in rows or found.setdefault(name, schedule) != schedule:
+            raise ValueError(
+                f"two rows would be named {name!r}; write another one before the colon"
+            )
+    return found
+
+
+def entries_of(calibration: str) -> dict[str, Calibration]:
+    """The entries of a calibration file by method; ``ValueError`` if it cannot be read."""
+    if calibration == NONE:
+        return {}
+    path = calibrations.FILES.path_of(calibration)
+    if not path.is_file():
+        raise ValueError(
+            f"there is no calibration {calibration!r} of yours; run Calibrate, or choose another "
+            "from the list"
+        )
+    return {n: e for n, e in file.load_all(path).items() if n in ALL}
+
+
+def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
+    """All metrics that can be measured, why others cannot, and the network of LPIPS."""
+    if vae is None:
+        needs = "it compares images: connect vae"
+        return Assessor(None, {}), dict.fromkeys(("psnr", "ssim", "lpips"), needs), None
+    found: dict[str, ImageMetric] = {"psnr": metrics.psnr_8bit}
+    unavailable, backbone = {}, None
+    try:
+        blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
+        metrics.ssim(blank, blank)  # its package may be missing
+        found["ssim"] = metrics.ssim
+    except ImportError as error:
+        unavailable["ssim"] = str(error)
+    try:
+        network, backbone = lpips_weights.network(lpips)
+        found["lpips"] = partial(metrics.lpips, network=network)
+    except (ImportError, OSError, ValueError) as error:
+        unavailable["lpips"] = str(error)
+    return Assessor(vae, found), unavailable, backbone

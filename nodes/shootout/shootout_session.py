@@ -1,0 +1,174 @@
+"""Running *Method Shootout*: each example in full, then with each contender."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import comfy.model_management
+from comfy.samplers import KSAMPLER
+
+from ...gph_core.quality.shootout import Result, Results
+from ...gph_core.run.record import RunRecord
+from ..compare.compare_session import Progress
+from ..hook.calls import OUT_OF_MEMORY
+from ..library.user_files import UserFiles
+from ..sample.assessing import Assessor
+from ..sample.sampling import CPU, Sampling, ending_after
+from ..sample.workload import Workload
+from ..search import search_session
+from .contenders import FULL, Contender
+
+FILES = UserFiles("shootouts", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Shootout:
+    """All examples with all contenders, the full run first.
+
+    What is known from former runs is not run again, except the full run of an example that was
+    under way, with which the rest of its runs are compared.
+
+    Args:
+        on_run: told each run before it begins: number of the example, name of the contender.
+        on_example: called after each example that something was run for.
+    """
+
+    workload: Workload
+    contenders: Sequence[Contender]
+    assessor: Assessor
+    results: Results
+    on_run: Callable[[int, str], None] = lambda *_: None
+    on_example: Callable[[Shootout], None] = lambda _: None
+
+    @functools.cached_property
+    def examples(self) -> dict[str, int]:
+        """The names of the examples with their numbers; equal ones count once."""
+        return {name: number for number, name in enumerate(self.workload.names())}
+
+    def found(self) -> dict[str, list[Result]]:
+        """By contender what is known of the examples that all of them have run, in their order."""
+        plans = {c.name: c.plan for c in self.contenders}
+        found: dict[str, list[Result]] = {name: [] for name in plans}
+        for example in self.examples:
+            known = {name: self.results.get(example, name, plan) for name, plan in plans.items()}
+            if None not in known.values():
+                for name, result in known.items():
+                    found[name].append(result)
+        return found
+
+    def run(self) -> None:
+        """Make all runs that are missing."""
+        missing = {name: self._missing(name) for name in self.examples}
+        self._warm_up([contender for some in missing.values() for contender in some])
+        full = self.contenders[0].schedule.num_steps
+        count = sum(
+            full + sum(c.schedule.num_steps for c in some if c.name != FULL)
+            for some in missing.values()
+            if some
+        )
+        progress = Progress(self.workload.guider.model_patcher, count)
+        for name, contenders in missing.items():
+            if contenders:
+                self._example(name, contenders, progress)
+                self.on_example(self)
+
+    def _missing(self, example: str) -> list[Contender]:
+        """Those without a result, or without a metric that can be measured now."""
+        measured = {"latent_mse", *self.assessor.image_metrics}
+        found = {c: self.results.get(example, c.name, c.plan) for c in self.contenders}
+        return [
+            contender
+            for contender, result in found.items()
+            if result is None or (contender.name != FULL and not measured <= result.metrics.keys())
+        ]
+
+    def _warm_up(self, contenders: Sequence[Contender]) -> None:
+        """Begin a run of each kind up to its first cached step, before anything is timed: a model
+        may be compiled, once for full steps and once for cached ones."""
+        sampling = self.workload.sampling(0)
+        kinds = {
+            (repr(c.choice.policy), type(c.choice.gate)): c
+            for c in contenders
+            if c.choice is not None and c.schedule.num_cached
+        }
+        for contender in kinds.values():
+            comfy.model_management.throw_exception_if_processing_interrupted()
+            sampler = ending_after(sampling.sampler, contender.schedule.cached_steps[0] + 1)
+            latent, _ = contender.sample(replace(sampling, sampler=sampler), lambda *_: None)
+            latent.to(CPU)  # waits for the device
+
+    def _example(self, name: str, contenders: Sequence[Contender], progress: Progress) -> None:
+        number = self.examples[name]
+        sampling = self.workload.sampling(number)
+        reference, full_seconds = None, 0.0
+        # The full run comes first in any case.
+        for contender in dict.fromkeys((self.contenders[0], *contenders)):
+            self.on_run(number, contender.name)
+            latent, seconds, record = _timed(contender, sampling, progress)
+            metrics = {}
+            if reference is None:
+                reference, full_seconds = self.assessor.reference(latent), seconds
+            else:
+                (metrics,) = self.assessor.metrics(self.assessor.result(latent), reference)
+            if contender in contenders:
+                run = (contender.name, contender.plan, metrics, seconds, full_seconds, record)
+                # Another time there may be enough memory.
+                is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
+                self.results.add(Result(name, *run), is_kept=not is_short)
+
+
+def _timed(
+    contender: Contender, sampling: Sampling, progress: Progress
+) -> tuple[Any, float, RunRecord | None]:
+    """The latent in main memory, the seconds from the first step on, and the record."""
+    comfy.model_management.throw_exception_if_processing_interrupted()
+    clock = Clock()
+    sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
+    callback = progress.callback(contender.schedule.num_steps)
+    latent, record = contender.sample(sampling, callback)
+    latent = latent.to(CPU)  # waits for the device
+    return latent, clock.seconds, record
+
+
+class Clock:
+    """Seconds since the sampler began, once the model is loaded: decoding the run before may have
+    pushed it out of the device's memory."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    def started_by(self, sampler):
+        """The sampler, which starts the clock."""
+        if not isinstance(sampler, KSAMPLER):
+            return sampler  # another extension's, of a kind of its own: loading counts
+
+        @functools.wraps(sampler.sampler_function)
+        def function(*args, **kwargs):
+            self._began = time.perf_counter()
+            return sampler.sampler_function(*args, **kwargs)
+
+        return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, Any]:
+    """What the results of a file have in common, beside examples and contenders.
+
+    Args:
+        assessed_by: what the metrics depend on.
+    """
+    device = workload.guider.model_patcher.load_device
+    return {
+        **search_session.conditions_of(
+            workload.guider, workload.examples, workload.latent, workload.sampler, workload.sigmas
+        ),
+        "device": comfy.model_management.get_torch_device_name(device),
+        **assessed_by,
+    }

@@ -1,0 +1,184 @@
+"""Error Decomposition: the split beside runs apart, what its file keeps, what it refuses."""
+
+import itertools
+import json
+from dataclasses import replace
+
+import comfy.model_management
+import comfy.samplers
+import pytest
+from golden_path_pack.gph_core.policies.base import Site
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.search.prefix import State
+from golden_path_pack.nodes.analyze import decomposing
+from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
+from golden_path_pack.nodes.sample.sampling import Sampling, starting_from, telling
+from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.search.search_session import guider_for
+
+from ..isolations import demo_inputs, inputs
+from ..tiny_recordings import adaptive, by_hand, examples, fixed
+
+pytestmark = pytest.mark.usefixtures("in_a_run")
+
+STEPS = 8
+
+
+def run(model, number=2, schedule="0-2,5,7/8", **changes):
+    """What the node gives for the tiny FLUX."""
+    given = inputs(model, number, STEPS) | {"schedule": schedule} | changes
+    return ErrorDecomposition.execute(**given)
+
+
+def runs_of(result, name):
+    return json.loads(result[1])["schedules"][name]["runs"]
+
+
+def states_of(sampling: Sampling, sample):
+    """The states of a run, and the velocities between them."""
+    states = []
+    sample(replace(sampling, sampler=telling(sampling.sampler, states.append)))
+    states, levels = [s.double() for s in states], sampling.sigmas.tolist()
+    pairs = zip(itertools.pairwise(states), itertools.pairwise(levels), strict=False)
+    return states, [(b - a) / (there - here) for (a, b), (here, there) in pairs]
+
+
+@pytest.mark.parametrize(
+    "policy", [None, Taylor(1, site=Site.OUTPUT), Taylor(1, site=Site.GUIDED)], ids=str
+)
+def test_the_contributions_are_those_of_runs_apart(policy):
+    given = demo_inputs(STEPS)
+    text = "0-1,4,7/8"
+    result = ErrorDecomposition.execute(**given, schedule=text, policy=policy).result
+    measured = runs_of(result, text)
+    guider = guider_for(given["model"], None, 5.0, given["examples"][0])
+    work = Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
+    found, sampling = measured[1], work.sampling(1)
+    full, v_full = states_of(sampling, lambda s: s.full())
+    schedule, predicts = Schedule.parse(text), policy or Reuse()
+    cached, v_used = states_of(sampling, lambda s, p=predicts, c=schedule: s.cached(c, p))
+    # In full from each state of the cached run, of which the first step is of interest.
+    there = []
+    for step in range(STEPS):
+        start = State(step, cached[step].float(), {})
+        begun = starting_from(sampling.sampler, start, lambda *_: None)
+        states = []
+        replace(sampling, sampler=telling(begun, states.append)).full()
+        length = (sampling.sigmas[step + 1] - sampling.sigmas[step]).item()
+        there.append((states[1].double() - states[0].double()) / length)
+    expected = {
+        "current": [(v - t).norm().item() for v, t in zip(v_used, there, strict=True)],
+        "state": [(t - v).norm().item() for t, v in zip(there, v_full, strict=True)],
+        "gaps": [(c - f).norm().item() for c, f in zip(cached, full, strict=True)],
+    }
+    for name, values in expected.items():
+        assert found[name] == pytest.approx(values, rel=1e-3, abs=1e-3)
+    assert found["cached_steps"] == [2, 3, 5, 6]
+    assert [n for n, a in enumerate(found["current"]) if a] == [2, 3, 5, 6]
+    assert found["state"][:3] == [0, 0, 0]
+    assert found["chord"] == pytest.approx((full[-1] - full[0]).norm().item())
+    assert found["gaps"][-1] > 0.1
+    assert 0 < found["rounding"] < 1e-6  # of float32
+
+
+def test_an_adaptive_cache_of_the_model_is_decomposed_as_it_decides(model):
+    cached = adaptive(model)
+    result = run(cached, schedule="").result
+    for example, found in zip(examples(2), runs_of(result, "the model's cache"), strict=True):
+        record, latent = by_hand(cached, example)
+        assert found["cached_steps"] == list(record.cached_steps)
+        _, full = by_hand(fixed(model, "0-7/8"), example)
+        error = (latent - full).norm().item() * model.model.latent_format.scale_factor
+        assert found["gaps"][-1] == pytest.approx(error, rel=1e-3)
+    schedules = json.loads(result[1])["schedules"]["the model's cache"]
+    assert schedules["schedule"] is None
+    assert schedules["origin"].startswith("First Block Cache, threshold 0.6")
+
+
+def test_the_report_sums_up_the_runs_of_each_schedule(model):
+    result = run(model, schedule="few: 0-2,5,7/8\nuniform: 0-5,7/8\n0,4/8")
+    figure, text = result.result
+    report = json.loads(text)
+    assert list(report["schedules"]) == ["few", "uniform", "0,4/8"]
+    assert figure.shape[0] == 1
+    assert figure.shape[-1] == 3
+    for row in report["schedules"].values():
+        sums = [sum(one["state"]) for one in row["runs"]]
+        assert row["state_sum"] == pytest.approx(sum(sums) / 2)
+        assert row["gap"][-1] == pytest.approx(
+            sum(one["gaps"][-1] / one["chord"] for one in row["runs"]) / 2
+        )
+    assert [row["cached"] for row in report["schedules"].values()] == [3, 1, 6]
+    (shown,) = result.ui["gph_told"]
+    assert shown["text"].startswith("2 examples, 3 schedules\nfew: 3 of 8 steps cached, residual")
+    assert "\nover schedules: state " in shown["text"]
+
+
+def test_one_example_has_no_correlation_over_examples(model):
+    report = json.loads(run(model, 1).result[1])
+    assert report["schedules"]["0-2,5,7/8"]["correlations"] == {"state": None, "current": None}
+
+
+@pytest.fixture
+def evaluations(monkeypatch):
+    """Counts the evaluations that end, and cancels at one of them if it is told to."""
+    count, at = itertools.count(1), {"now": 0}
+
+    def counted():
+        at["now"] = next(count)
+        if at["now"] == at.get("cancel"):
+            raise comfy.model_management.InterruptProcessingException
+
+    name = "throw_exception_if_processing_interrupted"
+    monkeypatch.setattr(comfy.model_management, name, counted)
+    return at
+
+
+def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluations):
+    whole = runs_of(run(model, name="whole").result, "0-2,5,7/8")
+    evaluations["cancel"] = evaluations["now"] + evaluations["now"] * 3 // 4
+    with pytest.raises(comfy.model_management.InterruptProcessingException):
+        run(model)
+    kept = decomposing.LINES.read(decomposing.FILES.path_of("mine"))
+    assert [split.seed for split in kept] == [0]
+    assert runs_of(run(model).result, "0-2,5,7/8") == whole
+    before = evaluations["now"]
+    assert runs_of(run(model).result, "0-2,5,7/8") == whole
+    assert evaluations["now"] == before
+    more = run(model, schedule="0-2,5,7/8\nother: 0,4/8").result
+    assert runs_of(more, "0-2,5,7/8") == whole
+    assert evaluations["now"] > before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sampler": "dpmpp_2m"}, "Error Decomposition covers .* euler and ddim .* not dpmpp_2m"),
+        ({"schedule": ""}, "nothing to analyse: write schedules, one a line, or connect a model"),
+        ({"schedule": "0-7/8"}, "0-7/8: no step is cached, so there is no error"),
+        ({"schedule": "0,2/10"}, "covers 10 steps but the sampler runs 8; choose one for as many"),
+        ({"schedule": "0,2"}, "has no step count"),
+    ],
+)
+def test_what_cannot_be_decomposed_is_an_error_before_anything_runs(model, changes, message, user):
+    if "sampler" in changes:
+        changes = {"sampler": comfy.samplers.sampler_object(changes["sampler"])}
+    with pytest.raises(ValueError, match=message):
+        run(model, **changes)
+    assert not list(user.rglob("*.jsonl"))
+
+
+def test_other_conditions_need_another_name(model):
+    run(model)
+    with pytest.raises(ValueError, match="decomposition was made with the guidance cfg 3"):
+        run(model, cfg=2.0)
+
+
+def test_inputs_are_checked_before_anything_runs(model):
+    assert "contains '/'" in ErrorDecomposition.validate_inputs(name="a/b")
+    assert "has no step count" in ErrorDecomposition.validate_inputs(name="a", schedule="0-3")
+    assert ErrorDecomposition.validate_inputs(name=None, schedule=None) is True
+    before = ErrorDecomposition.fingerprint_inputs(name="mine", cfg=3.0)
+    run(model, 1)
+    assert before != ErrorDecomposition.fingerprint_inputs(name="mine", cfg=3.0)

@@ -1,0 +1,115 @@
+"""What cannot be cached is computed in full or refused, in words."""
+
+import re
+
+import comfy.ldm.flux.model
+import comfy.ldm.wan.ar_model
+import pytest
+import torch
+from comfy_extras.nodes_easycache import EasyCacheNode
+from golden_path_pack.gph_core.model import families
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.report import Reporter
+from golden_path_pack.nodes.hook import patching
+
+from .. import tiny, zoo, zoo_images, zoo_videos
+
+
+def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):
+    class Foreign(comfy.ldm.flux.model.Flux):
+        pass
+
+    model = tiny.flux()
+    model.model.diffusion_model.__class__ = Foreign
+    listener = tiny.Listener()
+    assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
+    assert listener.refusals == [
+        "Foreign is not a supported transformer (docs/models.md lists them); policies on outputs "
+        "and velocities work with any model, of the adaptive methods EasyCache"
+    ]
+    assert listener.records[0].cached_steps == ()
+
+
+def test_a_schedule_of_another_length_is_an_error_before_any_step(model):
+    with pytest.raises(ValueError, match="the schedule covers 50 steps but the sampler runs 8"):
+        tiny.sample(tiny.attach(model, "0-9/50"))
+
+
+def test_the_plan_is_announced_in_words(model):
+    listener = tiny.Listener()
+    plan = patching.CachePlan("Balanced", None, Reuse())
+    tiny.sample(patching.attach(model, plan, listener), steps=50, size=4)
+    assert listener.plans == [
+        "FLUX: 13 of 50 steps full (uniform spacing: 0-2,6,11,16,20,25,30,34,39,44,49/50), "
+        "policy residual reuse, at most 3.8x fewer block evaluations"
+    ]
+
+
+def case(name):
+    return next(c for c in (*zoo_images.CASES, *zoo_videos.CASES) if c.name == name)
+
+
+def attach(model, schedule, listener):
+    plan = patching.CachePlan("Custom", Schedule.parse(schedule), Reuse())
+    return patching.attach(model, plan, listener)
+
+
+def test_causal_wan_is_named_and_computed_in_full():
+    # It subclasses Wan's class and keeps keys between calls, which a cached step would not fill.
+    wan = case("Wan 2.1 1.3B")
+    model = zoo.build(wan)
+    model.model.diffusion_model.__class__ = comfy.ldm.wan.ar_model.CausalWanModel
+    assert families.detect(model.model.diffusion_model) is None
+    listener = tiny.Listener()
+    # Its own forward pass goes the way of its parent outside of its own sampler.
+    (plain,) = zoo.sample(wan, model, steps=2)
+    (found,) = zoo.sample(wan, attach(model, "0/2", listener), steps=2)
+    assert torch.equal(found, plain)
+    assert listener.refusals[0].startswith("CausalWanModel is not a supported transformer")
+
+
+def test_a_class_whose_blocks_are_not_where_they_should_be_is_not_recognised():
+    transformer = tiny.flux().model.diffusion_model
+    assert families.detect(transformer).name == "FLUX"
+    transformer.single_blocks = torch.nn.ModuleList()
+    assert families.detect(transformer) is None
+
+
+def test_blocks_that_cannot_be_observed_are_said():
+    # Chroma can be told to leave out blocks, here the first one.
+    chroma, listener = case("Chroma"), tiny.Listener()
+    model = zoo.build(chroma)
+    model.model.diffusion_model.skip_mmdit = [0]
+    (plain,) = zoo.sample(chroma, model, steps=3)
+    (found,) = zoo.sample(chroma, attach(model, "0/3", listener), steps=3)
+    assert torch.equal(found, plain)
+    (record,) = listener.records
+    assert record.cached_steps == ()
+    assert "the blocks could not be observed" in record.notes[0]
+
+
+def test_a_second_kind_of_cache_is_warned_of(model):
+    (cached_twice,) = EasyCacheNode.execute(model, 0.0, 0.15, 0.95, False).result
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(cached_twice, "0,1,4/8", listener=listener))
+    assert "EasyCache is active too: the errors of both add up" in listener.records[0].notes
+
+
+def test_the_log_has_one_line_for_each_run_with_all_that_happened(model, caplog):
+    plan = patching.CachePlan("Custom", Schedule.parse("0,1,4/8"), Reuse())
+    with caplog.at_level("INFO"):
+        tiny.sample(patching.attach(model, plan, Reporter(None)), sampler="euler_ancestral")
+    lines = [m for m in caplog.messages if m.startswith("Golden Path Cache: ")]
+    before, after = lines
+    assert before.startswith(
+        "Golden Path Cache: FLUX: 3 of 8 steps full (your schedule: 0-1,4/8), "
+        "policy residual reuse, at most 2.7x fewer block evaluations"
+    )
+    assert re.fullmatch(
+        r"Golden Path Cache: FLUX, stack residual: 3 of 8 steps full \([\d.]+ s\), 5 cached "
+        r"\([\d.]+ s\), policy residual reuse, about [\d.]+x faster than all steps in full, "
+        r"0\.0 MiB cache; the sampler euler_ancestral adds noise at every step, which cached "
+        r"steps cannot foresee; expect less quality than with a sampler that does not",
+        after,
+    )

@@ -1,0 +1,119 @@
+"""What stands in the way of one calibration leaves the others as they are."""
+
+import math
+import weakref
+from dataclasses import replace
+
+import comfy.model_management
+import comfy.samplers
+import pytest
+from golden_path_pack.nodes.calibrate import calibrating
+from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
+from golden_path_pack.nodes.hook import compatibility
+
+from .. import calibrating_runs
+from ..calibrating_runs import EXAMPLES, STEPS, calibrate, workload
+
+pytestmark = pytest.mark.usefixtures("inference")
+
+runs = calibrating_runs.runs  # a fixture
+
+
+def test_what_is_possible_is_said_before_anything_is_sampled(runs):
+    ltx = workload("LTX-2", count=2)
+    with pytest.raises(ValueError, match=r"LTX-2 receives cannot be read\. Possible"):
+        calibrate(ltx, "TeaCache")
+    noisy = workload("FLUX dev", sampler="euler_ancestral")
+    with pytest.raises(ValueError, match=r"MeanCache: .*adds noise.*Possible here: TeaCache"):
+        calibrate(noisy, "MeanCache")
+    assert runs == []
+
+
+def test_a_model_whose_blocks_are_not_known_has_what_needs_no_blocks(monkeypatch):
+    monkeypatch.setattr(compatibility, "identify", lambda _: (None, "UNetModel"))
+    done = calibrate_all(workload("FLUX dev", count=2), calibrating.FITTED, {})
+    assert set(done.entries) == {"SenCache", "L2P", "MeanCache"}
+    assert done.left_out["MagCache"] == (
+        "MagCache: UNetModel is not a supported transformer (docs/models.md lists them)"
+    )
+
+
+def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatch):
+    whole = calibrating.SenCacheSample.tensors
+
+    def broken(self, last):
+        found = whole(self, last)
+        broken.count += 1
+        return {n: v * math.nan for n, v in found.items()} if broken.count == 2 else found
+
+    broken.count = 0
+    monkeypatch.setattr(calibrating.SenCacheSample, "tensors", broken)
+    saved = []
+    done = calibrate_all(
+        workload("FLUX dev"), ["SenCache", "MagCache"], {}, save=lambda *e: saved.extend(e)
+    )
+    assert done.left_out == {
+        "SenCache": "SenCache: the values of example 2 are no numbers; leave this example out"
+    }
+    assert [len(e.samples) for e in saved if e.method == "SenCache"] == [1]
+
+
+def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
+    telling, states, alive = calibrating.telling, [], []
+
+    def watched(sampler, told):
+        def tell(state):
+            told(state)
+            states.append(weakref.ref(state))
+            alive.append(sum(ref() is not None for ref in states))
+
+        return telling(sampler, tell)
+
+    monkeypatch.setattr(calibrating, "telling", watched)
+    calibrate(workload("FLUX dev", count=1), "MagCache")
+    assert len(states) == STEPS + 1
+    assert max(alive) <= 2  # the sampler's and the last
+
+
+def test_too_little_main_memory_leaves_dpcache_out_alone(monkeypatch, runs):
+    monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *_, **__: 10)
+    done = calibrate_all(workload("FLUX dev"), ["MagCache", "DPCache"], {})
+    assert list(done.entries) == ["MagCache"]
+    assert len(runs) == EXAMPLES
+    assert done.left_out["DPCache"].startswith("DPCache compares the tokens of all steps, 0.0 GiB")
+
+
+def test_a_sampler_with_two_calls_a_step_leaves_meancache_out_alone(runs):
+    work = workload("FLUX dev", count=2, sampler="heun")
+    done = calibrate_all(work, calibrating.FITTED, {})
+    reason = "MeanCache: it needs a sampler that calls the model once a step, not heun"
+    assert done.left_out == {"MeanCache": reason}
+    runs.clear()
+    same = calibrate_all(work, calibrating.FITTED, done.entries)
+    assert same.left_out == {"MeanCache": reason}
+    with pytest.raises(ValueError, match=reason):
+        calibrate(work, "MeanCache")
+    assert runs == []
+
+
+def test_a_method_that_fails_on_an_example_samples_and_saves_no_other(runs):
+    # As of another extension: that it calls the model twice shows in the run only.
+    def sample_theirs(*args, **kwargs):
+        return comfy.samplers.sampler_object("heun").sampler_function(*args, **kwargs)
+
+    theirs = comfy.samplers.KSAMPLER(sample_theirs)
+    work, saved = replace(workload("FLUX dev"), sampler=theirs), []
+    done = calibrate_all(work, ["MagCache", "MeanCache"], {})
+    assert len(runs) == EXAMPLES
+    assert "this one made 15 calls in 8 steps" in done.left_out["MeanCache"]
+    runs.clear()
+    calibrate_all(work, ["MagCache", "MeanCache"], done.entries, save=lambda *e: saved.extend(e))
+    assert (len(runs), saved) == (1, [])
+    runs.clear()
+    assert calibrate_all(work, ["MeanCache"], {}).entries == {}
+    assert len(runs) == 1
+
+
+def test_a_single_example_leaves_out_what_has_to_be_checked_on_another():
+    done = calibrate_all(workload("FLUX dev", count=1), calibrating.FITTED, {})
+    assert set(done.left_out) == {"TeaCache", "L2P"}

@@ -1,0 +1,157 @@
+"""Quality Compare: figures, pictures, and what the table gets. LPIPS is off."""
+
+import json
+import math
+import sys
+
+import comfy.utils
+import pytest
+import torch
+from comfy_execution.graph_utils import ExecutionBlocker
+from golden_path_pack.nodes.compare import error_pictures, quality_compare
+from golden_path_pack.nodes.compare.quality_compare import QualityCompare
+from golden_path_pack.nodes.sample import lpips_weights
+
+OFF = lpips_weights.OFF
+
+
+def greys(*values, size=32):
+    return torch.tensor(values).reshape(-1, 1, 1, 1).expand(-1, size, size, 3)
+
+
+def noisy(count):
+    generator = torch.Generator().manual_seed(5)
+    return torch.rand(2, count, 32, 40, 3, generator=generator)
+
+
+def table(output):
+    (report,) = output.ui["gph_quality"]
+    return report
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def test_the_figures_are_means_over_the_images():
+    psnr, ssim, *_ = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.01), OFF).result
+    assert psnr == pytest.approx((20 + 40) / 2)  # a tenth and a hundredth everywhere
+    # Flat images: (2 x y + c) / (x² + y² + c) with x = 0 and c = 0.0001.
+    assert ssim == pytest.approx((1e-4 / (0.01 + 1e-4) + 1e-4 / (1e-4 + 1e-4)) / 2, rel=1e-4)
+
+
+def test_json_has_the_figures_of_each_image():
+    output = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.01), OFF)
+    report = json.loads(output.result[5])
+    assert report["metrics"]["psnr"]["values"] == pytest.approx([20, 40], abs=1e-4)
+    # 25.5 and 2.55 of 255 are saved as 26 and 3.
+    expected = [20 * math.log10(255 / 26), 20 * math.log10(255 / 3)]
+    assert report["metrics"]["psnr_8bit"]["values"] == pytest.approx(expected)
+    assert (report["images"], report["width"], report["height"]) == (2, 32, 32)
+    assert report | {"workflow_id": None} == table(output)
+
+
+def test_identical_images_are_named_and_left_out_of_the_mean():
+    output = QualityCompare.execute(greys(0.0, 0.5), greys(0.1, 0.5), OFF)
+    assert output.result[0] == pytest.approx(20)
+    found = json.loads(output.result[5])["metrics"]["psnr"]
+    assert (found["identical"], found["values"][1]) == (1, "identical")
+    same = QualityCompare.execute(greys(0.5), greys(0.5), OFF)
+    assert same.result[0] == math.inf
+    assert table(same)["metrics"]["psnr"]["mean"] == "identical"
+    assert same.result[3].unique(dim=2).shape[2] == 1  # one colour
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        (greys(0.0), "1 image of 32 x 32"),
+        (greys(0.0, 0.0, size=64), "2 images of 64 x 64"),
+    ],
+)
+def test_wrong_shapes_are_both_named(test, words):
+    with pytest.raises(ValueError, match=f"is 2 images of 32 x 32 .* the test is {words}"):
+        QualityCompare.execute(greys(0.0, 0.0), test, OFF)
+
+
+def test_progress_is_shown_after_each_image(monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        comfy.utils, "PROGRESS_BAR_HOOK", lambda value, total, *_, **__: told.append((value, total))
+    )
+    monkeypatch.setattr(comfy.utils, "PROGRESS_THROTTLE_MIN_INTERVAL", 0)
+    QualityCompare.execute(*noisy(3), OFF)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_missing_package_costs_one_metric(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.metrics", None)
+    output = QualityCompare.execute(*noisy(1), OFF)
+    assert "pip install scikit-image" in table(output)["unavailable"]["ssim"]
+    assert isinstance(output.result[1], ExecutionBlocker)
+    assert output.result[0] > 0
+
+
+def test_a_missing_package_for_pictures_is_named_before_anything_is_measured(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(quality_compare, "measure", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        QualityCompare.execute(*noisy(1), OFF)
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def brightness(picture):
+    return picture.sum(-1)
+
+
+def test_the_heat_map_is_black_without_error_and_brightest_at_the_largest():
+    reference, test = greys(0.0).clone(), greys(0.0).clone()
+    test[0, :, :16] = 0.2
+    test[0, :, :8] = 0.4
+    heat_map = QualityCompare.execute(reference, test, OFF).result[3]
+    assert heat_map.shape == reference.shape
+    # The published ends and middle of matplotlib's inferno.
+    for column, color in ((31, (0, 0, 4)), (15, (188, 55, 84)), (0, (252, 255, 164))):
+        assert (255 * heat_map[0, 0, column]).tolist() == pytest.approx(color, abs=1.5)
+
+
+def test_a_larger_error_is_always_brighter():
+    colors = error_pictures.heat_map(torch.linspace(0, 1, 256).reshape(1, 1, -1), 1.0)
+    luminance = colors[0, 0] @ torch.tensor([0.2126, 0.7152, 0.0722])
+    assert (luminance.diff() > 0).all()
+
+
+def test_the_scale_of_the_heat_map_can_be_set_and_is_told():
+    automatic = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.2), OFF)
+    assert table(automatic)["heat_map"]["to"] == pytest.approx(0.2)
+    fixed = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.2), OFF, heat_map_max=0.4)
+    assert table(fixed)["heat_map"]["to"] == 0.4
+    assert brightness(fixed.result[3])[1, 0, 0] < brightness(automatic.result[3])[1, 0, 0]
+
+
+def test_the_strip_has_reference_test_and_heat_map_side_by_side():
+    reference, test = noisy(2)
+    *_, heat_map, strip, _ = QualityCompare.execute(reference, test, OFF).result
+    assert strip.shape == (2, 32 + error_pictures.BAND, 3 * 40, 3)
+    expected = torch.cat([reference, test, heat_map], dim=2)
+    torch.testing.assert_close(strip[:, :32], expected, rtol=0, atol=0)
+
+
+def test_below_the_strip_stand_texts_and_the_scale():
+    reference, test = noisy(1)
+    strip = QualityCompare.execute(reference, test, OFF).result[4]
+    band = brightness(strip[0, 32:])
+    for panel in range(3):
+        assert band[: -error_pictures.BAR, 40 * panel : 40 * (panel + 1)].max() > 1.5  # letters
+    scale = band[-1, 80:]
+    assert (scale.diff() > -0.05).all()
+    assert scale[0] < 0.1
+    assert scale[-1] > 2
+
+
+def test_a_caption_tells_what_was_measured_of_its_image():
+    measured, _ = quality_compare.measure(greys(0.0, 0.5), greys(0.1, 0.5), OFF, False)
+    first, second = quality_compare.captions_of(measured, 2, 0.1234)
+    assert first == ["reference", "test · 20.00 dB · SSIM 0.010", "error 0 – 0.123"]
+    assert second[1] == "test · identical · SSIM 1.000"

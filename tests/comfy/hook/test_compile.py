@@ -1,0 +1,91 @@
+"""``torch.compile`` of the whole model and of single blocks gives the eager result."""
+
+import pytest
+import torch
+from golden_path_pack.gph_core.policies.base import Site
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
+from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+
+from .. import tiny
+
+
+class CountingBackend:
+    """The backend ``eager``, counting graphs."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, graph, inputs):
+        self.graphs += 1
+        return graph.forward
+
+
+def compiled(model, backend, keys):
+    from comfy_api.torch_helpers import set_torch_compile_wrapper
+    from comfy_extras.nodes_torch_compile import skip_torch_compile_dict
+
+    clone = model.clone()
+    options = {"guard_filter_fn": skip_torch_compile_dict}
+    set_torch_compile_wrapper(model=clone, backend=backend, options=options, keys=keys)
+    return clone
+
+
+WHOLE = ["diffusion_model"]
+EACH_BLOCK = [
+    *(f"diffusion_model.double_blocks.{i}" for i in range(2)),
+    *(f"diffusion_model.single_blocks.{i}" for i in range(3)),
+]
+
+
+@pytest.mark.parametrize("cache_last", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "schedule"),
+    [(Reuse(), "0,1,4/8"), (TwoAnchor(), "0,1,4/8"), (TokenTaylor(), "0-2,5/8")],
+    ids=["residual reuse", "two-anchor", "token prediction"],
+)
+def test_a_compiled_model_gives_the_eager_result_in_two_graphs(
+    model, fresh_compiler, cache_last, policy, schedule
+):
+    expected = tiny.sample(tiny.attach(model, schedule, policy))
+    backend = CountingBackend()
+    if cache_last:
+        patched = tiny.attach(compiled(model, backend, WHOLE), schedule, policy)
+    else:
+        patched = compiled(tiny.attach(model, schedule, policy), backend, WHOLE)
+    found = [tiny.sample(patched) for _ in range(2)]
+    assert backend.graphs == 2  # a full and a cached one, also in the second run
+    assert not fresh_compiler["graph_break"]
+    assert all(torch.equal(f, expected) for f in found)
+
+
+def test_compiled_blocks_give_the_eager_result(model, fresh_compiler):
+    expected = tiny.sample(tiny.attach(model, "0,1,4/8"))
+    backend = CountingBackend()
+    found = tiny.sample(tiny.attach(compiled(model, backend, EACH_BLOCK), "0,1,4/8"))
+    assert backend.graphs == 2  # a double and a single block
+    assert not fresh_compiler["graph_break"]
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("plain_first", [True, False])
+def test_a_compiled_model_serves_plain_and_cached_runs(
+    model, reference, fresh_compiler, plain_first
+):
+    expected = tiny.sample(tiny.attach(model, "0,1,4/8"))
+    backend = CountingBackend()
+    plain = compiled(model, backend, WHOLE)
+    cached = tiny.attach(plain, "0,1,4/8")
+    if plain_first:
+        assert torch.equal(tiny.sample(plain), reference)
+    assert torch.equal(tiny.sample(cached), expected)
+    assert torch.equal(tiny.sample(plain), reference)
+    assert torch.equal(tiny.sample(cached), expected)
+    assert backend.graphs == 3
+
+
+def test_a_compiled_model_serves_guided_velocities(model, fresh_compiler):
+    expected = tiny.sample(tiny.attach(model, "0,1,4/8", Reuse(Site.GUIDED)))
+    backend = CountingBackend()
+    patched = tiny.attach(compiled(model, backend, WHOLE), "0,1,4/8", Reuse(Site.GUIDED))
+    assert torch.equal(tiny.sample(patched), expected)
+    assert backend.graphs == 1  # the model itself; cached steps do not call it

@@ -1,0 +1,195 @@
+"""What a cached run computes: bit for bit the plain model, and what was predicted."""
+
+import contextlib
+import itertools
+import math
+
+import comfy.model_management
+import comfy.sample
+import comfy.samplers
+import pytest
+import torch
+from golden_path_pack.gph_core.model import families
+from golden_path_pack.gph_core.model.surgery import Surgery
+from golden_path_pack.gph_core.policies.base import Site
+from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+
+from .. import tiny
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_schedule_without_cached_steps_is_bit_identical(dtype):
+    model = tiny.flux(dtype)
+    plain = tiny.sample(model)
+    assert torch.equal(tiny.sample(tiny.attach(model, "0-7/8")), plain)
+
+
+def test_full_steps_of_a_cached_run_are_bit_identical(model):
+    states = {}
+
+    def keep(name):
+        return lambda step, x0, x, total: states.setdefault(name, []).append(x0.clone())
+
+    tiny.sample(model, callback=keep("plain"))
+    tiny.sample(tiny.attach(model, "0-4/8"), callback=keep("cached"))
+    same = [torch.equal(a, b) for a, b in zip(states["plain"], states["cached"], strict=True)]
+    assert same == [True] * 5 + [False] * 3
+
+
+def test_cached_steps_run_no_block(model, monkeypatch):
+    listener = tiny.Listener()
+    with tiny.counted_blocks(monkeypatch) as count:
+        tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener))
+    assert count[0] == 3 * 5  # 2 double and 3 single blocks; both prompts in one batch
+    (record,) = listener.records
+    assert (record.full_steps, record.cached_steps) == ((0, 1, 4), (2, 3, 5, 6, 7))
+
+
+def test_a_cached_step_at_unchanged_input_is_the_full_step(model):
+    transformer = model.model.diffusion_model
+    surgery = Surgery(transformer, families.detect(transformer))
+    x = torch.randn(2, 16, 8, 8, generator=torch.Generator().manual_seed(0))
+    context, extra = tiny.conditioning(1)[0]
+    arguments = (
+        x, torch.tensor([0.7, 0.7]), context.repeat(2, 1, 1), extra["pooled_output"].repeat(2, 1),
+        torch.tensor([3.5, 3.5]),
+    )  # fmt: skip
+    with torch.no_grad():
+        with surgery.recording():
+            full = transformer(*arguments)
+        ((residual, _),) = surgery.take(1)
+        with surgery.adding(residual):
+            cached = transformer(*arguments)
+    # Subtracting the input and adding it back rounds twice.
+    torch.testing.assert_close(cached, full, rtol=1e-5, atol=1e-5)
+
+
+def test_reuse_equals_an_independent_computation(model):
+    # Euler by hand: the final layer on img_in(x) plus the residual of step 0.
+    base = model.model
+    flux = base.diffusion_model
+    sigmas = comfy.samplers.calculate_sigmas(
+        model.get_model_object("model_sampling"), "simple", 4
+    ).tolist()
+    context, extra = tiny.conditioning(1)[0]
+    pooled = extra["pooled_output"]
+    x = comfy.sample.prepare_noise(torch.zeros(1, 16, 8, 8), seed=1)
+    captured = {}
+    first = flux.double_blocks[0].register_forward_pre_hook(
+        lambda module, args, kwargs: captured.update(first=kwargs["img"].clone()), with_kwargs=True
+    )
+    last = flux.final_layer.register_forward_pre_hook(
+        lambda module, args: captured.update(last=args[0].clone(), vector=args[1].clone())
+    )
+    residual = None
+    with torch.no_grad():
+        for sigma, sigma_next in itertools.pairwise(sigmas):
+            out = flux(x, torch.tensor([sigma]), context, pooled, torch.tensor([3.5]))
+            if residual is None:
+                residual = captured["last"] - captured["first"]
+            else:
+                out = flux.final_layer(captured["first"] + residual, captured["vector"])
+                out = out.view(1, 4, 4, 16, 2, 2).permute(0, 3, 1, 4, 2, 5).reshape(1, 16, 8, 8)
+            x = x + (sigma_next - sigma) * out
+    first.remove()
+    last.remove()
+    expected = base.process_latent_out(x)
+    found = tiny.sample(tiny.attach(model, "0/4"), steps=4, cfg=1.0)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", [Taylor(1), Taylor(2), Hermite(1), Hermite(2)], ids=str)
+def test_every_policy_samples_and_differs_from_reuse(model, policy):
+    reuse = tiny.sample(tiny.attach(model, "0-3,5/8"))
+    found = tiny.sample(tiny.attach(model, "0-3,5/8", policy))
+    assert found.isfinite().all()
+    assert not torch.equal(found, reuse)
+
+
+DTYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    "error", [None, comfy.model_management.InterruptProcessingException, RuntimeError], ids=str
+)
+@pytest.mark.parametrize("policy", [Reuse(), TwoAnchor(), Reuse(Site.GUIDED)], ids=str)
+def test_bypassed_or_without_cached_steps_the_model_is_bit_identical_whatever_came_before(
+    dtype, error, policy
+):
+    # Bypassed or removed, the node leaves the sampler the model that would have gone into it.
+    model = tiny.flux(dtype)
+    plain = tiny.sample(model)
+
+    def stop(step, *args):
+        if step == 3 and error is not None:  # a cached one
+            raise error
+
+    with contextlib.nullcontext() if error is None else pytest.raises(error):
+        tiny.sample(tiny.attach(model, "0,1,4/8", policy), callback=stop)
+    assert torch.equal(tiny.sample(model), plain)
+    assert torch.equal(tiny.sample(tiny.attach(model, "0-7/8", policy)), plain)
+
+
+POLICIES = [
+    Reuse(), Taylor(1), Taylor(2), Hermite(2), TwoAnchor(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED),
+]  # fmt: skip
+
+
+@DTYPES
+@pytest.mark.parametrize("policy", [*POLICIES, TokenTaylor(), MeanVelocity()], ids=str)
+def test_the_same_inputs_give_the_same_bits(dtype, policy):
+    model = tiny.flux(dtype)
+    patched = tiny.attach(model, "0-2,4/8", policy)
+    first = tiny.sample(patched)
+    assert torch.equal(tiny.sample(patched), first)
+    assert torch.equal(tiny.sample(tiny.attach(model, "0-2,4/8", policy)), first)
+
+
+def rounding_gain(model, policy, full):
+    """How much more rounding of the model's calls reaches the result than without a cache.
+
+    Calls round independently. Euler adds what a call rounds times the width of its step, and where
+    later steps are predicted from it, times theirs and its weights in the predictions.
+    """
+    sigmas = comfy.samplers.calculate_sigmas(
+        model.get_model_object("model_sampling"), "simple", 8
+    ).tolist()
+    widths = [a - b for a, b in itertools.pairwise(sigmas)]
+    share = dict.fromkeys(full, 0.0)
+    for n, width in enumerate(widths):
+        anchors = [step for step in reversed(full) if step <= n]
+        weights = [1.0] if n in full else getattr(policy, "weights", furthest)(anchors, n)
+        for anchor, weight in zip(anchors, weights, strict=False):
+            share[anchor] += weight * width
+    return math.hypot(*share.values()) / math.hypot(*widths)
+
+
+def furthest(anchors, step):
+    """The weights of two anchors where the first block says to go furthest."""
+    return 1.5, -0.5
+
+
+@pytest.mark.parametrize("cfg", [1.0, 3.0])
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_bf16_and_fp32_differ_by_the_rounding_of_the_full_steps(policy, cfg):
+    # Without the guidance embedding, which is another one in bf16 (a relative difference of 0.6).
+    single = tiny.flux(torch.float32, guidance_embed=False)
+    half = tiny.flux(torch.bfloat16, guidance_embed=False)
+    with torch.no_grad():  # the same weights, so that only the computation differs
+        for parameter in single.model.diffusion_model.parameters():
+            parameter.copy_(parameter.bfloat16())
+    full = (0, 1, 2, 4)
+
+    def deviation(one, other):
+        return float((tiny.sample(one, cfg=cfg) - tiny.sample(other, cfg=cfg)).norm())
+
+    cached = [tiny.attach(model, "0-2,4/8", policy) for model in (half, single)]
+    rounding = deviation(half, single)
+    # Half as much again: remembering rounds too, and each deviation is one draw.
+    allowed = 1.5 * rounding_gain(single, policy, full) * rounding
+    assert deviation(*cached) <= allowed
+    # What the cache itself changes is far more, so the bound would show a step treated otherwise.
+    assert deviation(cached[1], single) > 5 * allowed

@@ -1,0 +1,248 @@
+"""One denoising trajectory in several runs: two experts, split SIGMAS, one schedule for all."""
+
+import comfy.samplers
+import pytest
+import torch
+from comfy_extras import nodes_custom_sampler, nodes_model_advanced, nodes_optimalsteps
+from golden_path_pack.gph_core.policies.base import Site
+from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor, TokenTaylor
+from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+
+import nodes
+
+from .. import by_hand, tiny, zoo, zoo_videos
+from .test_steps_and_sizes import BALANCED, BLOCKS, advice, balanced, guided, latent, on_sigmas
+
+PROMPTS = tiny.conditioning(1), tiny.conditioning(2)
+
+
+@pytest.fixture(scope="module")
+def low():
+    """The expert for low noise: a FLUX like ``model`` with other weights."""
+    expert = tiny.flux()
+    zoo.randomize(expert.model.diffusion_model, seed=1)
+    return expert
+
+
+def grid(model, steps):
+    return comfy.samplers.calculate_sigmas(
+        model.get_model_object("model_sampling"), "simple", steps
+    )
+
+
+@torch.inference_mode()
+def two_experts(high, low, steps, split, cfg=3.0, prompts=PROMPTS, start=None):
+    """The tensor that two *KSamplerAdvanced* make in a row, as Wan 2.2 is used."""
+
+    def sample(model, add_noise, latent, begin, end, leftover):
+        return nodes.KSamplerAdvanced().sample(
+            model, add_noise, 1, steps, cfg, "euler", "simple", *prompts, latent, begin, end,
+            leftover,
+        )[0]  # fmt: skip
+
+    half = sample(high, "enable", start or latent(), 0, split, "enable")
+    return sample(low, "disable", half, split, 10_000, "disable")["samples"]
+
+
+def in_parts(models, sigmas, split, cfg=3.0):
+    """The same with *SplitSigmas* and two *SamplerCustomAdvanced*."""
+    parts = nodes_custom_sampler.SplitSigmas.execute(sigmas, split)
+    half = on_sigmas(guided(models[0], cfg), parts[0])
+    return on_sigmas(guided(models[1], cfg), parts[1], half)["samples"]
+
+
+# --- a custom schedule for both -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schedule", "split", "policy", "high_full", "low_full"),
+    [
+        ("0,2,5,7/10", 5, Reuse(), (0, 2), (0, 2)),
+        ("0,2,7/10", 5, Reuse(), (0, 2), (0, 2)),  # step 5 is cached in the schedule
+        ("0/10", 2, Reuse(), (0,), (0,)),
+        ("0,4,9/10", 9, Reuse(), (0, 4), (0,)),
+        ("0-9/10", 5, Reuse(), (0, 1, 2, 3, 4), (0, 1, 2, 3, 4)),
+        ("0,1,7/10", 5, TwoAnchor(), (0, 1), (0, 1, 2)),  # needs two full steps, or three:
+        ("0-2,9/10", 4, TokenTaylor(), (0, 1, 2), (0, 1, 2, 5)),
+        ("0-2,9/10", 8, TokenTaylor(), (0, 1, 2), (0, 1)),
+    ],
+    ids=str,
+)
+def test_each_expert_takes_its_part_and_begins_with_full_steps(
+    model, low, monkeypatch, schedule, split, policy, high_full, low_full
+):
+    listener = tiny.Listener()
+    experts = [tiny.attach(m, schedule, policy, listener) for m in (model, low)]
+    with tiny.counted_blocks(monkeypatch) as count:
+        two_experts(*experts, 10, split)
+    assert [r.full_steps for r in listener.records] == [high_full, low_full]
+    assert [r.notes for r in listener.records] == [(), ()]
+    num_full = len(high_full) + len(low_full)
+    probes = 10 - num_full if isinstance(policy, TwoAnchor) else 0
+    assert count[0] == num_full * BLOCKS + probes
+    # The log names the steps and the schedule that both share.
+    first, second = listener.plans
+    assert f"{len(high_full)} of {split} steps full (steps 0 to {split - 1} of your " in first
+    assert f"{len(low_full)} of {10 - split} steps full (steps {split} to 9 of your " in second
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [Reuse(), Taylor(2), TwoAnchor(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED), MeanVelocity()],
+    ids=str,
+)
+def test_experts_compute_what_runs_with_schedules_of_their_own_do(model, low, policy):
+    whole = two_experts(*(tiny.attach(m, "0-2,7/10", policy) for m in (model, low)), 10, 5)
+    # Two full steps to begin with where the policy needs them.
+    tail = "0-2/5" if policy.min_anchors == 2 else "0,2/5"
+    apart = tiny.attach(model, "0-2/5", policy), tiny.attach(low, tail, policy)
+    assert torch.equal(whole, in_parts(apart, grid(model, 10), 5))
+
+
+def test_velocity_reuse_by_two_experts_is_euler_with_fewer_steps(model, low):
+    policy = Reuse(Site.GUIDED)
+    found = two_experts(*(tiny.attach(m, "0,2,7/10", policy) for m in (model, low)), 10, 5)
+    # Full at 0, 2 and, for the second expert, 5 and 7.
+    sigmas = grid(model, 10)[[0, 2, 5, 7, 10]]
+    # The same in exact arithmetic: the steps between are added one by one.
+    torch.testing.assert_close(found, in_parts((model, low), sigmas, 2), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("policy", "rule", "high_full", "low_full"),
+    [
+        (Reuse(), by_hand.reuse, (0, 2), (0, 2)),
+        (TwoAnchor(), by_hand.two_anchor, (0, 1, 2), (0, 1, 2)),
+    ],
+    ids=str,
+)
+def test_residuals_of_two_experts_equal_an_independent_computation(
+    model, low, policy, rule, high_full, low_full
+):
+    with (
+        by_hand.cached(model, range(5), high_full, rule) as one,
+        by_hand.cached(low, range(5), low_full, rule) as two,
+    ):
+        expected = two_experts(one, two, 10, 5)
+    schedule = "0-2,7/10" if isinstance(policy, TwoAnchor) else "0,2,7/10"
+    found = two_experts(*(tiny.attach(m, schedule, policy) for m in (model, low)), 10, 5)
+    # The independent engine computes the blocks too, in batches of another size.
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_one_patched_model_may_take_both_parts(model):
+    listener = tiny.Listener()
+    patched = tiny.attach(model, "0,2,7/10", listener=listener)
+    found = two_experts(patched, patched, 10, 5)
+    assert [r.full_steps for r in listener.records] == [(0, 2), (0, 2)]
+    assert torch.equal(found, two_experts(*(tiny.attach(model, "0,2,7/10") for _ in "12"), 10, 5))
+
+
+@pytest.mark.parametrize("policy", [Reuse(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED)], ids=str)
+def test_the_two_experts_of_wan_share_a_schedule(policy):
+    (case,) = (case for case in zoo_videos.CASES if case.name == "Wan 2.1 14B")
+    experts = [zoo.build(case) for _ in range(2)]
+    zoo.randomize(experts[1].model.diffusion_model, seed=1)
+    shifted = [nodes_model_advanced.ModelSamplingSD3().patch(m, 8.0)[0] for m in experts]
+    listener = tiny.Listener()
+
+    def sample(schedule):
+        return two_experts(
+            *(tiny.attach(m, schedule, policy, listener) for m in shifted), 8, 4,
+            prompts=(case.conditioning(1, 5), case.conditioning(2, 5)),
+            start={"samples": zoo.empty_latent(case)},
+        )  # fmt: skip
+
+    found = sample("0,1,6/8")
+    assert [r.full_steps for r in listener.records] == [(0, 1), (0, 2)]
+    assert [r.cached_steps for r in listener.records] == [(2, 3), (1, 3)]
+    assert [r.notes for r in listener.records] == [(), ()]
+    assert torch.equal(found, sample("0,1,4,6/8"))  # step 4 is full anyway
+    assert not torch.equal(found, sample("0,1,5,6/8"))
+
+
+# --- what cannot be a part ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [4, 10_000])
+def test_a_run_that_is_neither_head_nor_tail_says_what_is_wrong(model, end):
+    # From pure noise to the end in fewer steps, or a part in the middle.
+    patched = tiny.attach(model, "0,2,7/10")
+    begin, steps, count = (2, 10, 2) if end == 4 else (0, 8, 8)
+    with (
+        torch.inference_mode(),
+        pytest.raises(ValueError, match=f"covers 10 steps but the sampler runs {count}; set the"),
+    ):
+        nodes.KSamplerAdvanced().sample(
+            patched, "enable", 1, steps, 3.0, "euler", "simple", *PROMPTS, latent(), begin, end,
+            "enable",
+        )  # fmt: skip
+
+
+def test_weights_fitted_for_all_steps_are_refused_for_a_part(model, low):
+    policy = CausalLinear(torch.diag(torch.ones(9), -1))
+    experts = [tiny.attach(m, "0,2,7/10", policy) for m in (model, low)]
+    with pytest.raises(ValueError, match="fitted for 10 steps but the sampler runs 5"):
+        two_experts(*experts, 10, 5)
+
+
+@pytest.mark.parametrize("scheduler", ["ddim_uniform", "optimal steps"])
+def test_the_first_part_is_known_though_it_begins_below_the_highest_noise(model, low, scheduler):
+    if scheduler == "ddim_uniform":
+        sampling = model.get_model_object("model_sampling")
+        sigmas = comfy.samplers.calculate_sigmas(sampling, scheduler, 20)
+    else:
+        sigmas = nodes_optimalsteps.OptimalStepsScheduler.execute("FLUX", 20, 1.0)[0]
+    listener = tiny.Listener()
+    in_parts([tiny.attach(m, "0,2,11/20", Reuse(), listener) for m in (model, low)], sigmas, 10)
+    assert [r.full_steps for r in listener.records] == [(0, 2), (0, 1)]
+
+
+def test_the_highest_noise_level_is_that_of_the_patched_sampling():
+    experts = [tiny.flux() for _ in range(2)]
+    sampling = nodes_model_advanced.ModelSamplingContinuousEDM()
+    high, low = (sampling.patch(m, "cosmos_rflow", 80.0, 0.002)[0] for m in experts)
+    listener = tiny.Listener()
+    sigmas = torch.tensor([80.0, 40.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.0])
+    in_parts([tiny.attach(m, "0,1,5/8", Reuse(), listener) for m in (high, low)], sigmas, 4)
+    assert [r.full_steps for r in listener.records] == [(0, 1), (0, 1)]
+
+
+def test_spans_of_a_schedule_follow_its_steps_into_the_second_part(model):
+    whole = tiny.attach(model, "0,1,4,5/10", MeanVelocity(4, ((7, 1), (8, 2))))
+    shifted = tiny.attach(model, "0,1/6", MeanVelocity(4, ((3, 1), (4, 2))))
+    sigmas = grid(model, 10)[4:]
+    start = latent(seed=3)
+    assert torch.equal(
+        on_sigmas(guided(whole), sigmas, start)["samples"],
+        on_sigmas(guided(shifted), sigmas, start)["samples"],
+    )
+
+
+# --- speeds ---------------------------------------------------------------------------------------
+
+
+def test_a_speed_is_kept_by_each_expert(model, low, monkeypatch):
+    listener = tiny.Listener()
+    with tiny.counted_blocks(monkeypatch) as count:
+        two_experts(balanced(model, listener), balanced(low, listener), 20, 8)
+    # Of 12 steps 3 would be full, 4 have to be.
+    assert [r.full_steps for r in listener.records] == [BALANCED[8], (0, 3, 7, 11)]
+    assert count[0] == 8 * BLOCKS
+
+
+def test_split_sigmas_with_one_guider_are_two_runs(model, monkeypatch):
+    # A guider that is used twice gives both runs the same branches.
+    listener = tiny.Listener()
+    patched = balanced(model, listener)
+    guider = guided(patched)
+    high, low = nodes_custom_sampler.SplitSigmas.execute(grid(model, 20), 8).result
+    with tiny.counted_blocks(monkeypatch) as count:
+        half = on_sigmas(guider, high)
+        found = on_sigmas(guider, low, half)["samples"]
+    assert [r.full_steps for r in listener.records] == [BALANCED[8], (0, 3, 7, 11)]
+    assert [r.notes for r in listener.records] == [advice(8), ()]
+    assert count[0] == 8 * BLOCKS
+    assert torch.equal(found, on_sigmas(guided(balanced(model, listener)), low, half)["samples"])

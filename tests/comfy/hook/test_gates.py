@@ -1,0 +1,87 @@
+"""Every adaptive method in ComfyUI's real sampler, on tiny random instances of its real classes."""
+
+import math
+
+import comfy.model_management
+import pytest
+from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
+from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+
+from .. import zoo
+from ..gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
+from .test_families import attach, counted, same
+
+FOUR = ("FLUX dev", "Qwen-Image", "HunyuanVideo", "Wan 2.1 1.3B")
+
+
+@pytest.fixture(scope="module", params=FOUR)
+def case(request):
+    return CASES[request.param]
+
+
+@pytest.fixture(scope="module")
+def model(case):
+    return zoo.build(case)
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_at_threshold_0_every_step_is_that_of_the_model_alone(name, case, model):
+    found, record = run(case, model, plan(name, case, 0.0))
+    assert same(found, zoo.sample(case, model, steps=STEPS))
+    assert record.cached_steps == ()
+    assert record.notes == ((FEW,) if record.gate else ())
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_at_an_infinite_threshold_only_forced_steps_are_full(name, case, model):
+    found, record = run(case, model, plan(name, case, math.inf))
+    is_video, is_wan = case.family in ("Wan", "HunyuanVideo"), case.family == "Wan"
+    expected = {
+        "SeaCache": {0, 7},
+        "TeaCache": {0, 1, 2, 3, 4, 7} if is_wan else {0, 7},
+        "TeaCache (as published)": {0, 1, 2, 3, 4} if is_wan else {0, 7},
+        # Its first steps have a threshold of their own; it caches 2 of 8 (10 of 50) in a row.
+        "SenCache": {0, 1, 2, 5, 7} if is_video else {0, 1, 4, 7},
+        "DiCache": {0, 1, 7},
+        "DiCache (as published for Wan)": {0, 1},
+        "DiCache (delta minus)": {0, 1, 7},
+        # After two full steps it knows how the output follows the input.
+        "EasyCache": {0, 1, 7},
+        "MagCache": {0, 6, 7},  # at most 5 in a row
+        "First Block Cache": {0, 7},
+    }
+    assert set(record.full_steps) == expected.get(name, {*forced(name, case, model)})
+    assert same(found, zoo.sample(case, attach(model, record.schedule, ALL[name].policy), STEPS))
+
+
+@pytest.mark.parametrize("prompts", ["in one call", "of different length", "with little memory"])
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_a_run_is_that_under_the_schedule_that_the_method_chose(
+    name, case, model, prompts, monkeypatch
+):
+    options = {"tokens": (5, 8 if prompts == "of different length" else 5), "cfg": 3.0}
+    if prompts == "with little memory":  # ComfyUI asks whether both fit into one call
+        monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *args, **kw: 0)
+    found, record = run_both_ways(name, case, model, **options)
+    fixed = attach(model, record.schedule, ALL[name].policy)
+    assert same(found, zoo.sample(case, fixed, STEPS, **options))
+    assert record.refused_steps == ()
+    assert record.notes == ((FEW,) if record.gate else ())
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_looking_at_a_step_runs_the_first_block_at_most(name, case, model):
+    each = counted(model, lambda: zoo.sample(case, model, steps=1))
+    records = []
+    blocks = counted(model, lambda: records.append(run_both_ways(name, case, model)[1]))
+    (record,) = records
+    looked_at = STEPS - len(forced(name, case, model))
+    looks = looked_at if name.startswith(("DiCache", "First Block Cache")) else 0
+    assert blocks == each * len(record.full_steps) + looks
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTIVE if name != "EasyCache"])
+def test_any_method_goes_with_another_policy(name, case, model):
+    other = TwoAnchor() if ALL[name].policy != TwoAnchor() else ALL["TeaCache"].policy
+    found, record = run_both_ways(name, case, model, other)
+    assert same(found, zoo.sample(case, attach(model, record.schedule, other), STEPS))

@@ -1,0 +1,52 @@
+"""Adaptive methods under ``torch.compile`` decide as without."""
+
+import pytest
+import torch
+from golden_path_pack.nodes.hook import patching
+
+from .. import tiny
+from ..gated import FLUX, RULES, plan, sampled, threshold_both_ways
+from .test_compile import EACH_BLOCK, WHOLE, CountingBackend, compiled
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
+    model, fresh_compiler, name
+):
+    threshold = threshold_both_ways(name, model, tiny.sample)
+    expected, eager = sampled(name, model, tiny.sample, threshold)
+    backend, listener = CountingBackend(), tiny.Listener()
+    patched = patching.attach(
+        compiled(model, backend, WHOLE), plan(name, FLUX, threshold), listener
+    )
+    found = [tiny.sample(patched) for _ in range(2)]
+    # A full call, and one that looks or is cached; EasyCache's predictions call no model.
+    assert backend.graphs == (1 if name == "EasyCache" else 2)
+    assert not fresh_compiler["graph_break"]
+    assert all(torch.equal(f, expected) for f in found)
+    assert [r.gate_values for r in listener.records] == [eager.gate_values] * 2
+
+
+@pytest.mark.slow
+def test_calls_that_look_and_others_of_the_same_step_go_together(model, fresh_compiler):
+    def sample(patched):
+        return tiny.sample(patched, negative_tokens=8)  # too long for one call with the positive
+
+    threshold = threshold_both_ways("SeaCache", model, sample)
+    expected, eager = sampled("SeaCache", model, sample, threshold)
+    whole, listener = compiled(model, CountingBackend(), WHOLE), tiny.Listener()
+    found = sample(patching.attach(whole, plan("SeaCache", FLUX, threshold), listener))
+    assert not fresh_compiler["graph_break"]
+    assert torch.equal(found, expected)
+    assert listener.records[0].gate_values == eager.gate_values
+
+
+@pytest.mark.parametrize("name", ["SeaCache", "DiCache"])
+def test_compiled_blocks_decide_alike(model, fresh_compiler, name):
+    threshold = threshold_both_ways(name, model, tiny.sample)
+    expected, eager = sampled(name, model, tiny.sample, threshold)
+    blocks, listener = compiled(model, CountingBackend(), EACH_BLOCK), tiny.Listener()
+    found = tiny.sample(patching.attach(blocks, plan(name, FLUX, threshold), listener))
+    assert not fresh_compiler["graph_break"]
+    assert torch.equal(found, expected)
+    assert listener.records[0].gate_values == eager.gate_values

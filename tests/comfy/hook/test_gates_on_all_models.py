@@ -1,0 +1,49 @@
+"""Every adaptive method on every use of every model class that the pack knows."""
+
+import pytest
+from golden_path_pack.gph_core.methods.table import ALL
+from golden_path_pack.gph_core.model import families
+from golden_path_pack.nodes.hook import patching
+
+from .. import tiny, zoo
+from ..gated import FEW, RULES, STEPS, plan, run, run_both_ways
+from . import test_families
+from .test_families import attach, same
+
+case, model = test_families.case, test_families.model  # fixtures
+
+# Condensed frames of motion, and guide frames of which tokens were left out: nobody knows how many.
+UNPLACED = ("Wan S2V", "LTX-Video, guide frames")
+NO_PLACES = (
+    "caching stopped because SeaCache has to know where each token is, and the image's own cannot "
+    "be told from those of guides or motion; choose DiCache"
+)
+
+
+def reads_the_input(name, family):
+    """Whether a method reads what the first attention receives, and this family has none known."""
+    return name in ("SeaCache", "TeaCache") and family.signal is None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_method_decides_or_says_why_not(name, case, model):
+    family = families.detect(model.model.diffusion_model)
+    plain = zoo.sample(case, model, STEPS)
+    if reads_the_input(name, family):
+        listener = tiny.Listener()
+        patched = patching.attach(model, plan(name, case, 0.5), listener)
+        assert same(zoo.sample(case, patched, STEPS), plain)
+        assert listener.refusals == [
+            f"what {name} looks at is not known for {family.name} (docs/methods.md lists the "
+            "families); DiCache and First Block Cache work with it"
+        ]
+    elif name == "SeaCache" and case.name in UNPLACED:
+        found, record = run(case, model, plan(name, case, 0.5))
+        assert same(found, plain)
+        assert (record.cached_steps, record.notes) == ((), (FEW, NO_PLACES))
+    else:
+        found, record = run_both_ways(name, case, model)
+        fixed = attach(model, record.schedule, ALL[name].policy)
+        assert same(found, zoo.sample(case, fixed, STEPS))
+        assert record.refused_steps == ()
+        assert record.notes == ((FEW,) if record.gate else ())

@@ -1,0 +1,223 @@
+"""What a gate compares, computed once more from what hooks see of the branch that decides.
+
+Afterwards, each call of a run is made again on the model alone. So nothing here goes through the
+code that looks into a step.
+"""
+
+import itertools
+
+import comfy.model_management
+import pytest
+import torch
+from comfy.patcher_extension import WrappersMP
+from golden_path_pack.gph_core.model import families
+from golden_path_pack.gph_core.schedule import Schedule
+
+from .. import zoo
+from ..gated import CASES, STEPS, forced, run_both_ways
+from .test_signals import ATTENTION
+
+POSITIVE, NEGATIVE = 0, 1
+GRIDS = {"FLUX": (4, 4), "Qwen-Image": (4, 4), "HunyuanVideo": (3, 4, 4)}
+
+
+def change(new, old):
+    return float((new - old).abs().mean() / old.abs().mean())
+
+
+def filtered(tokens, grid, sigma):
+    """SeaCache's filter as its paper states it, with a complex FFT over the whole grid."""
+    a, b, p = 1 - min(sigma, 1 - 1e-6), min(sigma, 1 - 1e-6), len(grid)
+    gain = torch.ones(grid, dtype=torch.float64)
+    for axis, size in enumerate(grid):
+        power = 1 / (torch.fft.fftfreq(size, dtype=torch.float64).abs() ** p + 1e-16)
+        g = a * power / (a**2 * power + b**2 + 1e-16)
+        gain = gain * g.reshape([size if n == axis else 1 for n in range(p)])
+    volume = tokens.reshape(1, *grid, -1)
+    axes = tuple(range(1, 1 + p))
+    spectrum = torch.fft.fftn(volume, dim=axes) * (gain / gain.mean())[None, ..., None]
+    return torch.fft.ifftn(spectrum, dim=axes).real.reshape(tokens.shape)
+
+
+class Steps:
+    """What the deciding branch shows at each step of a run, in double precision."""
+
+    def __init__(self, case, model, kind):
+        """``kind``: of the prompt that is expected to decide."""
+        self.sigmas, self.latents, self.velocities = [], [], []
+        self.before, self.after, self.attended = [], [], []
+        self._case, self._kind, self._calls = case, kind, {}
+        self._base = model.model
+        self.watched = model.clone()
+        self.watched.add_wrapper(WrappersMP.APPLY_MODEL, self._called)
+
+    def _called(self, executor, x, t, *given, **inputs):
+        options = given[3]
+        # A gate looks once a step, at its first call.
+        self._calls.setdefault(float(t[0]), (x.clone(), t, given, inputs, list(options["uuids"])))
+        return executor(x, t, *given, **inputs)
+
+    def look(self, levels):
+        """Make the first call at each noise level again, on the model alone."""
+        transformer = self._base.diffusion_model
+        family = families.detect(transformer)
+        block = getattr(transformer, family.block_lists[0])[0]
+        hooks = [
+            block.register_forward_pre_hook(self._before(family), with_kwargs=True),
+            block.register_forward_hook(self._after(family)),
+        ]
+        if family.name in ATTENTION:
+            attention = block.get_submodule(ATTENTION[family.name])
+            hooks.append(attention.register_forward_pre_hook(self._attended, with_kwargs=True))
+        decider = None
+        with torch.inference_mode():
+            for sigma in levels:
+                x, t, given, inputs, uuids = self._calls[sigma]
+                kinds = given[3]["cond_or_uncond"]
+                if decider is None:
+                    decider = uuids[kinds.index(self._kind)]
+                self._parts, self._place = len(uuids), uuids.index(decider)
+                denoised = self._base._apply_model(x, t, *given, **inputs)
+                self.sigmas.append(sigma)
+                self.latents.append(self._own(x))
+                self.velocities.append((self._own(x) - self._own(denoised)) / sigma)
+        for hook in hooks:
+            hook.remove()
+        return self
+
+    def _own(self, batch):
+        """The image tokens, or the latent, of the deciding branch."""
+        is_packed = batch.ndim == 2
+        part = batch if is_packed else batch.chunk(self._parts)[self._place]
+        return part.clone().double()
+
+    def _main(self, tokens):
+        own = self._own(tokens)
+        return own[:, :16] if self._case.name == "FLUX Kontext" else own  # the references follow
+
+    def _before(self, family):
+        def hook(_block, args, kwargs):
+            image = family.image
+            tokens = kwargs[image] if isinstance(image, str) else args[image]
+            self.before.append(self._main(tokens[0] if isinstance(tokens, tuple) else tokens))
+
+        return hook
+
+    def _after(self, family):
+        def hook(_block, _args, result):
+            tokens = result if family.output is None else result[family.output]
+            self.after.append(self._main(tokens[0] if isinstance(tokens, tuple) else tokens))
+
+        return hook
+
+    def _attended(self, _module, args, kwargs):
+        self.attended.append(self._main(args[0] if args else kwargs["hidden_states"]))
+
+
+def summed(changes, full):
+    """Each change added to those since the newest full step."""
+    total, sums = 0.0, []
+    for step, each in enumerate(changes, start=1):
+        sums.append(total + each)
+        total = 0.0 if step in full else sums[-1]
+    return [None, *sums]
+
+
+def summed_changes(signals, full):
+    return summed([change(b, a) for a, b in itertools.pairwise(signals)], full)
+
+
+def newest(step, full):
+    return max(n for n in full if n < step)
+
+
+def values_of(name, case, steps, full, forced_steps):
+    """What the rule of each method compares, as its source states it; None: nothing."""
+    if name == "TeaCache":  # its polynomial is the change itself
+        return summed_changes(steps.attended, full)
+    if name == "DiCache":
+        return summed_changes(steps.after, full)
+    if name == "SeaCache":
+        grid = GRIDS[case.family]
+        raw = forced_steps if case.family == "FLUX" else ()
+        seen = enumerate(zip(steps.attended, steps.sigmas, strict=True))
+        kept = [m if n in raw else filtered(m, grid, sigma) for n, (m, sigma) in seen]
+        return summed_changes(kept, full)
+    if name == "First Block Cache":
+        added = [b - a for a, b in zip(steps.before, steps.after, strict=True)]
+        later = range(1, STEPS)
+        return [None, *(change(added[n], added[newest(n, full)]) for n in later)]
+    if name == "SenCache":  # both sensitivities are 1; at most 2 in a row; steps 0 and 1 are strict
+        found, at_start = [None], 0.2 if case.family.startswith("HunyuanVideo") else 0.005
+        for n in range(1, STEPS):
+            a = newest(n, full)
+            moved = (steps.latents[n] - steps.latents[a]).square().mean().sqrt()
+            value = float(moved) + abs(steps.sigmas[n] - steps.sigmas[a])
+            if n < 2:
+                value = 0.0 if value < at_start else None
+            found.append(None if n - a > 2 else value)
+        return found
+    assert name == "EasyCache"
+    found, total = [None, None], 0.0
+    for n in range(2, STEPS):
+        a = newest(n, full)
+        b = newest(a, full)
+        kappa = (steps.velocities[a] - steps.velocities[b]).abs().mean() / (
+            steps.latents[a] - steps.latents[b]
+        ).abs().mean()
+        moved = (steps.latents[n] - steps.latents[n - 1]).abs().mean()
+        total = total + float(kappa * moved / steps.velocities[a].abs().mean())
+        found.append(total)
+        total = 0.0 if n in full else total
+    return found
+
+
+ALL_RULES = ("SeaCache", "TeaCache", "SenCache", "DiCache", "EasyCache", "First Block Cache")
+ANY_FAMILY = ("SenCache", "DiCache", "EasyCache", "First Block Cache")
+PAIRS = [
+    *((case, name) for case in ("FLUX dev", "Qwen-Image", "HunyuanVideo") for name in ALL_RULES),
+    ("FLUX Kontext", "SeaCache"),
+    ("FLUX Kontext", "DiCache"),
+    *((case, name) for case in ("Wan 2.1 1.3B", "Z-Image", "LTX-2") for name in ANY_FAMILY),
+    *((case, name) for case in ("Anima", "MiniMax H3") for name in ANY_FAMILY),
+    *(("Cosmos-Predict2, image to video", name) for name in ANY_FAMILY),
+]
+
+
+@pytest.mark.parametrize("prompts", ["in one call", "of different length", "with little memory"])
+@pytest.mark.parametrize(("case", "name"), [pair for pair in PAIRS if pair[0] in CASES])
+def test_a_gate_compares_what_the_deciding_branch_shows_once_a_step(
+    case, name, prompts, monkeypatch
+):
+    case = CASES[case]
+    model = zoo.build(case)
+    options = {"tokens": (5, 8 if prompts == "of different length" else 5), "cfg": 3.0}
+    decides = POSITIVE
+    if prompts == "with little memory":
+        monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *args, **kw: 0)
+        # ComfyUI calls the negative prompt first then, unless the two never share a call.
+        decides = POSITIVE if case.family == "MiniMax H3" else NEGATIVE
+    steps = Steps(case, model, decides)
+    _, record = run_both_ways(name, case, steps.watched, **options)
+    assert_compared(record, name, case, model, steps)
+
+
+@pytest.mark.parametrize("sampler", ["heun", "dpm_2", "heunpp2"])
+@pytest.mark.parametrize("name", ALL_RULES)
+def test_a_gate_looks_at_the_first_of_several_evaluations_of_a_step(name, sampler):
+    case = CASES["FLUX dev"]
+    model = zoo.build(case)
+    steps = Steps(case, model, POSITIVE)
+    _, record = run_both_ways(name, case, steps.watched, sampler=sampler, cfg=3.0)
+    assert_compared(record, name, case, model, steps)
+
+
+def assert_compared(record, name, case, model, steps):
+    """The run compared what its method's rule makes of what is seen, one value a step."""
+    steps.look(record.sigmas[:-1])
+    # heunpp2 goes back to steps whose anchor is gone, and these are full against the rule.
+    full = Schedule.parse(record.schedule).full_steps
+    expected = values_of(name, case, steps, full, forced(name, case, model))
+    assert [value is None for value in record.gate_values] == [v is None for v in expected]
+    numbers = [value for value in record.gate_values if value is not None]
+    assert numbers == pytest.approx([v for v in expected if v is not None], rel=1e-4)

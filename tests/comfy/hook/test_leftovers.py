@@ -1,0 +1,107 @@
+"""Nothing is left behind: not by runs, errors, interruptions or other sizes."""
+
+import gc
+import weakref
+
+import comfy.model_management
+import pytest
+import torch
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.nodes.hook import patching
+
+from .. import tiny
+
+
+def modules(model):
+    return list(model.model.diffusion_model.named_modules())
+
+
+def assert_same_modules(model, before):
+    after = modules(model)
+    assert [name for name, _ in after] == [name for name, _ in before]
+    assert all(a is b for (_, a), (_, b) in zip(after, before, strict=True))
+
+
+def test_runs_do_not_disturb_each_other(model, reference):
+    one, other = tiny.attach(model, "0,1,4/8"), tiny.attach(model, "0,3/8", Taylor(1))
+    first, second = tiny.sample(one), tiny.sample(other)
+    assert not torch.equal(first, second)
+    assert torch.equal(tiny.sample(one), first)
+    assert torch.equal(tiny.sample(other), second)
+    assert torch.equal(tiny.sample(model), reference)
+
+
+def test_a_second_cache_node_replaces_the_first(model):
+    once = tiny.sample(tiny.attach(model, "0,3/8"))
+    twice = tiny.sample(tiny.attach(tiny.attach(model, "0,1,4/8"), "0,3/8"))
+    assert torch.equal(twice, once)
+
+
+def test_sizes_and_step_counts_may_change_between_runs(model):
+    patched = patching.attach(
+        model, patching.CachePlan("Fast", None, Reuse()), listener := tiny.Listener()
+    )
+    for size, steps in ((8, 20), (12, 10), (8, 20)):
+        tiny.sample(patched, size=size, steps=steps)
+    assert [len(r.full_steps) for r in listener.records] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("step", [0, 2, 4])  # full, cached, full
+@pytest.mark.parametrize(
+    "error", [comfy.model_management.InterruptProcessingException, RuntimeError], ids=str
+)
+def test_an_interruption_leaves_the_original_model(model, reference, error, step):
+    before = modules(model)
+    patched = tiny.attach(model, "0,1,4/8")
+    expected = tiny.sample(patched)
+
+    def interrupt(current, x0, x, total):
+        if current == step:
+            raise error
+
+    with pytest.raises(error):
+        tiny.sample(patched, callback=interrupt)
+    assert_same_modules(model, before)
+    assert torch.equal(tiny.sample(model), reference)
+    assert torch.equal(tiny.sample(patched), expected)
+
+
+@pytest.mark.parametrize("module", ["double_blocks.1", "final_layer"])
+def test_an_error_inside_the_model_leaves_the_original_model(model, reference, module, monkeypatch):
+    before = modules(model)
+    calls = []
+
+    def fail(*args, **kwargs):
+        calls.append(1)
+        if len(calls) > 2:  # final layer: step 2 is cached
+            raise RuntimeError("broken")
+        return original(*args, **kwargs)
+
+    inner = model.model.diffusion_model.get_submodule(module)
+    original = inner.forward
+    with monkeypatch.context() as patch:
+        patch.setattr(inner, "forward", fail)
+        with pytest.raises(RuntimeError, match="broken"):
+            tiny.sample(tiny.attach(model, "0,1,4/8"))
+    assert_same_modules(model, before)
+    assert torch.equal(tiny.sample(model), reference)
+
+
+def test_the_module_tree_is_the_original_one_after_a_run(model):
+    before = modules(model)
+    tiny.sample(tiny.attach(model, "0,1,4/8"))
+    assert_same_modules(model, before)
+
+
+def test_a_patched_clone_is_freed_without_the_garbage_collector(model):
+    # ComfyUI reports clones that wait for the collector as a memory leak.
+    patched = tiny.attach(model, "0,1,4/8")
+    tiny.sample(patched)
+    gc.collect()
+    gc.disable()
+    try:
+        dead = weakref.ref(patched)
+        del patched
+        assert dead() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,296 @@
+"""Golden Path Library and Save Golden Path, with a user directory of their own."""
+
+import asyncio
+import json
+from urllib.parse import quote
+
+import folder_paths
+import pytest
+import torch
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from golden_path_pack.gph_core.paths.library import bundled_paths
+from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.nodes.library.library import GoldenPathLibrary, SaveGoldenPath
+from golden_path_pack.nodes.page import routes
+from golden_path_pack.nodes.schema import prompts
+
+import nodes
+
+from .. import tiny
+
+FLUX = "FLUX.1-dev, 9 of 50, PSNR, hill climbing"
+
+
+@pytest.fixture(autouse=True)
+def user_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder_paths, "user_directory", str(tmp_path))
+    return tmp_path
+
+
+def options():
+    (path, _) = GoldenPathLibrary.define_schema().inputs
+    return path.options
+
+
+def test_the_library_gives_schedule_policy_and_card():
+    schedule, policy, card = GoldenPathLibrary.execute(FLUX).result
+    assert schedule == "0-3,5,8,13,27,49/50"
+    assert policy == Reuse()
+    assert "validation PSNR dB, 50 prompts: 21.552" in card.splitlines()
+
+
+def test_the_library_moves_a_path_to_other_noise_levels():
+    sigmas = torch.linspace(1, 0, 21)
+    schedule, _, card = GoldenPathLibrary.execute(FLUX, sigmas).result
+    assert Schedule.parse(schedule).num_steps == 20
+    assert card.startswith(f"{schedule}: retargeted, not measured, made for 20 steps from\n{FLUX}")
+
+
+def test_a_path_without_noise_levels_cannot_be_moved():
+    with pytest.raises(ValueError, match="disconnect sigmas to use it as it is"):
+        GoldenPathLibrary.execute("Z-Image, 13 of 50, MeanCache preset", torch.linspace(1, 0, 21))
+
+
+def test_what_is_saved_is_offered_first():
+    assert options() == [path.name for path in bundled_paths()]
+    SaveGoldenPath.execute("mine", "0-2,4/6", policy=Hermite(2), sigmas=torch.linspace(1, 0, 7))
+    assert options()[0] == "yours: mine"
+    schedule, policy, card = GoldenPathLibrary.execute("yours: mine").result
+    assert (schedule, policy) == ("0-2,4/6", Hermite(2))
+    assert "drawn by hand, not measured" in card.splitlines()
+
+
+def test_saving_the_same_again_is_no_error_but_something_else_is():
+    SaveGoldenPath.execute("mine", "0-2/6")
+    SaveGoldenPath.execute("mine", "0-2/6")
+    with pytest.raises(FileExistsError, match="named 'mine' already"):
+        SaveGoldenPath.execute("mine", "0-3/6")
+    SaveGoldenPath.execute("mine", "0-3/6", overwrite=True)
+    assert GoldenPathLibrary.execute("yours: mine").result[0] == "0-3/6"
+
+
+def test_a_deleted_or_misspelt_path_is_named_before_anything_runs():
+    assert GoldenPathLibrary.validate_inputs(path=None) is True
+    assert GoldenPathLibrary.validate_inputs(path=FLUX) is True
+    for name in ("yours: gone", "FLUX"):
+        message = GoldenPathLibrary.validate_inputs(path=name)
+        assert name.removeprefix("yours: ") in message
+
+
+def test_wrong_names_and_schedules_are_refused_before_anything_runs():
+    assert SaveGoldenPath.validate_inputs(name="fine", schedule="0/2") is True
+    assert SaveGoldenPath.validate_inputs(name=None, schedule=None) is True
+    assert "contains '/'" in SaveGoldenPath.validate_inputs(name="a/b", schedule="0/2")
+    assert "has no step count" in SaveGoldenPath.validate_inputs(name="a", schedule="0-2")
+
+
+@pytest.mark.parametrize("path", ["yours: mine", None], ids=["named", "linked"])
+def test_a_changed_path_of_the_user_is_read_again(path):
+    SaveGoldenPath.execute("mine", "0-2/6")
+    before = GoldenPathLibrary.fingerprint_inputs(path=path)
+    SaveGoldenPath.execute("mine", "0-3/6", overwrite=True)
+    assert GoldenPathLibrary.fingerprint_inputs(path=path) != before
+    assert GoldenPathLibrary.fingerprint_inputs(path=FLUX) == (
+        GoldenPathLibrary.fingerprint_inputs(path=FLUX)
+    )
+
+
+# --- the speeds take what fits --------------------------------------------------------------------
+
+
+def saved(model, origin, **changes):
+    """A path of this very model, of the eight steps of ``tiny.sample``."""
+    SaveGoldenPath.execute("mine", "0,2,5,7/8", model=model, sigmas=levels(model))
+    (file,) = user_paths.library().folder.iterdir()
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"origin": origin} | changes))
+
+
+def levels(model):
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(model, "0-7/8", listener=listener))
+    return torch.tensor(listener.records[0].sigmas)
+
+
+def record_of(model):
+    plan = patching.CachePlan("Balanced", None, Reuse())
+    tiny.sample(patching.attach(model, plan, listener := tiny.Listener()))
+    return listener.records[0]
+
+
+def test_a_speed_takes_an_own_search_of_this_model(model):
+    saved(model, "searched here")
+    record = record_of(model)
+    assert record.full_steps == (0, 2, 5, 7)
+    assert record.origin == "searched here: mine"
+
+
+def test_a_speed_does_not_take_what_was_drawn_or_searched_for_another(model):
+    saved(model, "drawn by hand, not measured")
+    assert record_of(model).full_steps == (0, 2, 4, 7)
+    saved_architecture = {"depth": 77}
+    user_paths.library().delete("mine")
+    saved(model, "searched here", architecture=saved_architecture)
+    assert record_of(model).origin == "uniform spacing"
+
+
+def test_a_broken_file_is_named_in_the_log(model, caplog):
+    folder = user_paths.library().folder
+    folder.mkdir(parents=True)
+    (folder / "broken.json").write_text("{")
+    with caplog.at_level("WARNING"):
+        assert record_of(model).origin == "uniform spacing"
+    assert "broken.json" in caplog.text
+    assert "no JSON text" in caplog.text
+
+
+def test_a_partial_run_takes_the_part_of_a_path_that_it_covers(model):
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(model, "0-19/20", listener=listener), steps=20)
+    whole = listener.records[0].sigmas
+    schedule = Schedule.parse("0,4,10,13,16/20")
+    saved(model, "searched here", schedule=str(schedule), sigmas=list(whole))
+    plan = patching.CachePlan("Balanced", None, Reuse())
+    with torch.inference_mode():
+        ksampler(patching.attach(model, plan, listener), start_at_step=10)
+    record = listener.records[1]
+    assert record.sigmas == whole[10:]
+    assert record.full_steps == (0, 3, 6)  # steps 10, 13 and 16 of the path
+    assert record.origin == "retargeted, not measured: searched here: mine"
+
+
+def ksampler(model, start_at_step):
+    """*KSampler (Advanced)*, which goes on from a step."""
+    latent = {"samples": torch.zeros(1, 16, 8, 8)}
+    prompts = tiny.conditioning(1), tiny.conditioning(2)
+    nodes.KSamplerAdvanced().sample(
+        model, "enable", 1, 20, 3.0, "euler", "simple", *prompts, latent, start_at_step, 20,
+        "disable",
+    )  # fmt: skip
+
+
+# --- routes ---------------------------------------------------------------------------------------
+
+
+def ask(*requests):
+    """Status and JSON of each request ``(method, path, body)``, in order."""
+
+    async def talk():
+        table = web.RouteTableDef()
+        routes.register(table)
+        app = web.Application()
+        app.add_routes(table)
+        answers = []
+        async with TestClient(TestServer(app)) as client:
+            for method, path, body in requests:
+                async with client.request(method, path, json=body) as response:
+                    answers.append((response.status, await response.json()))
+        return answers
+
+    return asyncio.run(talk())
+
+
+OWN = "/golden_path/user_paths"
+
+
+def test_paths_are_saved_listed_renamed_shared_and_deleted(user_directory):
+    (user_directory / "golden_path" / "paths").mkdir(parents=True)
+    (user_directory / "golden_path" / "paths" / "broken.json").write_text("{")
+    answers = ask(
+        ("POST", OWN, {"name": "mine", "schedule": "0-2/6"}),
+        ("POST", f"{OWN}/mine/name", {"name": "äöü 1"}),
+        ("GET", f"{OWN}/%C3%A4%C3%B6%C3%BC%201", None),
+        ("GET", "/golden_path/paths", None),
+        ("DELETE", f"{OWN}/%C3%A4%C3%B6%C3%BC%201", None),
+        ("GET", "/golden_path/paths", None),
+    )
+    assert [status for status, _ in answers] == [200] * 6
+    shared = answers[2][1]
+    assert (shared["schedule"], shared["origin"]) == ("0-2/6", "drawn by hand, not measured")
+    first, *others = answers[3][1]["paths"]
+    assert (first["id"], first["num_steps"], first["num_full"]) == ("user/äöü 1", 6, 3)
+    assert [entry["name"] for entry in others] == [path.name for path in bundled_paths()]
+    (broken,) = answers[3][1]["broken"]
+    assert broken["file"] == "broken.json"
+    assert "no JSON text" in broken["reason"]
+    assert answers[5][1]["paths"] == others
+    (status, imported), (_, listed) = ask(
+        ("POST", f"{OWN}/import", {"text": json.dumps(shared)}), ("GET", "/golden_path/paths", None)
+    )
+    assert (status, imported) == (200, {"name": "äöü 1"})
+    assert listed["paths"][0]["schedule"] == "0-2/6"
+
+
+def test_the_card_of_an_option_is_what_the_node_hands_out():
+    SaveGoldenPath.execute("mine", "0-2/6")
+    cards = [GoldenPathLibrary.execute(option).result[2] for option in (FLUX, "yours: mine")]
+    found = ask(*(
+        ("GET", f"/golden_path/card?option={quote(option)}", None)
+        for option in (FLUX, "yours: mine", "no such path")
+    ))  # fmt: skip
+    assert found[:2] == [(200, {"card": card}) for card in cards]
+    assert found[2][0] == 400
+    assert "there is no golden path 'no such path'" in found[2][1]["error"]
+
+
+def test_a_taken_name_is_told_apart_from_a_wrong_one():
+    save = ("POST", OWN, {"name": "mine", "schedule": "0-2/6"})
+    other = ("POST", OWN, {"name": "other", "schedule": "0-2/6"})
+    rename = ("POST", f"{OWN}/other/name", {"name": "mine"})
+    replace = ("POST", OWN, {"name": "mine", "schedule": "0-3/6", "replace": True})
+    answers = ask(save, save, other, rename, replace)
+    assert [status for status, _ in answers] == [200, 409, 200, 409, 200]
+    assert answers[1][1] == {"error": "there is a golden path named 'mine' already"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "error"),
+    [
+        ("POST", OWN, {"name": "../up", "schedule": "0/2"}, "contains '/'"),
+        ("POST", OWN, {"name": "mine", "schedule": "0-2"}, "has no step count"),
+        ("POST", OWN, {"name": "mine"}, "missing 1 required positional argument: 'schedule'"),
+        ("POST", OWN, {"name": 1, "schedule": "0/2"}, "name must be a text, got 1"),
+        ("POST", OWN, [1], "not a mapping"),
+        ("POST", f"{OWN}/import", {"text": "{}"}, "not a golden path"),
+        ("GET", f"{OWN}/..%2F..%2Fsecret", None, "contains '/'"),
+        ("DELETE", f"{OWN}/gone", None, "no golden path named 'gone'"),
+        ("POST", "/golden_path/retarget", {"schedule": "0/2", "steps": 0}, "1 to 1000, got 0"),
+    ],
+)
+def test_wrong_requests_say_what_is_wrong(method, path, body, error):
+    ((status, answer),) = ask((method, path, body))
+    assert status == 400
+    assert error in answer["error"]
+
+
+def test_a_schedule_is_moved_to_another_number_of_steps():
+    ((status, answer),) = ask(
+        ("POST", "/golden_path/retarget", {"schedule": "0-3,5,8,13,27,49/50", "steps": 20})
+    )
+    assert status == 200
+    assert Schedule.parse(answer["schedule"]).num_steps == 20
+    assert answer["origin"] == "retargeted, not measured"
+
+
+# --- prompts --------------------------------------------------------------------------------------
+
+
+def test_the_report_of_a_run_goes_to_the_workflow_that_is_saved():
+    workflow = {"id": "w", "extra": {"golden_path": {"2": ["of an older image"]}}}
+    queued = prompts.remember(
+        {"prompt": {}, "extra_data": {"extra_pnginfo": {"workflow": workflow}}}
+    )
+    assert queued["prompt_id"]
+    assert workflow["extra"] == {}
+    prompts.attach_report(workflow, "3:2", 0, {"first": 1})
+    prompts.attach_report(workflow, "3:2", 1, {"second": 2})
+    assert workflow["extra"] == {"golden_path": {"3:2": [{"first": 1}, {"second": 2}]}}
+
+
+@pytest.mark.parametrize("extra", [None, {}, {"extra_pnginfo": None}, {"extra_pnginfo": {}}])
+def test_prompts_without_a_workflow_are_left_as_they_are(extra):
+    body = {"prompt": {}} if extra is None else {"prompt": {}, "extra_data": extra}
+    assert "workflow" not in str(prompts.remember(body))

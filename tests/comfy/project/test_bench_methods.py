@@ -1,0 +1,202 @@
+"""The comparison of all methods on the demo model: its pictures, and what it makes of them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.schedule import Schedule as PackSchedule
+
+from benchmarks import _demo, _lab, _shots, methods
+from benchmarks._shots import Shot, Shots, Way
+from gph_core.schedule import Schedule
+
+CACHED = methods.fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Of three prompts, with a memory of its own."""
+    return _lab.Lab(6, 3.0, prompts=_lab.Prompts(unseen=3), memory=tmp_path)
+
+
+def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
+    assert _lab.Lab(50, 1.0).counts == [21, 13, 9]
+    assert _lab.Lab(28, 1.0).counts == [12, 7, 5]  # 11.76, 7.28, 5.04
+
+
+def test_settings_are_chosen_by_their_names():
+    assert [str(lab) for lab in _lab.labs(["50 steps, CFG 3"])] == ["50 steps, CFG 3"]
+    assert len(_lab.labs()) == 4
+    assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
+
+
+def test_a_schedule_without_cached_steps_gives_the_picture_of_the_full_run(lab):
+    full = methods.fixed("full", Schedule.all_full(6), Reuse())
+    assert Shots(lab).of(full, [1]) == [Shot(_demo.PSNR_OF_EQUAL, 1.0, 0.0, "0-5/6")]
+
+
+def test_prompts_sampled_together_are_scored_as_each_alone(lab):
+    together = Shots(lab).of(CACHED, range(3))
+    (lab.memory / "shots.jsonl").unlink()
+    alone = Shots(lab).of(replace(CACHED, alone=True), range(3))
+    for one, other in zip(together, alone, strict=True):
+        assert one.psnr == pytest.approx(other.psnr, abs=0.01)
+        assert one.schedule == other.schedule == "0,3,5/6"
+    assert len({shot.psnr for shot in together}) == 3
+
+
+def test_plain_steps_have_fewer_noise_levels(lab):
+    (shot,) = Shots(lab).of(Way("plain steps", "3 plain", None, 3), [0])
+    assert shot.schedule == "3 plain"
+    assert 5 < shot.psnr < 60
+
+
+def test_what_is_known_is_not_sampled_again(lab, monkeypatch):
+    first = Shots(lab).of(CACHED, [0, 2])
+    monkeypatch.setattr(_shots, "prepare", None)
+    assert Shots(lab).of(CACHED, [2, 0]) == first[::-1]
+    assert len((lab.memory / "shots.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+class Table:
+    """Shots from a table of dB by schedule and prompt."""
+
+    def __init__(self, values: dict[str, list[float]]) -> None:
+        self.values = values
+
+    def of(self, way: Way, numbers) -> list[Shot]:
+        text = str(way.plan.custom)
+        return [Shot(self.values[text][n], self.values[text][n] / 100, 0.0, text) for n in numbers]
+
+
+def test_the_most_frequent_schedule_is_replayed_where_the_method_chose_another(monkeypatch):
+    lab, often, seldom = _lab.Lab(8, 1.0), "0-2,5,7/8", "0-2,4,7/8"
+    draws = ["0-2,3,7/8", "0-2,6-7/8", "0-1,3,6-7/8", "0-1,4,6-7/8", "0-1,5-7/8"]
+    draws = [str(Schedule.parse(text)) for text in draws]
+    names = iter(draws)
+    monkeypatch.setattr(methods, "drawn", lambda like, seed: PackSchedule.parse(next(names)))
+    chosen = [often, seldom, often, seldom, often, seldom, often, often, seldom]
+    found = [Shot(30.0 + n, 0.9, 0.0, text) for n, text in enumerate(chosen)]
+    random_ones = {text: [31.0 + n] * 9 for n, text in enumerate(draws)}
+    table = Table({often: [0, 0, 0, 34.0, 0, 37.0, 0, 0, 38.0], **random_ones})
+    way = replace(CACHED, key="a gate", num_full=5, alone=True)
+    row = methods.replay(lab, table, way, found)
+    assert (row["schedule"], row["runs"]) == (often, 3)  # prompts 3, 5 and 8 of the last six
+    assert row["share"] == pytest.approx(2 / 3)
+    assert row["replayed psnr"][0] == pytest.approx((1 + 2 + 0) / 3)
+    # Five random schedules with the means 31 - 106 / 3 + (0, 1, 2, 3, 4).
+    mean, half = row["random psnr"]
+    assert mean == pytest.approx(31 - 106 / 3 + 2)
+    assert half == pytest.approx(2.7764 * (10 / 4) ** 0.5 / 5**0.5, abs=1e-3)  # Student, 4 degrees
+    assert row["replayed ssim"][0] == pytest.approx((0.34 + 0.37 + 0.38) / 3 - 0.9)
+
+
+def test_equal_schedules_with_other_weights_are_other_ways():
+    schedule, ones = Schedule.all_full(6), torch.tril(torch.ones(6, 6), -1)
+    one, other = (
+        methods.fixed("L2P", schedule, CausalLinear(weights)) for weights in (ones, ones / 2)
+    )
+    assert one.key != other.key
+    assert methods.fixed("L2P", schedule, CausalLinear(ones)).key == one.key
+
+
+def test_nothing_is_said_of_a_replay_that_differs_nowhere(monkeypatch):
+    found = [Shot(30.0, 0.9, 0.0, "0-2,5,7/8")] * 6
+    table = Table({})
+    monkeypatch.setattr(table, "of", lambda way, numbers: [found[n] for n in numbers])
+    row = methods.replay(_lab.Lab(8, 1.0), table, replace(CACHED, num_full=5), found)
+    assert (row["runs"], row["replayed psnr"], row["random psnr"]) == (0, None, None)
+
+
+def test_a_random_schedule_has_as_many_full_steps_and_is_the_same_again():
+    like = Schedule.parse("0-2,9,15,27/28")
+    found = methods.drawn(like, "TeaCache")
+    assert found.num_full == 6
+    assert {0, 1, 2, 27} <= set(found.full_steps)
+    assert methods.drawn(like, "TeaCache") == found
+    assert len({str(methods.drawn(like, str(seed))) for seed in range(20)}) > 10
+
+
+def test_a_row_has_means_and_what_was_realized():
+    shots = [Shot(30.0, 0.8, 0.1, "0,2,3/4"), Shot(32.0, 0.9, 0.3, "0,3/4")]
+    row = methods.summary([*shots, Shot(34.0, 1.0, 0.2, "0,3/4")])
+    assert row["psnr"] == (32.0, pytest.approx(4.3027 * 2 / 3**0.5, abs=1e-3))  # Student, 2 degrees
+    assert row["latent_mse"][0] == pytest.approx(0.2)
+    assert (row["cached"], row["distinct"]) == (pytest.approx(5 / 3), 2)
+    assert row["spread"] == pytest.approx((2 / 9) ** 0.5)
+    assert (row["schedule"], row["share"]) == ("0,3/4", pytest.approx(2 / 3))
+
+
+ROW = {
+    "setting": "28 steps, CFG 1", "full": 5, "wanted": 23, "name": "TeaCache", "adaptive": True,
+    "psnr": (30.0, 1.0), "ahead": (-0.5, 0.2), "ssim": (0.9, 0.1), "latent_mse": (0.1, 0.0),
+    "cached": 22.49, "spread": 0.5, "distinct": 7, "schedule": "0-2,9,27/28", "share": 0.4,
+    "replay": {
+        "runs": 40, "cached": 23, "share": 0.4, "replayed psnr": (0.25, 0.3), "random psnr": None,
+    },
+}  # fmt: skip
+
+
+def test_only_adaptive_methods_can_miss_their_number_of_cached_steps():
+    on_target = {**ROW, "cached": 23.5}
+    assert methods.misses([ROW, on_target, {**ROW, "adaptive": False}]) == [
+        "28 steps, CFG 1, 5 full, TeaCache: 22.49 cached"
+    ]
+
+
+def test_the_best_of_a_setting_comes_first():
+    lines = methods.table([ROW, {**ROW, "name": "uniform", "psnr": (31.0, 1.0), "replay": None}])
+    best, other = lines.splitlines()[2:]
+    assert best.startswith("| 28 steps, CFG 1 | 5 | uniform | 22.49 | 31.00 ± 1.00 | -0.50 ± 0.20")
+    assert other.endswith("| 0.900 | 7 | 40% | +0.25 ± 0.30 |  | 40 |")
+
+
+def test_a_most_frequent_schedule_of_another_count_is_marked():
+    row = {**ROW, "replay": {**ROW["replay"], "cached": 22, "share": 1 / 33}}
+    assert methods.most_frequent(row) == "3%, 22 cached"
+
+
+def test_a_part_of_the_settings_is_not_saved_as_the_whole(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["methods", "--save", "--only", "28 steps, CFG 1"])
+    with pytest.raises(SystemExit):
+        methods.main()
+    assert "leave --only out" in capsys.readouterr().err
+
+
+def test_results_are_saved_with_conditions_and_a_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "RESULTS", tmp_path)
+    methods.save([ROW])
+    saved = json.loads((tmp_path / "methods.json").read_text("utf-8"))
+    assert saved["rows"][0]["cached"] == 22.49
+    assert "against the full run" in saved["conditions"]["unit"]
+    assert (tmp_path / "methods.png").stat().st_size > 1000
+
+
+def _results():
+    return json.loads((methods.RESULTS / "methods.json").read_text("utf-8"))["rows"]
+
+
+def test_in_the_kept_results_every_adaptive_method_is_within_half_a_step_on_unseen_prompts():
+    rows = _results()
+    assert sum(row["adaptive"] for row in rows) == 4 * 3 * 7  # settings, ratios, methods
+    assert methods.misses(rows) == []
+
+
+def test_the_table_of_the_documentation_has_the_kept_results():
+    text = (methods.RESULTS.parent.parent / "docs" / "methods.md").read_text("utf-8")
+    head, _, *lines = text.partition("| PSNR, dB |")[2].partition("\n\n")[0].splitlines()
+    columns = [cell.strip() for cell in head.strip(" |").split("|")]
+    told = {
+        (column, name.strip()): value.strip()
+        for name, *values in (line.strip("|").split("|") for line in lines)
+        for column, value in zip(columns, values, strict=True)
+    }
+    assert told == {
+        (f"{row['full']} of {row['setting'].replace(' steps', '')}", row["name"]): (
+            f"{row['psnr'][0]:.1f}"
+        )
+        for row in _results()
+    }

@@ -1,0 +1,143 @@
+"""What the page is told of a search, from the scores that the search reports."""
+
+import pytest
+from golden_path_pack.gph_core.policies.base import Policy
+from golden_path_pack.gph_core.quality.objective import JOINT, PSNR, Objective
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.search.proposals import Proposal, Score
+from golden_path_pack.gph_core.search.protocol import Validated
+from golden_path_pack.gph_core.search.study import Budget, Study
+from golden_path_pack.nodes.search.schedule_search import POLICIES
+from golden_path_pack.nodes.search.search_live import Live
+
+from ...support.made_examples import MadeExamples
+
+WHOLE = Budget(evaluations=10)
+A, B, C = (Schedule.parse(text) for text in ("0-2/6", "0-1,3/6", "0-1,4/6"))
+
+
+@pytest.fixture
+def live():
+    return Live("3", "PSNR", WHOLE)
+
+
+class Given(MadeExamples):
+    """One example with the PSNR that a test gives a schedule."""
+
+    def __init__(self):
+        self.psnr = {}
+        super().__init__(lambda schedule, _: self.psnr[schedule], count=1)
+
+
+GIVEN = Given()
+
+
+def study_of(objective: Objective = PSNR, budget: Budget = WHOLE):
+    return Study(GIVEN, objective, budget)
+
+
+def score(
+    live: Live, study: Study, schedule: Schedule, psnr: float, policy: Policy = POLICIES[0],
+    is_whole: bool = True,
+):  # fmt: skip
+    GIVEN.psnr[schedule] = psnr
+    if not is_whole:
+        study.scores[schedule] = Score((psnr,), is_whole=False)
+    else:
+        study.score(Proposal(schedule))
+    live.scored(policy, study, schedule, study.scores[schedule])
+
+
+def test_the_curve_has_a_point_for_each_improvement(live):
+    study = study_of()
+    for schedule, mean in ((A, 20.0), (B, 19.0), (C, 21.0)):
+        score(live, study, schedule, mean)
+    assert live.facts["curve"] == [(1, 20.0), (3, 21.0)]
+    assert (live.facts["best"], live.facts["score"]) == ("0-1,4/6", 21.0)
+    assert live.facts["policy"] == str(POLICIES[0])
+    assert live.facts["used"] == pytest.approx(3 / 10)
+
+
+def test_a_dropped_schedule_counts_but_is_never_the_best(live):
+    study = study_of()
+    score(live, study, A, 20.0)
+    score(live, study, B, 30.0, is_whole=False)
+    assert live.facts["scored"] == 2
+    assert live.facts["best"] == str(A)
+
+
+def test_what_a_second_study_takes_up_is_counted_once_and_the_used_part_never_shrinks(live):
+    # With several policies each has a short search, whose schedules the long one begins with.
+    short = study_of(budget=Budget(evaluations=4))
+    score(live, short, A, 20.0)
+    score(live, short, B, 21.0)
+    long = study_of()
+    score(live, long, A, 20.0)
+    assert live.facts["scored"] == 2
+    assert live.facts["used"] == pytest.approx(2 / 10)
+    assert live.facts["curve"] == [(1, 20.0), (2, 21.0)]
+
+
+def test_scores_of_a_probe_do_not_stand_against_those_in_another_unit(live):
+    probe = study_of()
+    score(live, probe, A, 30.0)
+    standardized = study_of(Objective(JOINT, (("psnr", 0.5),), -15.0))
+    score(live, standardized, B, 30.5)
+    assert (live.facts["best"], live.facts["score"]) == (str(B), 0.25)
+    assert live.facts["curve"] == [(2, 0.25)]
+    assert live.facts["unit"] == JOINT
+
+
+def test_a_probes_scores_have_their_own_unit():
+    live = Live("3", JOINT, WHOLE)
+    score(live, study_of(), A, 30.0)
+    assert live.facts["unit"] == "PSNR"
+
+
+def test_validation_is_a_state_of_its_own(live):
+    score(live, study_of(), A, 20.0)
+    assert live.facts["state"] == "searching"
+    live.validates(2, 7)
+    assert (live.facts["state"], live.facts["part"]) == ("validating", [2, 7])
+
+
+def test_full_runs_are_told_in_between(live, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        live, "_tell", lambda now: told.append((live.facts["state"], live.facts["part"]))
+    )
+    live.on_reference(3, 8)
+    live.validates(0, 7)
+    live.on_reference(50, 50)
+    assert told == [
+        ("preparing", [3, 8]),
+        ("validating", [0, 7]),
+        ("preparing", [50, 50]),
+        ("validating", [0, 7]),  # what goes on after them
+    ]
+
+
+def test_the_rate_does_not_count_the_time_of_full_runs(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    live = Live("3", "PSNR", WHOLE)
+    clock[0] = 300.0
+    live.on_reference(8, 8)
+    clock[0] = 360.0
+    score(live, study_of(), A, 20.0)
+    assert live.facts["per_minute"] == 1.0
+
+
+def test_the_last_event_is_what_the_nodes_output_says(live):
+    score(live, study_of(), A, 20.0)
+    told = live.finish(
+        "the table", Validated(B, POLICIES[1], Score((18.0,)), ""), is_validated=True
+    )
+    assert told["state"] == "done"
+    # What is delivered, which need not be the best on the scoring examples.
+    assert (told["best"], told["policy"], told["score"]) == (str(B), str(POLICIES[1]), 18.0)
+    assert told["is_validated"] is True
+    assert told["curve"] == [(1, 20.0)]
+    assert told["table"] == "the table"
+    assert told["node_id"] == "3"
+    assert {"workflow_id", "prompt_id"} <= set(told)

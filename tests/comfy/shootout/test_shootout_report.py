@@ -1,0 +1,114 @@
+"""What Method Shootout tells: times, the page during it, figure and table."""
+
+import itertools
+import json
+from types import SimpleNamespace
+
+import pytest
+from golden_path_pack.nodes.shootout import shootout_live, shootout_report, shootout_session
+
+from ..search.test_schedule_search import examples
+from ..shootouts import shootout, told
+
+pytestmark = pytest.mark.usefixtures("in_a_run")
+
+
+def test_times_begin_with_the_first_step(monkeypatch):
+    # Of each run: before the model is loaded, when the sampler begins, at its end.
+    clock = itertools.chain([0, 5, 15], [15, 20, 24], [24, 24, 36], [40, 41, 43])
+    monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    found, _ = told(["uniform"])
+    assert [found[name]["seconds"] for name in ("full", "uniform")] == [11, 3]  # of 10, 12; 4, 2
+    assert found["uniform"]["speedup"] == pytest.approx(4.25)  # of 10 / 4 and 12 / 2
+
+
+def test_the_speed_is_that_over_the_full_run_of_the_same_session(monkeypatch):
+    # The second session runs on a machine ten times as fast.
+    clock = itertools.chain([0, 0, 8], [8, 8, 10], [0, 0, 0.8], [1, 1, 1.4])
+    monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    told(["uniform"], examples=examples()[:1])
+    found, _ = told(["uniform", "plain steps"], examples=examples()[:1])
+    assert found["full"]["seconds"] == 8
+    assert found["uniform"]["speedup"] == pytest.approx(8 / 2)
+    assert found["plain steps"]["speedup"] == pytest.approx(0.8 / 0.4)
+
+
+@pytest.fixture
+def events(monkeypatch):
+    """What the page is told."""
+    told = []
+    server = SimpleNamespace(
+        client_id="page",
+        send_progress_text=lambda *_: None,
+        send_sync=lambda event, data, client: told.append((event, data, client)),
+    )
+    monkeypatch.setattr(shootout_live, "PromptServer", SimpleNamespace(instance=server))
+    return told
+
+
+def test_after_each_example_the_page_is_told_the_figures_so_far(events):
+    output = shootout(["uniform"], examples=examples())
+    assert [(kind, client) for kind, _, client in events] == 3 * [("golden_path.shootout", "page")]
+    reports = [report for _, report, _ in events]
+    assert [(r["examples"], r["of_examples"]) for r in reports] == [(1, 3), (2, 3), (3, 3)]
+    assert [r["node_id"] for r in reports] == 3 * ["7"]
+    means = [r["rows"][1]["metrics"]["latent_mse"]["mean"] for r in reports]
+    values = json.loads(output.result[2])["rows"][1]["metrics"]["latent_mse"]["values"]
+    assert means == pytest.approx([values[0], sum(values[:2]) / 2, sum(values) / 3])
+    assert output.ui["gph_shootout"] == reports[-1:]
+
+
+def test_figures_so_far_are_of_the_same_examples_for_all(events):
+    told(["uniform"])
+    events.clear()
+    told(["uniform", "HiCache"])
+    runs = [{row["name"]: row["runs"] for row in report["rows"]} for _, report, _ in events]
+    assert runs == [dict.fromkeys(("full", "uniform", "HiCache"), n) for n in (1, 2)]
+
+
+def test_figure_and_page_have_what_the_json_has():
+    output = shootout(["uniform", "plain steps"])
+    figure, table, text = output.result
+    assert figure.shape[0] == 1
+    assert figure.shape[3] == 3
+    (shown,) = output.ui["gph_shootout"]
+    report = json.loads(text)
+    assert [entry["seed"] for entry in report.pop("prompts")] == [0, 1]
+    assert report.pop("conditions")["device"]
+    for row in report["rows"]:
+        for means in row["metrics"].values():
+            assert len(means.pop("values")) == 2
+    assert shown == report | {"of_examples": 2, "node_id": "7", "workflow_id": None}
+    head, titles, *_ = table.splitlines()
+    assert head == (
+        "10 steps, about 4 of them full, on 2 examples; means with 95 % intervals; best PSNR dB "
+        "first"
+    )
+    assert titles.split() == [
+        "cached", "steps", "seconds", "speed-up", "PSNR", "dB", "SSIM", "latent", "MSE", "ahead",
+        "of", "uniform",
+    ]  # fmt: skip
+    assert "no LPIPS: off" in table
+
+
+def test_the_table_has_columns_as_wide_as_they_need_and_names_everybody_once():
+    long = 10 * "1234567 "
+    means = {"mean": 1e9, "low": 1.0, "high": 3e9, "identical": 0, "values": []}
+    row = {
+        "name": "full", "origin": "every step", "policy": None, "steps": 10, "runs": 1,
+        "cached": {"mean": 0, "spread": 0}, "full": 10, "comparable": True, "seconds": 1.0,
+        "speedup": 1.0, "schedules": [{"schedule": "0-9/10", "share": 1.0}], "metrics": {},
+        "different_schedules": 1, "ahead": {}, "notes": [],
+    }  # fmt: skip
+    other = row | {"name": long, "origin": f"{long}, threshold 1", "metrics": {"latent_mse": means}}
+    report = {
+        "steps": 10, "full_steps": 4, "examples": 1, "metric": "latent_mse", "rows": [row, other],
+        "absent": {"L2P": "L2P needs A", "DiCache": "needs B", "SeaCache": "needs B"},
+        "unavailable": {},
+    }  # fmt: skip
+    lines = shootout_report.table(report).splitlines()
+    assert len({len(line) for line in (lines[1], lines[3])}) == 1
+    assert "  1e+09 ± 1e+09" in lines[3]
+    assert f"{long}: 0-9/10; threshold 1" in lines
+    assert lines[-2:] == ["left out: L2P needs A", "left out: DiCache, SeaCache: needs B"]
+    assert shootout_report.figure(report).shape[0] == 1

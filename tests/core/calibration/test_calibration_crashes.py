@@ -1,0 +1,145 @@
+"""What calibration files lose when a run is cancelled, killed or meets another process."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+import torch
+
+from gph_core.calibration import file
+from gph_core.calibration.outcome import Outcome
+from gph_core.calibration.threshold import find_threshold
+
+from ...support.calibration_entries import SETTINGS, assert_same, calibration, full_entry
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_cancelled_sampling_goes_on_with_what_is_missing(tmp_path):
+    path = tmp_path / "flux.safetensors"
+    entry = calibration()
+    for number in range(2):
+        entry = entry.with_sample(f"p{number}", {"x": torch.tensor([float(number)])})
+        file.save(path, entry)
+    entry = file.load(path, "TeaCache")
+    assert entry.missing(["p1", "p2", "p0", "p3"]) == ["p2", "p3"]
+    assert entry.samples["p1"]["x"].tolist() == [1]
+
+
+def test_a_cancelled_search_for_a_threshold_goes_on_from_the_file(tmp_path):
+    path = tmp_path / "flux.safetensors"
+    examples = [f"prompt {number}" for number in range(12)]
+    runs = []
+
+    def run(example, threshold):
+        runs.append((example, threshold))
+        # The edges of example e are at 0.1 + 0.01 e, 0.2 + 0.01 e, ..., each of one more step.
+        edges = [0.1 * (number + 1) + 0.01 * example for number in range(20)]
+        count = sum(threshold > edge for edge in edges)
+        return Outcome(count, [-math.inf, *edges][count], [*edges, math.inf][count])
+
+    whole = find_threshold(run, 12, 7)
+    whole_runs = list(runs)
+    runs.clear()
+
+    def keep(example, outcome):
+        entry = file.load(path, "SeaCache").with_run(SETTINGS, examples[example], outcome)
+        file.save(path, entry)
+        if len(entry.runs) == 15:
+            raise KeyboardInterrupt
+
+    file.save(path, calibration("SeaCache").with_run({"other": 1}, examples[0], Outcome(9, 0, 9)))
+    with pytest.raises(KeyboardInterrupt):
+        find_threshold(run, 12, 7, on_run=keep)
+    known = file.load(path, "SeaCache").known(SETTINGS, examples)
+    assert len(known) == 14
+    assert find_threshold(run, 12, 7, known=known) == whole
+    assert runs == whole_runs
+
+
+def test_processes_that_save_at_once_write_files_of_their_own(tmp_path, monkeypatch):
+    path, replace, seen = tmp_path / "flux.safetensors", Path.replace, []
+
+    def other_saves_first(self, target):
+        if not seen:
+            seen.append(self)
+            file.save(path, calibration("SeaCache"))  # as another process would, at this moment
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", other_saves_first)
+        file.save(path, full_entry("TeaCache"))
+    assert list(file.load_all(path)) == ["TeaCache"]  # that of the one that ended later
+    assert_same(file.load(path, "TeaCache"), full_entry())
+    assert os.listdir(tmp_path) == ["flux.safetensors"]
+
+
+@pytest.mark.parametrize("refusals", [1, 3, 4])
+def test_a_file_that_another_process_reads_is_replaced_a_little_later(
+    tmp_path, monkeypatch, refusals
+):
+    path, replace, waited = tmp_path / "flux.safetensors", Path.replace, []
+    answers = iter([PermissionError("in use")] * refusals)  # of Windows
+    file.save(path, full_entry())
+
+    def refused_at_first(self, target):
+        for error in answers:
+            raise error
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file.time, "sleep", waited.append)
+        patch.setattr(Path, "replace", refused_at_first)
+        with pytest.raises(PermissionError) if refusals == 4 else nullcontext():
+            file.save(path, calibration("SeaCache"))
+    assert ("SeaCache" in file.load_all(path)) == (refusals < 4)
+    assert len(waited) == min(refusals, 3)
+    assert os.listdir(tmp_path) == ["flux.safetensors"]
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "flux.safetensors"
+    file.save(path, full_entry())
+
+    def crash(descriptor):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", crash)
+        with pytest.raises(OSError, match="no space left"):
+            file.save(path, calibration("SeaCache"))
+    assert_same(file.load(path, "TeaCache"), full_entry())
+    file.save(path, calibration("SeaCache"))  # over what the crash left
+    assert list(file.load_all(path)) == ["TeaCache", "SeaCache"]
+    assert os.listdir(tmp_path) == ["flux.safetensors"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+from gph_core.calibration import file
+from gph_core.calibration.entry import Calibration
+
+path, entry = Path(sys.argv[1]), Calibration("TeaCache", {"model": "flux"})
+for number in range(9):
+    if number == 4:
+        os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+    entry = entry.with_sample(str(number), {"x": torch.full((1000,), float(number))})
+    file.save(path, entry)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_killed_calibration_loses_only_the_example_under_way(tmp_path):
+    path = tmp_path / "flux.safetensors"
+    done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    entry = file.load(path, "TeaCache")
+    assert list(entry.samples) == ["0", "1", "2", "3"]
+    assert entry.samples["3"]["x"].tolist() == [3.0] * 1000

@@ -1,0 +1,156 @@
+"""The order in which a run finds its schedule."""
+
+from dataclasses import replace
+
+import pytest
+
+from gph_core.paths.choice import Choice, Conditions, choose, spacing
+from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
+from gph_core.paths.library import bundled_paths
+from gph_core.paths.retarget import retarget
+from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
+from gph_core.policies.mean_velocity import MeanVelocity
+from gph_core.policies.two_anchor import TwoAnchor
+from gph_core.schedule import Schedule
+
+TEN = tuple(1 - n / 10 for n in range(11))
+SHIFTED = tuple(3 * s / (1 + 2 * s) for s in TEN)
+MODEL = {"depth": 19, "hidden_size": 3072}
+
+OWN = GoldenPath(
+    "own", Schedule.parse("0,2,4,9/10"), SEARCHED, model="A", family="FLUX",
+    architecture={"depth": 19}, sigmas=TEN,
+)  # fmt: skip
+GIVEN = replace(OWN, name="given", schedule=Schedule.parse("0,1,3,9/10"), origin=PUBLISHED)
+
+
+def run(sigmas=TEN, policy=None, family="FLUX", model=MODEL):
+    return Conditions(family, model, sigmas, policy or Reuse())
+
+
+def chosen(conditions, *paths, num_full=4):
+    return choose(conditions, num_full, 1 - num_full / 10, paths)
+
+
+def test_an_own_search_comes_before_a_published_path():
+    assert chosen(run(), GIVEN, OWN) == Choice(OWN.schedule, "searched here: own", Reuse())
+    assert chosen(run(), GIVEN) == Choice(GIVEN.schedule, "published for A", Reuse())
+
+
+def test_the_same_noise_levels_come_before_moved_ones():
+    moved = replace(OWN, sigmas=SHIFTED)
+    assert chosen(run(), moved, GIVEN).origin == "published for A"
+    choice = chosen(run(), moved)
+    assert choice.schedule == retarget(OWN.schedule, SHIFTED, TEN)
+    assert choice.origin == f"{RETARGETED}: searched here: own"
+
+
+def test_without_a_path_it_is_uniform_spacing():
+    assert chosen(run()) == Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "num_full", "schedule"),
+    [
+        (50, 9, "0-2,9,17,25,33,41,49/50"),  # the published rule
+        (28, 7, "0-1,6,11,16,21,27/28"),
+        (20, 5, "0,4,9,14,19/20"),
+        (8, 4, "0,2,4,7/8"),
+        (3, 3, "0-2/3"),
+        # The last step and three first ones would be more than all.
+        (50, 3, "0,24,49/50"),  # 0 + floor(1 * 49 / 2)
+        (50, 2, "0,49/50"),
+    ],
+)
+def test_first_full_steps_are_in_proportion_to_three_of_50(num_steps, num_full, schedule):
+    assert str(spacing(num_steps, num_full)) == schedule
+
+
+def test_spacing_begins_with_the_anchors_that_a_policy_needs():
+    assert str(spacing(20, 5, min_anchors=3)) == "0-2,10,19/20"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        replace(OWN, family="Wan"),
+        replace(OWN, architecture={"depth": 8}),
+        replace(OWN, architecture={"dim": 19}),
+        replace(OWN, architecture={}),  # a path that states no model
+        replace(OWN, family=""),
+        replace(OWN, origin=DRAWN),
+        replace(OWN, origin=RETARGETED),
+        replace(OWN, method="control"),
+        replace(OWN, schedule=Schedule.parse("0-7,9/10")),  # of another cache ratio
+        replace(OWN, sigmas=SHIFTED[::2], schedule=Schedule.parse("0,4/5"), policy=Taylor(1)),
+    ],
+    ids=range(10),
+)
+def test_paths_that_do_not_fit_are_not_taken(path):
+    assert chosen(run(), path).origin == "uniform spacing"
+
+
+def test_a_path_of_an_unknown_model_is_never_taken():
+    assert chosen(run(family=None, model={}), OWN).origin == "uniform spacing"
+
+
+def test_rounded_noise_levels_are_the_same():
+    near = tuple(level + 0.004 for level in TEN)
+    assert chosen(run(near), GIVEN).origin == "published for A"
+    assert chosen(run((1.006, *TEN[1:])), GIVEN).origin.startswith(RETARGETED)
+
+
+def test_the_policy_of_a_path_comes_first_then_reuse():
+    hermite = replace(GIVEN, schedule=Schedule.parse("0-2,9/10"), policy=Hermite(2))
+    assert chosen(run(policy=Hermite(2)), GIVEN, hermite).schedule == hermite.schedule
+    choice = chosen(run(policy=Taylor(1)), hermite, GIVEN)
+    assert choice == Choice(GIVEN.schedule, "published for A, found with residual reuse", Taylor(1))
+
+
+def test_other_methods_schedules_stay_with_their_policy():
+    adaptive = replace(GIVEN, method="adaptive", policy=TwoAnchor())
+    assert chosen(run(policy=TwoAnchor()), adaptive).origin == "published for A"
+    assert chosen(run(), adaptive).origin == "uniform spacing"
+    assert chosen(run(policy=Taylor(1)), replace(adaptive, policy=Reuse())).origin == (
+        "uniform spacing"
+    )
+
+
+def test_a_searched_path_comes_before_what_an_adaptive_method_chose():
+    adaptive = replace(GIVEN, name="adaptive", method="adaptive", policy=TwoAnchor())
+    assert chosen(run(policy=TwoAnchor()), adaptive, GIVEN).origin == (
+        "published for A, found with residual reuse"
+    )
+
+
+def test_a_path_whose_first_steps_are_too_few_for_the_policy_is_not_taken():
+    # Step 1 is cached, Hermite of order 2 needs three full steps before.
+    assert chosen(run(policy=Hermite(2)), OWN).schedule == Schedule.parse("0-2,9/10")
+
+
+def test_the_spans_of_a_path_belong_to_its_own_steps():
+    spans = MeanVelocity(4, ((3, 2), (5, 1)))
+    path = replace(GIVEN, schedule=Schedule.parse("0-2,9/10"), policy=spans)
+    assert chosen(run(policy=MeanVelocity()), path).policy == spans
+    assert chosen(run(SHIFTED, MeanVelocity()), path).policy == MeanVelocity()
+
+
+FLUX_DEV = {"hidden_size": 3072, "depth": 19, "depth_single_blocks": 38, "guidance_embed": True}
+
+
+def test_flux_dev_gets_the_delivered_paths_of_the_paper():
+    sigmas = next(path.sigmas for path in bundled_paths() if path.model == "FLUX.1-dev")
+    for num_full, full_steps in (
+        (21, (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 24, 30, 38, 46, 49)),
+        (13, (0, 1, 2, 3, 4, 6, 8, 10, 14, 19, 30, 43, 49)),
+        (9, (0, 1, 2, 3, 5, 8, 13, 27, 49)),
+    ):
+        conditions = Conditions("FLUX", FLUX_DEV, sigmas, Reuse())
+        choice = choose(conditions, num_full, 1 - num_full / 50, bundled_paths())
+        assert choice.schedule.full_steps == full_steps
+        assert choice.origin == "published for FLUX.1-dev"
+
+
+def test_flux_2_does_not_get_the_paths_of_flux_1():
+    conditions = Conditions("FLUX", {"hidden_size": 6144, "depth": 8}, TEN, Reuse())
+    assert choose(conditions, 4, 0.6, bundled_paths()).origin == "uniform spacing"

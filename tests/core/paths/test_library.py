@@ -1,0 +1,171 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from gph_core.model.families import FAMILIES
+from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
+from gph_core.paths.library import UserPaths, bundled_paths, check_name
+from gph_core.schedule import Schedule
+
+PATH = GoldenPath("mine", Schedule.parse("0-2/5"), SEARCHED, quality={"PSNR dB": 20.5})
+
+
+@pytest.fixture
+def library(tmp_path):
+    return UserPaths(tmp_path / "golden_path" / "paths")
+
+
+# --- what comes with the pack ---------------------------------------------------------------------
+
+
+def published():
+    return [path for path in bundled_paths() if path.origin == PUBLISHED]
+
+
+def test_every_published_path_names_model_conditions_and_source():
+    assert len({path.name for path in bundled_paths()}) == len(bundled_paths())
+    families = {family.name for family in FAMILIES}
+    for path in published():
+        assert path.family in families, path.name
+        assert path.model
+        assert path.architecture
+        assert path.source
+        assert path.conditions["sampler"] in ("euler", "uni_pc")
+
+
+@pytest.mark.parametrize(
+    ("model", "counts"),
+    [
+        ("FLUX.1-dev", {21, 13, 9}),
+        ("Qwen-Image", {25, 21, 17, 13, 10, 9}),
+        ("Qwen-Image-2512", {25, 17, 10}),
+        ("HunyuanVideo", {21, 13, 9}),
+        ("Wan 2.1 T2V 1.3B", {21, 13, 9}),
+        ("Z-Image", {25, 20, 17, 15, 13}),
+    ],
+)
+def test_all_models_and_counts_are_there(model, counts):
+    schedules = [path.schedule for path in published() if path.model == model]
+    assert {schedule.num_full for schedule in schedules} == counts
+    assert {schedule.num_steps for schedule in schedules} == {50}
+
+
+def test_all_published_methods_are_there():
+    names = " ".join(path.name for path in published())
+    for method in (
+        "PSNR", "LPIPS", "annealing", "hill climbing", "greedy", "random", "BudCache", "MeanCache",
+        "DPCache", "SeaCache", "TeaCache", "SenCache", "DiCache", "uniform", "exhaustive",
+    ):  # fmt: skip
+        assert method in names
+
+
+def test_noise_levels_are_those_of_the_published_shifts():
+    # By hand: exp(1.15) = 3.158193; half of the way is t = 0.5, where a shift s gives s / (s + 1).
+    halfway = {path.model: path.sigmas[25] for path in published() if path.sigmas}
+    assert halfway["FLUX.1-dev"] == pytest.approx(3.158193 / 4.158193, abs=1e-6)
+    assert halfway["HunyuanVideo"] == pytest.approx(7 / 8, abs=1e-6)
+    # 0.999 of a half: 5 · 0.4995 / (1 + 4 · 0.4995)
+    assert halfway["Wan 2.1 T2V 1.3B"] == pytest.approx(2.4975 / 2.998, abs=1e-6)
+    qwen = next(path.sigmas for path in published() if path.model == "Qwen-Image" and path.sigmas)
+    assert (qwen[0], qwen[-2], qwen[-1]) == pytest.approx((1, 0.02, 0))
+
+
+# --- the user's -----------------------------------------------------------------------------------
+
+
+def test_what_is_saved_is_read_again(library):
+    assert library.read() == ([], {})
+    library.save(PATH)
+    assert library.read() == ([PATH], {})
+    assert library.get("mine") == PATH
+    assert [file.name for file in library.folder.iterdir()] == ["mine.json"]
+
+
+def test_a_name_in_use_is_kept_unless_told_otherwise(library):
+    library.save(PATH)
+    other = replace(PATH, notes="other")
+    with pytest.raises(FileExistsError, match="there is a golden path named 'mine' already"):
+        library.save(other)
+    with pytest.raises(FileExistsError):
+        library.save(replace(other, name="MINE"))  # the same file on Windows
+    assert library.get("mine") == PATH
+    library.save(other, overwrite=True)
+    assert library.get("mine") == other
+
+
+def test_the_name_of_a_file_is_that_of_its_path(library):
+    library.save(PATH)
+    (library.folder / "mine.json").rename(library.folder / "copied by hand.json")
+    assert [path.name for path in library.read()[0]] == ["copied by hand"]
+
+
+def test_rename_and_delete(library):
+    library.save(PATH)
+    library.save(replace(PATH, name="second"))
+    with pytest.raises(FileExistsError):
+        library.rename("mine", "second")
+    library.rename("mine", "Mine")
+    library.rename("Mine", "third")
+    library.delete("second")
+    assert [path.name for path in library.read()[0]] == ["third"]
+    for missing in (library.delete, library.get):
+        with pytest.raises(ValueError, match="no golden path named 'second' of yours"):
+            missing("second")
+    with pytest.raises(ValueError, match="no golden path named 'second'"):
+        library.rename("second", "fourth")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "no JSON text"),
+        (json.dumps(PATH.to_json() | {"schedule": "0-9/5"}), "step 9 in '0-9/5' is outside"),
+        (json.dumps(PATH.to_json() | {"architecture": 3}), "'architecture' is no object"),
+        ("\udcff", "codec"),
+    ],
+)
+def test_a_broken_file_is_named_and_left_out(library, text, reason):
+    library.save(PATH)
+    (library.folder / "broken.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    paths, broken = library.read()
+    assert paths == [PATH]
+    assert list(broken) == ["broken.json"]
+    assert reason in broken["broken.json"]
+    with pytest.raises(ValueError, match=r"broken\.json is no golden path"):
+        library.get("broken")
+
+
+def test_a_shared_path_was_not_searched_here(library):
+    library.import_text(json.dumps(PATH.to_json()))
+    assert library.get("mine") == replace(PATH, origin=SHARED)
+    drawn = replace(PATH, name="drawn", origin=DRAWN)
+    library.import_text(json.dumps(drawn.to_json()))
+    assert library.get("drawn") == drawn
+    with pytest.raises(FileExistsError):
+        library.import_text(json.dumps(PATH.to_json()))
+
+
+@pytest.mark.parametrize("name", ["a", "Z-Image, 8 of 25 (v1.2)", "größer + 金色路径_2"])
+def test_usual_names_can_be_used(library, name):
+    library.save(replace(PATH, name=name))
+    assert [path.name for path in library.read()[0]] == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a" * 101, "../up", "a/b", "a\\b", "c:x", "a\0", "a\n", "a*", ".hidden", "end.", " a",
+     "a ", "none", "None", "CON", "nul.x", "com1", "COM¹", "lpt².x", "aux .x"],
+)  # fmt: skip
+def test_names_that_are_no_file_names_are_refused(library, name):
+    with pytest.raises(ValueError, match=r"name|contains|begins"):
+        check_name(name)
+    for action in (
+        lambda: library.save(replace(PATH, name=name)),
+        lambda: library.get(name),
+        lambda: library.delete(name),
+        lambda: library.rename(name, "x"),
+    ):
+        with pytest.raises(ValueError, match=r"name|contains|begins"):
+            action()
+    assert not library.folder.exists()

@@ -1,0 +1,90 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from gph_core.gates.coefficients import Magnitudes, magnitudes
+from gph_core.planning.magcache import magnitude_schedule
+
+TABLES = {row.model: row.fit for row in magnitudes()}
+FLUX = TABLES["FLUX.1-dev"]
+SAME = Magnitudes((1.0,) * 10)
+RISING = Magnitudes((1.0, *(1.1,) * 9))
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "bits", "num_cached"),
+    [
+        ("FLUX.1-dev", 0.24, "0001101110101111101111101101", 19),
+        ("FLUX.1-dev", 0.24, "00000101101110111011011111011111011111011111011011", 35),
+        ("Qwen-Image", 0.06, "00000000000000001000101010101010110110101000000000", 13),
+        ("HunyuanVideo 540p", 0.24, "00000000001111011101111011111011110111111011110101", 32),
+    ],
+    ids=["FLUX, 28 steps", "FLUX, 50 steps", "Qwen-Image", "HunyuanVideo"],
+)
+def test_published_settings_give_the_published_schedules(model, threshold, bits, num_cached):
+    schedule = magnitude_schedule(TABLES[model], len(bits), threshold)
+    assert (schedule.bits, schedule.num_cached) == (bits, num_cached)
+
+
+def test_errors_of_the_products_add_up():
+    # After a full step 0.1, then 0.1 + 0.21 = 0.31, then 0.31 + 0.331 = 0.641.
+    assert magnitude_schedule(RISING, 10, 0.35).bits == "0110110110"
+    assert magnitude_schedule(RISING, 10, 0.65).bits == "0111011101"
+
+
+def test_an_error_at_the_threshold_is_cached_where_the_model_says_so():
+    half = Magnitudes((1.0, *(1.5,) * 3))  # exact in binary
+    assert magnitude_schedule(half, 4, 0.5).bits == "0000"
+    assert magnitude_schedule(replace(half, inclusive=True), 4, 0.5).bits == "0101"
+
+
+def test_so_many_steps_in_a_row_are_cached():
+    for max_cached, bits in ((2, "0110110110"), (0, "0000000000"), (None, "0111111111")):
+        table = replace(SAME, max_cached=max_cached)
+        assert magnitude_schedule(table, 10, 0.1).bits == bits
+
+
+def test_the_first_share_of_a_run_is_full():
+    cut = replace(SAME, retention=0.3)
+    assert magnitude_schedule(cut, 9, 0.1).bits == "001111101"  # 2.7
+    assert magnitude_schedule(replace(cut, rounds_retention=True), 9, 0.1).bits == "000111110"
+    assert magnitude_schedule(replace(SAME, retention=0), 5, 0.1).bits == "01111"
+    assert magnitude_schedule(replace(SAME, retention=1), 5, 0.1).bits == "00000"
+
+
+def test_another_number_of_steps_takes_the_nearest_ratio():
+    # Of 5 steps the entries 0, 2, 4, 6, 8 of nine; those between are enormous.
+    table = Magnitudes((1.0, 9, 1.0, 9, 1.0, 9, 1.0, 9, 1.0))
+    assert magnitude_schedule(table, 5, 0.1).bits == "01111"
+    assert magnitude_schedule(table, 1, 0.1).bits == "0"
+
+
+def test_entries_that_are_never_cached_are_full_and_start_anew():
+    table = replace(SAME, always_full=(4,))
+    assert magnitude_schedule(table, 10, 0.1).bits == "0111011111"
+
+
+@pytest.mark.parametrize("table", [*TABLES.values(), RISING, SAME], ids=[*TABLES, "rising", "same"])
+def test_extreme_thresholds_cache_nothing_or_whatever_may_be(table):
+    assert magnitude_schedule(table, 28, 0).num_cached == 0
+    free = replace(table, max_cached=None, retention=0)
+    everything = magnitude_schedule(free, 28, math.inf)
+    assert everything.full_steps == (0, *table.always_full)
+
+
+@pytest.mark.parametrize("ratios", [(), (1.0, math.nan), (math.inf,)])
+def test_other_tables_are_refused(ratios):
+    with pytest.raises(ValueError, match="ratios of magnitudes are finite numbers"):
+        Magnitudes(ratios)
+
+
+@pytest.mark.parametrize("retention", [-0.1, 1.1, math.nan])
+def test_other_shares_are_refused(retention):
+    with pytest.raises(ValueError, match="share of first full steps is 0 to 1"):
+        replace(SAME, retention=retention)
+
+
+def test_other_thresholds_are_refused():
+    with pytest.raises(ValueError, match="a threshold is a number from 0 on"):
+        magnitude_schedule(SAME, 10, -1)

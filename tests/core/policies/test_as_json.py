@@ -1,0 +1,63 @@
+import json
+
+import pytest
+import torch
+
+from gph_core.gates.easycache import OffsetReuse
+from gph_core.gates.first_block import RestReuse
+from gph_core.policies.as_json import policy_data, policy_from_json, policy_to_json
+from gph_core.policies.base import Site
+from gph_core.policies.causal_linear import CausalLinear
+from gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from gph_core.policies.mean_velocity import MeanVelocity
+from gph_core.policies.two_anchor import TwoAnchor
+
+PLAIN = [
+    (Reuse(), {"kind": "Reuse"}),
+    (Reuse(Site.GUIDED), {"kind": "Reuse", "site": "guided velocity"}),
+    (Taylor(2, divided=True), {"kind": "Taylor", "order": 2, "divided": True}),
+    (Taylor(1, site=Site.OUTPUT), {"kind": "Taylor", "site": "branch output"}),
+    (Hermite(1, 0.25), {"kind": "Hermite", "order": 1, "scale": 0.25}),
+    (TokenTaylor(max_distance=4), {"kind": "TokenTaylor", "max_distance": 4}),
+    (TwoAnchor(), {"kind": "TwoAnchor"}),
+    (TwoAnchor(2.0), {"kind": "TwoAnchor", "max_gamma": 2.0}),
+    (OffsetReuse(), {"kind": "OffsetReuse"}),
+    (RestReuse(), {"kind": "RestReuse"}),
+    (MeanVelocity(3, ((4, 2),)), {"kind": "MeanVelocity", "span": 3, "spans": [[4, 2]]}),
+]
+
+
+@pytest.mark.parametrize(("policy", "data"), PLAIN, ids=lambda value: str(value)[:30])
+def test_a_policy_is_its_kind_and_what_differs_from_the_default(policy, data):
+    text = json.dumps(policy_to_json(policy))
+    assert json.loads(text) == data
+    assert policy_from_json(json.loads(text)) == policy
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"kind": "Magic"}, "'Magic' is no kind of policy; known are Reuse, Taylor"),
+        ({}, "None is no kind of policy"),
+        ({"kind": "Taylor", "degree": 2}, "the policy Taylor cannot be made from"),
+        ({"kind": "Taylor", "order": 5}, "order 1 or 2, got 5"),
+        ({"kind": "TwoAnchor", "max_gamma": 0.5}, "γ goes from 1 to a number, got 0.5"),
+        ({"kind": "Reuse", "site": "roof"}, "'roof' is not a valid Site"),
+        ({"kind": "MeanVelocity", "spans": 3}, "the policy MeanVelocity cannot be made from"),
+        ({"kind": "MeanVelocity", "spans": [[1, 2, 3]]}, "too many values to unpack"),
+    ],
+)
+def test_what_is_no_policy_is_refused(data, message):
+    with pytest.raises(ValueError, match=message):
+        policy_from_json(data)
+
+
+def test_weights_of_a_file_are_not_plain_data():
+    with pytest.raises(ValueError, match="causal linear cannot be kept in a golden path"):
+        policy_to_json(CausalLinear(torch.zeros(3, 3)))
+    assert policy_data(CausalLinear(torch.zeros(3, 3))) is None
+
+
+def test_as_data_a_policy_is_what_json_gives_back():
+    policy = MeanVelocity(spans=((4, 2),))
+    assert policy_data(policy) == {"kind": "MeanVelocity", "spans": [[4, 2]]}

@@ -1,0 +1,122 @@
+"""Figures of a comparison: what they are made of, their means, and what stands in JSON."""
+
+import json
+import math
+from functools import partial
+
+import pytest
+import torch
+
+from gph_core.quality import metrics
+from gph_core.quality.comparison import Comparison, Figures, check_comparable, compare
+
+
+def greys(*values):
+    return torch.tensor(values).reshape(-1, 1, 1, 1).expand(-1, 3, 4, 4)
+
+
+def difference(first, second):
+    return (first - second).abs().mean((1, 2, 3), keepdim=True)
+
+
+def test_each_item_is_measured_by_each_metric():
+    found = compare(
+        greys(0.0, 0.5), greys(0.1, 0.5), {"psnr": metrics.psnr, "mse": metrics.latent_mse}
+    )
+    assert found.figures["psnr"].values == pytest.approx([20, math.inf])
+    assert found.figures["mse"].values == pytest.approx([0.01, 0])
+    assert found.unavailable == {}
+
+
+def test_the_change_between_frames_is_measured_of_each_pair_of_neighbours():
+    change = partial(metrics.frame_change, network=difference)
+    found = compare(greys(0.0, 0.0, 0.0), greys(0.0, 0.1, 0.4), {"frame_change": change})
+    # The network sees twice the difference, -1 to 1 in the place of 0 to 1.
+    assert found.figures["frame_change"].values == pytest.approx([0.2, 0.6])
+    single = compare(greys(0.0), greys(0.1), {"frame_change": change})
+    assert "at least 2 frames, got 1" in single.unavailable["frame_change"]
+
+
+def test_a_metric_that_refuses_is_left_out_with_its_reason_and_asked_once():
+    asked = []
+
+    def missing(reference, test):
+        asked.append(reference)
+        raise ImportError("needs the package x")
+
+    found = compare(greys(0.0, 0.5), greys(0.1, 0.5), {"x": missing, "psnr": metrics.psnr})
+    assert set(found.figures) == {"psnr"}
+    assert found.unavailable == {"x": "needs the package x"}
+    assert len(asked) == 1
+
+
+def test_an_error_that_is_no_refusal_is_not_hidden():
+    with pytest.raises(RuntimeError):
+        compare(greys(0.0), greys(0.1), {"x": lambda a, b: torch.zeros(2) @ torch.zeros(3)})
+
+
+def test_progress_is_told_after_each_item():
+    told = []
+    compare(greys(0.0, 0.5, 1.0), greys(0.1, 0.5, 1.0), {}, lambda: told.append(1))
+    assert len(told) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "mean", "num_identical"),
+    [
+        ((20.0, 30.0), 25.0, 0),
+        ((20.0, math.inf, 30.0), 25.0, 1),  # not infinite: that would hide the two others
+        ((math.inf, math.inf), math.inf, 2),
+    ],
+)
+def test_the_mean_is_over_the_items_that_differ(values, mean, num_identical):
+    figures = Figures(values)
+    assert (figures.mean, figures.num_identical) == (mean, num_identical)
+
+
+def test_json_has_no_infinity_but_a_word():
+    figures = {"psnr": Figures((math.inf, 20.0)), "psnr_8bit": Figures((math.inf, math.inf))}
+    text = json.dumps(Comparison(figures, {"lpips": "off"}).to_dict(), allow_nan=False)
+    assert json.loads(text) == {
+        "metrics": {
+            "psnr": {"mean": 20.0, "identical": 1, "values": ["identical", 20.0]},
+            "psnr_8bit": {
+                "mean": "identical", "identical": 2, "values": ["identical", "identical"],
+            },
+        },
+        "unavailable": {"lpips": "off"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("test", [(1, 64, 48, 3), (2, 48, 64, 3), (2, 64, 48, 4)])
+def test_unequal_sizes_are_both_named(test):
+    with pytest.raises(ValueError, match="same number and size") as caught:
+        check_comparable(torch.zeros(2, 64, 48, 3), torch.zeros(test))
+    assert "the reference is 2 images of 48 x 64 pixels and 3 channels" in str(caught.value)
+    count = "1 image" if test[0] == 1 else "2 images"
+    words = f"the test is {count} of {test[2]} x {test[1]} pixels and {test[3]} channels"
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((2, 64, 48, 4), "4 channels, 3 are needed"), ((0, 64, 48, 3), "no images to compare")],
+)
+def test_transparency_and_empty_batches_are_refused(shape, message):
+    with pytest.raises(ValueError, match=message):
+        check_comparable(torch.zeros(shape), torch.zeros(shape))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_images_that_are_no_numbers_are_refused_by_name(value):
+    fine, broken = torch.zeros(1, 4, 4, 3), torch.zeros(1, 4, 4, 3)
+    broken[0, 1, 2, 0] = value
+    check_comparable(fine, fine)
+    with pytest.raises(ValueError, match="the test has pixels that are no finite numbers"):
+        check_comparable(fine, broken)
+    with pytest.raises(ValueError, match="the reference has pixels that are no finite numbers"):
+        check_comparable(broken, fine)
+
+
+def test_a_figure_that_is_no_number_is_not_left_out_of_the_mean():
+    assert math.isnan(Figures((20.0, math.nan)).mean)

@@ -1,0 +1,186 @@
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gph_core.schedule import Schedule, ScheduleSpace
+from gph_core.search.algorithms.sampling import exhaustive
+from gph_core.search.log import StudyLog
+from gph_core.search.study import Budget, Study
+
+from ...support.made_examples import MadeExamples
+
+ROOT = Path(__file__).parents[3]
+A, B = Schedule((0, 1), 5), Schedule((0, 3), 5)
+
+
+def test_measurements_are_kept_by_schedule_and_example(tmp_path):
+    log = StudyLog(tmp_path / "log", {})
+    log.add(B, [0, 2], [{"psnr": 20.5, "lpips": 0.25}, {"psnr": float("inf")}], 8.0, 3.0)
+    log.add(A, [0], [{"psnr": 1.0}], 2.0, 1.0)
+    log.close()
+    log = StudyLog(tmp_path / "log", {})
+    assert log.metrics(B) == {0: {"psnr": 20.5, "lpips": 0.25}, 2: {"psnr": float("inf")}}
+    assert log.metrics(A) == {0: {"psnr": 1.0}}
+    assert log.metrics(Schedule((0, 4), 5)) == {}
+    assert list(log) == [B, A]
+    assert log.entries(A) == {0: ({"psnr": 1.0}, 2.0, 1.0)}
+    assert [entry[1:] for entry in log.entries(B).values()] == [(4.0, 1.5), (4.0, 1.5)]
+    assert log.spent() == (10.0, 4.0)
+
+
+def test_what_is_known_already_stays():
+    log = StudyLog(None, {})
+    log.add(A, [0], [{"psnr": 1.0}], 2.0, 1.0)
+    log.add(A, [0, 1], [{"psnr": 9.0}, {"psnr": 3.0}], 4.0, 2.0)
+    assert log.metrics(A) == {0: {"psnr": 1.0}, 1: {"psnr": 3.0}}
+
+
+CONDITIONS = {"model": "flux", "sigmas": (1.0, 0.5, 0.0), "seed": 7}
+
+
+@pytest.mark.parametrize(
+    ("other", "field", "stored", "wanted"),
+    [
+        (CONDITIONS | {"seed": 8}, "seed", "7", "8"),
+        (CONDITIONS | {"model": "wan", "seed": 8}, "model", "flux", "wan"),
+        (CONDITIONS | {"sigmas": (1.0, 0.0)}, "noise levels", "of 2 steps", "those of 1 steps"),
+        (CONDITIONS | {"policy": "reuse"}, "policy", "none", "reuse"),
+        ({"model": "flux", "seed": 7}, "noise levels", "of 2 steps", "none"),
+    ],
+)
+def test_other_conditions_are_refused_by_the_name_of_the_field(
+    tmp_path, other, field, stored, wanted
+):
+    StudyLog(tmp_path / "log", CONDITIONS).close()
+    StudyLog(tmp_path / "log", dict(CONDITIONS)).close()
+    message = f"was made with the {field} {stored}, this search has {wanted}; choose another study"
+    with pytest.raises(ValueError, match=message):
+        StudyLog(tmp_path / "log", other)
+    StudyLog(tmp_path / "log", CONDITIONS).close()  # the refusal changed nothing
+
+
+def test_a_long_condition_is_shortened_in_the_message(tmp_path):
+    StudyLog(tmp_path / "log", {"prompts": ["x" * 500]}).close()
+    with pytest.raises(ValueError, match="was made with the prompts") as error:
+        StudyLog(tmp_path / "log", {"prompts": ["y" * 500]})
+    assert len(str(error.value)) < 500
+
+
+SPACE = ScheduleSpace(8, 4)  # 35 schedules
+
+
+def steps_sum(schedule, example):
+    return float(sum(schedule.full_steps) * (example + 1))
+
+
+KILLED = """
+import os, random, signal, sys
+from pathlib import Path
+from gph_core.schedule import ScheduleSpace
+from gph_core.search.log import StudyLog
+from gph_core.search.sampling import exhaustive
+from gph_core.search.study import Measurement, Study
+
+class Examples:
+    runs = 0
+    def __len__(self):
+        return 3
+    def begin(self):
+        pass
+    def measure(self, schedule, examples):
+        self.runs += 1
+        if self.runs == 6:
+            os.kill(os.getpid(), signal.SIGKILL)
+        total = float(sum(schedule.full_steps))
+        return Measurement([{"psnr": total * (e + 1)} for e in examples], 12.0)
+
+search = exhaustive(ScheduleSpace(8, 4), random.Random(0))
+Study(Examples(), log=StudyLog(Path(sys.argv[1]), {})).run(search)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_killed_study_loses_only_the_measurement_under_way(tmp_path):
+    path = tmp_path / "log"
+    done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
+    examples = MadeExamples(steps_sum, count=3)
+    study = Study(examples, budget=Budget(evaluations=10), log=StudyLog(path, {}))
+    assert study.full_steps == 5 * 12
+    study.run(exhaustive(SPACE, random.Random(0)))
+    whole = Study(MadeExamples(steps_sum, count=3), budget=Budget(evaluations=10))
+    whole.run(exhaustive(SPACE, random.Random(0)))
+    assert study.scores == whole.scores
+    assert [schedule for schedule, _ in examples.measured] == list(study.scores)[5:]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from gph_core.schedule import Schedule
+from gph_core.search.log import StudyLog
+
+print("ready", flush=True)
+sys.stdin.readline()
+log = StudyLog(Path(sys.argv[1]), {"seed": 1})
+first = int(sys.argv[2])
+for n in range(first, first + 100):
+    log.add(Schedule((0, n), 200), [0, 1], [{"psnr": n}, {"psnr": n + 0.5}], 4.0, 0.0)
+"""
+
+
+def test_two_processes_make_and_fill_one_file_together(tmp_path):
+    path = tmp_path / "log"
+    # The second half of one's schedules is the first half of the other's.
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, path, first],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for first in ("1", "51")
+    ]  # fmt: skip
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    log = StudyLog(path, {"seed": 1})
+    assert set(log) == {Schedule((0, n), 200) for n in range(1, 151)}
+    assert all(
+        log.metrics(Schedule((0, n), 200)) == {0: {"psnr": n}, 1: {"psnr": n + 0.5}}
+        for n in range(1, 151)
+    )
+    assert log.spent() == (150 * 4.0, 0.0)
+    log.close()
+    database = sqlite3.connect(path)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()
+
+
+def test_two_processes_that_make_a_file_under_different_conditions_do_not_mix(tmp_path):
+    # The first has begun, and has not stored its conditions yet, when the second comes.
+    path = tmp_path / "log"
+    StudyLog(path, {}).close()
+    first = sqlite3.connect(path, isolation_level=None)
+    first.execute("BEGIN IMMEDIATE")
+    script = (
+        "import sys, pathlib; from gph_core.search.log import StudyLog; print('ready', flush=True);"
+        "StudyLog(pathlib.Path(sys.argv[1]), {'seed': 2})"
+    )
+    second = subprocess.Popen(
+        [sys.executable, "-c", script, path],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert second.stdout.readline() == "ready\n"
+    first.execute("INSERT INTO condition VALUES ('seed', '1')")
+    first.execute("COMMIT")
+    first.close()
+    assert "was made with the seed 1, this search has 2" in second.communicate()[1]

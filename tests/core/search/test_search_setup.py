@@ -1,0 +1,79 @@
+"""What a search derives from its budget and its probe."""
+
+import dataclasses
+import itertools
+import math
+import random
+from contextlib import suppress
+
+import pytest
+
+from gph_core.policies.extrapolation import Reuse
+from gph_core.schedule import uniform
+from gph_core.search.algorithms.moves import starts
+from gph_core.search.algorithms.table import ALGORITHMS
+from gph_core.search.log import StudyLog
+from gph_core.search.protocol import Contestant, Listener, Settings, find_path, search_space
+from gph_core.search.study import Budget, Measurement
+
+from ...support.made_examples import MadeExamples
+
+
+def contestant(scoring, control):
+    return Contestant(Reuse(), scoring, StudyLog(None, {}), {"uniform": control})
+
+
+class Told(Listener):
+    """Keeps the schedules in the order of their scores."""
+
+    def __init__(self):
+        self.schedules = []
+
+    def scored(self, policy, study, schedule, score):
+        self.schedules.append(schedule)
+
+
+class Numbered(MadeExamples):
+    """The mean squared error of the n-th schedule is n hundredths, of some it has no value."""
+
+    def __init__(self, step=None):
+        self.numbers, self.step = {}, step
+        super().__init__(None)
+
+    def measure(self, schedule, examples):
+        error = self.numbers.setdefault(schedule, len(self.numbers) / 100)
+        error = math.nan if self.step in schedule.full_steps else error
+        return Measurement([{"latent_mse": error} for _ in examples], 0.0)
+
+
+@pytest.mark.parametrize(("step", "t_max"), [(None, 0.1), (4, 0.1), (0, 1e-9)])
+def test_temperatures_are_ten_times_the_difference_of_pairs_with_values(monkeypatch, step, t_max):
+    # Schedules that are scored one after the other, as those of a pair, differ by 0.01.
+    setups = []
+
+    def nothing(*given):
+        setups.append(given[-1])
+        yield from ()
+
+    spy = dataclasses.replace(ALGORITHMS["annealing"], start=nothing)
+    monkeypatch.setitem(ALGORITHMS, "annealing", spy)
+    work = contestant(Numbered(step), uniform(12, 5))
+    with suppress(ValueError):  # without any value nothing can be delivered
+        find_path([work], 12, Settings(5, Budget(evaluations=150), "annealing", "latent MSE"))
+    assert setups[0].t_max == pytest.approx(t_max)
+
+
+@pytest.mark.parametrize("name", ["additive cost", "pairwise cost", "Bayesian optimization"])
+def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
+    def value(schedule, example):
+        return float(example + sum(schedule.full_steps))
+
+    told, control = Told(), uniform(20, 8)
+    work = contestant(MadeExamples(value), control)
+    find_path([work], 20, Settings(8, Budget(evaluations=45), name), told)
+    found = told.schedules
+    drawn = starts(search_space(20, 8, Reuse()), random.Random(f"0 {name}"), [control])
+    at_random = list(itertools.islice(drawn, 45))  # all differ
+    assert found[:22] == at_random[:22]
+    assert len(found) == 45
+    assert not set(found[22:]) & set(at_random[22:])

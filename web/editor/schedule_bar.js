@@ -1,0 +1,91 @@
+/** The buttons of the Schedule Editor. Knows the page, nothing of ComfyUI. */
+
+import { el, icon, set } from "../shared/dom.js";
+import { between, change, invert, readout, resize, shift } from "./schedule.js";
+
+/**
+ * @typedef {object} Actions
+ * @property {() => boolean[]} cells the schedule
+ * @property {() => number[]} selected steps; none means all
+ * @property {(cells: boolean[]) => void} edit make this schedule, as one undo step
+ * @property {() => boolean} isLocked whether the number of full steps stays
+ * @property {() => void} lock change that
+ * @property {() => void} uniform
+ * @property {() => void} copy
+ * @property {() => void} paste
+ * @property {(button: HTMLElement) => void} presets
+ */
+
+/**
+ * @param {Actions} actions
+ * @param {number} most steps
+ * @param {(key: string, values?: object) => string} t
+ */
+export function createBar(actions, most, t) {
+  const { cells, isLocked } = actions;
+  const steps = () => {
+    const chosen = actions.selected();
+    return chosen.length ? chosen : between(1, cells().length - 1);
+  };
+  const edits = {
+    full: () => change(cells(), steps(), true, isLocked()),
+    cached: () => change(cells(), steps(), false, isLocked()),
+    invert: () => invert(cells(), steps()),
+    left: () => shift(cells(), steps(), -1),
+    right: () => shift(cells(), steps(), 1),
+  };
+  const button = (name, run, sign = name) =>
+    el("button", { type: "button", onclick: run, "data-testid": `gph-${name}` }, icon(sign));
+  const group = (...buttons) => el("span", { className: "gph-group" }, ...buttons);
+
+  const count = el("input", {
+    type: "number", min: 1, max: most, step: 1, "data-testid": "gph-steps", onchange: setCount,
+    onblur: () => (count.value = cells().length),
+  });
+  const lock = button("lock", actions.lock, "unlocked");
+  const editing = Object.entries(edits).map(([name, next]) => [
+    name, next, button(name, () => actions.edit(next())),
+  ]);
+  const uniform = button("uniform", actions.uniform);
+  const copy = button("copy", actions.copy);
+  const paste = button("paste", actions.paste);
+  const presets = button("presets", () => actions.presets(presets));
+  const element = el(
+    "div", { className: "gph-bar", role: "toolbar" },
+    el("label", { className: "gph-count" }, count), lock,
+    group(...editing.map(([, , edit]) => edit), uniform), group(copy, paste), presets,
+  );
+
+  function setCount() {
+    const wanted = count.valueAsNumber;
+    const isPossible = Number.isInteger(wanted) && wanted >= 1 && wanted <= most;
+    if (isPossible) actions.edit(resize(cells(), wanted));
+    else count.value = cells().length;
+  }
+
+  /** Show the schedule as it is now; `off` while the text cannot be edited here. */
+  function draw(off) {
+    const { numSteps, numFull } = readout(cells());
+    const locked = isLocked();
+    const name = (part, title) => set(part, { title, "aria-label": title });
+    // Answers of the server draw anew while somebody types here.
+    if (document.activeElement !== count) count.value = numSteps;
+    count.disabled = off || locked;
+    name(count, t(locked ? "editor.lockedSteps" : "editor.stepsTip"));
+    lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
+    set(lock, { "aria-pressed": locked, disabled: off });
+    name(lock, t(locked ? "editor.locked" : "editor.lock"));
+    for (const [key, next, edit] of editing) {
+      const keepsLock = !locked || readout(next()).numFull === numFull;
+      edit.disabled = off || !keepsLock;
+      name(edit, t(keepsLock ? `editor.${key}All` : "editor.lockedInvert"));
+    }
+    uniform.disabled = off;
+    name(uniform, t("editor.uniform", { count: numFull }));
+    name(copy, t("editor.copy"));
+    name(paste, t("editor.paste"));
+    name(presets, t("editor.presets"));
+  }
+
+  return { element, draw };
+}

@@ -1,0 +1,134 @@
+/** The panel that shows a search (see search_view.js). It knows the page's DOM, but no ComfyUI. */
+
+import { el, set, svg } from "../shared/dom.js";
+import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_view.js";
+import { fillStrip } from "../shared/strip.js";
+
+/**
+ * Its elements are made once and updated: an event may come four times a second, while the user
+ * selects text or scrolls.
+ * @param {() => (key: string, values?: object) => string} language the texts to use now
+ * @returns {{element: HTMLElement, show: (search: import("./search_view.js").Search) => void}}
+ */
+export function createPanel(language) {
+  const idle = el("div", { className: "gph-search-idle" }, language()("search.idle"));
+  const parts = [head, strip, plan, curve, figures, result].map((create) => create());
+  const element = el("div", { className: "gph-search", "data-testid": "gph-search" }, idle);
+
+  function show(search) {
+    const say = language();
+    if (idle.parentNode) element.replaceChildren(...parts.map((part) => part.element));
+    for (const part of parts) part.update(search, say);
+  }
+  return { element, show };
+}
+
+/** What the search does, and the best score. */
+function head() {
+  const state = el("strong", { role: "status" });
+  const score = el("span", { className: "gph-search-score" });
+  const element = el("div", { className: "gph-search-head" }, state, score);
+  const update = (search, say) => {
+    const [done, all] = search.part;
+    const now = search.state === "preparing" && all ? "references" : search.state;
+    set(state, { textContent: say(`search.${now}`, { done, all }) });
+    const has = search.score !== undefined;
+    const values = { objective: search.unit, score: has && scoreText(search, search.score) };
+    const key = search.isValidated ? "search.validated" : "search.score";
+    set(score, {
+      textContent: has ? say(key, values) : "",
+      title: say(isLowerBetter(search) ? "search.lower" : "search.higher"),
+    });
+  };
+  return { element, update };
+}
+
+/** The best schedule, a cell a step. */
+function strip() {
+  const element = el("div", { className: "gph-strip gph-search-strip", role: "img" });
+  let shown = "";
+  const update = ({ best, plan: steps }, say) => {
+    if (shown === best) return;
+    shown = best;
+    const full = steps.filter(Boolean).length;
+    set(element, { "aria-label": best ? say("search.strip", { full, steps: steps.length }) : "" });
+    fillStrip(element, steps, say);
+  };
+  return { element, update };
+}
+
+/** Its policy and its text. */
+function plan() {
+  const policy = el("span", { className: "gph-search-dim" });
+  const schedule = el("code");
+  const element = el("div", { className: "gph-search-plan" }, policy, schedule);
+  const update = (search) => {
+    set(policy, { textContent: search.policy });
+    set(schedule, { textContent: search.best, title: search.best });
+  };
+  return { element, update };
+}
+
+/** The best score over the schedules that were scored. */
+function curve() {
+  const line = svg("path");
+  const box = { viewBox: "0 0 1 1", preserveAspectRatio: "none" };
+  const drawing = svg("svg", { ...box, role: "img" }, line);
+  const [first, last] = [el("span"), el("span")];
+  const element = el("div", { className: "gph-search-curve" }, first, drawing, last);
+  const update = (search, say) => {
+    const steps = stepCurve(search);
+    const write = (score) => (steps ? scoreText(search, score) : "");
+    const [from, to] = [write(steps?.first), write(steps?.last)];
+    const corners = (steps?.corners ?? []).map(([x, y]) => `${x} ${1 - y}`);
+    line.setAttribute("d", corners.length ? `M${corners.join("L")}` : "");
+    const values = { objective: search.unit, count: search.scored, first: from, last: to };
+    set(drawing, { "aria-label": steps ? say("search.curve", values) : "" });
+    set(first, { textContent: from });
+    set(last, { textContent: to });
+  };
+  return { element, update };
+}
+
+/** The used part of the budget, and how fast it goes. */
+function figures() {
+  const fill = el("span");
+  const range = { "aria-valuemin": 0, "aria-valuemax": 100 };
+  const bar = el("span", { className: "gph-search-bar", role: "progressbar", ...range }, fill);
+  const [used, scored, speed] = [el("span"), el("span"), el("span")];
+  const element = el("div", { className: "gph-search-figures" }, bar, used, scored, speed);
+  const update = (search, say) => {
+    const part = percent(search.used);
+    fill.style.width = `${part}%`;
+    const label = say("search.usedTip");
+    set(bar, { "aria-valuenow": part, "aria-label": label, title: label });
+    set(used, { textContent: say("search.used", { percent: part }), title: label });
+    set(scored, { textContent: say("search.scored", { count: search.scored }) });
+    // Nothing was sampled yet, or all was known from a former run.
+    const has = search.perMinute > 0;
+    set(speed, { textContent: has ? say("search.rate", { rate: rate(search.perMinute) }) : "" });
+  };
+  return { element, update };
+}
+
+/** At the end the table; for a search that did not get there, what to do. */
+function result() {
+  const element = el("div", {
+    className: "gph-search-result",
+    role: "region",
+    "data-gph-scrolls": "",
+    "data-capture-wheel": "true",
+  });
+  const update = (search, say) => {
+    const isEnded = search.state === "stopped" || search.state === "failed";
+    const shown = isEnded ? say(`search.kept.${search.state}`) : search.table;
+    set(element, {
+      textContent: shown,
+      hidden: !shown,
+      tabIndex: isEnded ? -1 : 0, // the table scrolls by keys
+      "aria-label": say("search.table"),
+    });
+    element.classList.toggle("gph-search-note", isEnded);
+  };
+  return { element, update };
+}

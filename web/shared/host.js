@@ -1,0 +1,176 @@
+/**
+ * What the pack asks of ComfyUI's front end: nodes, widgets, wires, events, dialogs, the server. This
+ * module and `views.js` alone touch it (`app`, `api`, `.lg-node`). Importing them does nothing.
+ */
+
+import { app } from "../../../scripts/app.js";
+import { api } from "../../../scripts/api.js";
+
+/** Run a change as one undo step. */
+export function oneStep(change) {
+  const end = beginStep();
+  try {
+    return change();
+  } finally {
+    end();
+  }
+}
+
+/** Begin a gesture that is one undo step; the returned function ends it, once. */
+export function beginStep() {
+  app.canvas.emitBeforeChange();
+  let open = true;
+  return () => {
+    if (open) app.canvas.emitAfterChange();
+    open = false;
+  };
+}
+
+/** Call `after` whenever the method was called, with its arguments; what it returned stands. */
+export function chain(object, key, after) {
+  const original = object[key];
+  object[key] = function () {
+    const result = original?.apply(this, arguments);
+    after.apply(this, arguments);
+    return result;
+  };
+}
+
+/** A node's widget by name. */
+export function findWidget(node, name) {
+  return node.widgets?.find((widget) => widget.name === name);
+}
+
+/** Give a text of several lines, if there is one, more height; Nodes 2.0 leaves that to the user. */
+export function heighten(widget, height) {
+  if (widget) widget.options.getMinHeight = () => height;
+}
+
+/** Set a widget's value as if the user had. */
+export function setValue(widget, value) {
+  widget.value = value;
+  widget.callback?.(value);
+}
+
+/** Call back when the user, a loaded workflow, an undo or a paste may have changed the widget. */
+export function onValue(node, widget, changed) {
+  chain(widget, "callback", () => changed());
+  chain(node, "onConfigure", () => changed());
+}
+
+/** Call back with whether the input gets its value from a wire: now and after each change. */
+export function onLinked(node, inputName, changed) {
+  const tell = () => queueMicrotask(() => changed(isLinked(node, inputName)));
+  chain(node, "onConnectionsChange", tell);
+  chain(node, "onConfigure", tell);
+  tell();
+}
+
+/** Whether an input of the node has a wire. */
+export function isLinked(node, inputName) {
+  const slot = node.inputs?.findIndex((input) => input.name === inputName) ?? -1;
+  return slot >= 0 && node.isInputConnected(slot);
+}
+
+/** A node by its execution id; inside subgraphs that is a colon path such as "3:2". */
+export function findNode(executionId, graph = app.rootGraph) {
+  const [first, ...rest] = String(executionId).split(":");
+  const node = graph?.getNodeById(first);
+  return rest.length && node ? findNode(rest.join(":"), node.subgraph ?? null) : node;
+}
+
+/** A node by its locator, the key of `onNodeOutputsUpdated`: "<subgraph id>:<id>" or "<id>". */
+export function findLocated(locator) {
+  const [id, subgraph] = String(locator).split(":").reverse();
+  const graph = subgraph ? app.rootGraph.subgraphs.get(subgraph) : app.rootGraph;
+  return graph?.getNodeById(id) ?? undefined;
+}
+
+/** Call back after every change of the workflow that an undo could take back. Call it in `setup`. */
+export function onGraphChanged(changed) {
+  api.addEventListener("graphChanged", () => changed());
+}
+
+/**
+ * Listen to an event that the pack's Python sends. Call it in `setup`. Payloads carry `node_id`
+ * and `workflow_id`; for those of a workflow that is not the open one there is no node. ComfyUI's
+ * own events come the same way, some without a payload.
+ * @param {string} type such as "golden_path.run"
+ * @param {(node: object | undefined, detail: any) => void} handle
+ */
+export function onEvent(type, handle) {
+  api.addEventListener(type, ({ detail }) => {
+    const isOpen = !detail?.workflow_id || detail.workflow_id === workflowId();
+    handle(isOpen ? findNode(detail?.node_id) : undefined, detail);
+  });
+}
+
+/** The id of the open workflow; it survives saving, loading and undo. */
+export function workflowId() {
+  return app.rootGraph.id;
+}
+
+/** What the file of the open workflow carries beside its nodes. */
+export function workflowExtra() {
+  return app.rootGraph.extra ?? {};
+}
+
+/**
+ * Ask a route of the pack. Resolves to its JSON; rejects with the server's reason and `status`.
+ * @param {string} path after "/golden_path"
+ * @param {{method?: string, body?: unknown}} [request] a body makes it a POST
+ */
+export async function ask(path, { method, body } = {}) {
+  const response = await api.fetchApi(`/golden_path${path}`, {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: { "Content-Type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const reason = answer.error ?? `${response.status} ${response.statusText}`;
+  throw Object.assign(new Error(reason), { status: response.status });
+}
+
+/** "en", "zh", …: the language of ComfyUI. */
+export function locale() {
+  return app.extensionManager?.setting?.get("Comfy.Locale") ?? "en";
+}
+
+/** A short message; severity is "success", "info", "warn" or "error". */
+export function toast(severity, summary, detail = "") {
+  app.extensionManager.toast.add({ severity, summary, detail, life: 6000 });
+}
+
+/** Ask for a line of text; null if the user gave up. */
+export function prompt(title, message, defaultValue = "") {
+  return app.extensionManager.dialog.prompt({ title, message, defaultValue });
+}
+
+/** Ask yes or no. */
+export function confirm(title, message) {
+  return app.extensionManager.dialog.confirm({ title, message });
+}
+
+/**
+ * Put a text into the clipboard. Where the page may not, as without HTTPS, show it in a dialog.
+ * Resolves to whether it is in the clipboard.
+ */
+export async function copy(text, title, message) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    await prompt(title, message, text);
+    return false;
+  }
+}
+
+/** The clipboard's text; where the page may not read it, what the user pastes into a dialog. */
+export async function paste(title, message) {
+  try {
+    return await navigator.clipboard.readText();
+  } catch {
+    return prompt(title, message);
+  }
+}
