@@ -88,9 +88,10 @@ class Pictures:
 
     def _cached(self, schedule, policy):
         from golden_path_pack.gph_core.policies.extrapolation import Reuse
+        from golden_path_pack.nodes.cache.plan import CachePlan
         from golden_path_pack.nodes.hook import patching
 
-        plan = patching.CachePlan("Custom", of_pack(schedule), policy or Reuse())
+        plan = CachePlan("Custom", of_pack(schedule), policy or Reuse())
         return patching.attach(self.model, plan, Silent())
 
 

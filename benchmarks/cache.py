@@ -194,10 +194,11 @@ def sample(
     import comfy.sample
     import torch
     from golden_path_pack.gph_core.schedule import Schedule
+    from golden_path_pack.nodes.cache.plan import CachePlan
     from golden_path_pack.nodes.hook import patching
 
     if full_steps is not None:
-        plan = patching.CachePlan("Custom", Schedule(tuple(full_steps), steps), policy)
+        plan = CachePlan("Custom", Schedule(tuple(full_steps), steps), policy)
         model = patching.attach(model, plan, reporter or Silent())
     prompt, latent = models.conditioning(case), torch.zeros(1, *case.latent)
     ticks = []

@@ -109,7 +109,7 @@ def way_of(name: str, lab: Lab, full: int) -> Way:
 
 def fixed(name: str, schedule, policy) -> Way:
     """A schedule with a policy."""
-    from golden_path_pack.nodes.hook.patching import CachePlan
+    from golden_path_pack.nodes.cache.plan import CachePlan
 
     plan = CachePlan("Custom", _demo.of_pack(schedule), policy)
     options = list(options_of(policy).values())

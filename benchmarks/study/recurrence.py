@@ -76,7 +76,7 @@ def tell(data: dict) -> str:
 
 
 def draw(data: dict, figure) -> None:
-    from golden_path_pack.nodes.schema.figures import number_steps, strip
+    from golden_path_pack.gph_core.reports.figures import number_steps, strip
 
     figure.set_size_inches(_report.WIDTH, 6)
     steps = max(row["steps"] for row in data["rows"])

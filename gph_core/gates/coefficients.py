@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..model.families import is_stated
+from ..architecture import is_stated
 
 Fit = TypeVar("Fit")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from torch import Tensor
 
-from ..policies.base import Anchor, Now, Prediction, Site, Streams, cast
 from .base import Gate, Look, Seen
 from .relative_l1 import MIN_SIZE, mean_distances, mean_sizes
 
@@ -72,26 +70,3 @@ class EasyCache(Gate):
             moved = mean_distances(seen.latent, latent).clamp_min(MIN_SIZE)
             rate = mean_distances(output, before) / moved
         return state._replace(full=(seen.latent, output), rate=rate)
-
-
-@dataclass(frozen=True)
-class OffsetReuse(Prediction):
-    """``x + (y_a - x_a)``: the velocity lies as far from the latent as at the newest full step.
-
-    The latents are those of the branch alone, in the shape of its velocity.
-
-    Source: EasyCache of H-EmbodVis.
-    """
-
-    site = Site.OUTPUT
-    uses_latents = True
-
-    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
-        (velocity,), latent = anchors[0].feature, anchors[0].latent
-        assert now.latent is not None
-        assert latent is not None
-        moved = now.latent.float() - latent.float()
-        return (cast(velocity.float() + moved, velocity.dtype),)
-
-    def __str__(self) -> str:
-        return "output offset reuse"

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ..policies.base import ProbedPrediction, cast
 from .base import Gate, Look, Seen
 from .relative_l1 import relative_change
 
@@ -39,25 +38,3 @@ class FirstBlockCache(Gate):
             assert state is not None
             return state
         return signal
-
-
-@dataclass(frozen=True)
-class RestReuse(ProbedPrediction):
-    """``P + R_a - P_a``: the first block as it is now, the others as at the newest full step.
-
-    R and P are the residuals of the stack and of its first block.
-
-    Source: ParaAttention's first block cache, image tokens only.
-    """
-
-    num_anchors = 1
-
-    def extrapolate(
-        self, probe: Tensor, probes: tuple[Tensor, Tensor], residuals: tuple[Tensor, Tensor]
-    ) -> Tensor:
-        residual = residuals[0]
-        rest = residual.float() - probes[0].float()
-        return cast(probe.float() + rest, residual.dtype)
-
-    def __str__(self) -> str:
-        return "reuse behind the first block"

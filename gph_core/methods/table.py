@@ -18,8 +18,8 @@ import torch
 from ..gates.accumulating import DICACHE_TENTH, DeltaMinus, DiCache, SeaCache, TeaCache, accumulate
 from ..gates.base import Gate
 from ..gates.coefficients import Magnitudes, Polynomial, magnitudes_for, polynomial_for
-from ..gates.easycache import FIRST_FULL, EasyCache, OffsetReuse
-from ..gates.first_block import FirstBlockCache, RestReuse
+from ..gates.easycache import FIRST_FULL, EasyCache
+from ..gates.first_block import FirstBlockCache
 from ..gates.sensitivity import LIMITS, SenCache, Sensitivities
 from ..planning.dpcache import plan_near_published as plan_dpcache
 from ..planning.magcache import magnitude_schedule
@@ -30,6 +30,8 @@ from ..policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from ..policies.linear_fit import Products, compounded_errors
 from ..policies.linear_fit import fit as linear_fit
 from ..policies.mean_velocity import MeanVelocity
+from ..policies.offset import OffsetReuse
+from ..policies.rest import RestReuse
 from ..policies.two_anchor import TwoAnchor
 from ..schedule import Schedule, image_uniform, uniform
 from .method import Method, Setting

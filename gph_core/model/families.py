@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from torch import nn
 
@@ -229,14 +227,6 @@ def detect(transformer: nn.Module) -> Family | None:
         if family.transformer == name and _has_structure(transformer, family):
             return family
     return None
-
-
-def is_stated(architecture: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-    """Whether ComfyUI's configuration of a model has all entries that are stated; not if none are.
-
-    None stands for an entry that it lacks.
-    """
-    return bool(architecture) and all(config.get(k) == v for k, v in architecture.items())
 
 
 def _has_structure(transformer: nn.Module, family: Family) -> bool:

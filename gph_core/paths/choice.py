@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..architecture import is_stated
 from ..gates.base import Gate
-from ..model.families import is_stated
 from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
 from ..policies.mean_velocity import MeanVelocity

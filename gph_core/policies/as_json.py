@@ -7,11 +7,11 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ..files.condition_diff import plain
-from ..gates.easycache import OffsetReuse
-from ..gates.first_block import RestReuse
 from .base import Policy, Site
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from .mean_velocity import MeanVelocity
+from .offset import OffsetReuse
+from .rest import RestReuse
 from .two_anchor import TwoAnchor
 
 # Causal linear is not among them: its weights are a file of their own.

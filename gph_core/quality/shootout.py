@@ -15,8 +15,8 @@ from typing import Any
 
 from ..files.condition_diff import first_difference, plain
 from ..run.record import RunRecord
-from ..search.selection import mean_of
 from .comparison import IDENTICAL
+from .gain import mean_of
 from .objective import Metrics
 
 FORMAT = "golden-path-shootout-1"

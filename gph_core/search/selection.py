@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
-from scipy.stats import t
-
+from ..quality.gain import Gain, mean_of
 from ..schedule import Schedule
 from .proposals import Score
 
@@ -31,24 +27,6 @@ def finalists(
             taken.append(schedule)
     others = [schedule for schedule in ordered if schedule not in taken]
     return [*taken, *others[: count - len(taken)]]
-
-
-class Gain(NamedTuple):
-    """A mean, mostly of differences, with its 95 % confidence interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def mean_of(values: Sequence[float]) -> Gain:
-    """The mean of some values; the interval is Student's, infinite for a single value."""
-    mean, count = statistics.fmean(values), len(values)
-    if count < 2:
-        return Gain(mean, -math.inf, math.inf)
-    error = statistics.stdev(values) / math.sqrt(count)
-    reach = float(t.ppf(0.975, count - 1)) * error
-    return Gain(mean, mean - reach, mean + reach)
 
 
 def paired_gain(score: Score, other: Score) -> Gain:

@@ -13,11 +13,10 @@ from ...gph_core.quality import margins as quality_margins
 from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.quality.reports import Table
-from ..schema import figures
+from ...gph_core.reports import coverage_report, figures
 from ..schema.inputs import metric_input, reports_of, shootouts_input
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY
-from . import coverage_report
 
 PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
 NAME = "Coverage"

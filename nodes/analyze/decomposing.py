@@ -15,11 +15,10 @@ from ...gph_core.paths.choice import Choice
 from ..hook import compatibility, fingerprint, patching
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
-from ..sample import euler
+from ..sample import euler, guider
 from ..sample.euler import Velocities
 from ..sample.sampling import Observer
 from ..sample.workload import Workload
-from ..search import search_session
 
 NAME = "Error Decomposition"
 _MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full at both states
@@ -86,7 +85,7 @@ class Analysis:
     def begin(self) -> dict[tuple[str, str], Decomposition]:
         """What is known already, by plan and example; those of others are left out."""
         work = self.workload
-        conditions = search_session.conditions_of(
+        conditions = guider.conditions_of(
             work.guider, work.examples, work.latent, work.sampler, work.sigmas
         )
         known = {

@@ -10,19 +10,18 @@ from comfy_api.latest import io
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.reports import decomposition_report, figures
 from ...gph_core.schedule import Schedule
-from ..compare.compare_session import Progress
+from ..cache.plan import CachePlan
 from ..hook import patching
-from ..hook.patching import CachePlan
 from ..sample.examples import Example
+from ..sample.guider import guider_for
+from ..sample.progress import Progress
 from ..sample.workload import Workload
-from ..schema import figures
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, PolicyType, ScheduleType
-from ..search.search_session import guider_for
 from ..shootout.method_shootout import schedules_of
-from . import decomposition_report
 from .decomposing import FILES, NAME, Analysis
 
 

@@ -12,14 +12,12 @@ from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_st
 from ...gph_core.files.jsonl import LinesFile
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
-from ..calibrate import calibrations
-from ..hook import calls, compatibility, fingerprint, patching
+from ..hook import calls, compatibility, conditions, fingerprint, patching
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
-from ..sample import euler
+from ..sample import euler, guider
 from ..sample.euler import Velocities
 from ..sample.workload import Workload
-from ..search import search_session
 
 NAME = "Propagation Gain"
 
@@ -95,7 +93,7 @@ class Isolation:
         """What the measurements have in common, beside the examples."""
         work = self.workload
         return {
-            **search_session.conditions_of(
+            **guider.conditions_of(
                 work.guider, work.examples, work.latent, work.sampler, work.sigmas
             ),
             "policy": fingerprint.of_policy(self.policy),
@@ -135,7 +133,7 @@ class Isolation:
     def _check_policy(self) -> str:
         """See ``calibrations.check_policy``."""
         work, shape = self.workload, (1, *self.workload.conditions()["latent"])
-        return calibrations.check_policy(
+        return conditions.check_policy(
             self.policy, work.guider, work.sampler, work.sigmas.tolist(), shape
         )
 

@@ -11,15 +11,14 @@ from ...gph_core.analysis.step_sensitivity import StepSensitivity
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
-from ..compare.compare_session import Progress
+from ...gph_core.reports import figures, propagation_report
 from ..sample.examples import Example
+from ..sample.guider import guider_for
+from ..sample.progress import Progress
 from ..sample.workload import Workload
-from ..schema import figures
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, PolicyType, SensitivityType
-from ..search.search_session import guider_for
-from . import propagation_report
 from .isolating import FILES, NAME, Isolation
 
 

@@ -10,11 +10,10 @@ from comfy_api.latest import io
 
 from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
-from ..schema import figures
+from ...gph_core.reports import figures, statistics_figure, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, RunsType
-from . import statistics_figure, statistics_report
 
 NAME = "Schedule Statistics"
 _LOG = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ..schema import figures
+from ...gph_core.reports import figures
 from .trajectory_report import RANDOM
 
 # Apart for the colour-blind, and in brightness.

@@ -17,10 +17,10 @@ from ...gph_core.analysis.profiles import Profile, check_alike, profile_of, spre
 from ...gph_core.analysis.trajectory import WINDOW, Parts, check_window
 from ...gph_core.files.states_file import States
 from ...gph_core.paths.library import NONE
+from ...gph_core.reports import figures
 from ...gph_core.run.record_file import RecordedRun
 from ..record import recordings
 from ..record.recordings import Trajectories
-from ..schema import figures
 from ..schema.inputs import checked
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, TrajectoriesType

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...gph_core.analysis.planes import random_plane_angles
 from ...gph_core.analysis.profiles import Profile, Spread, in_json, signal_to_floor
+from ...gph_core.reports.texts import counted
 from ...gph_core.run.record_file import RecordedRun
 from ..record.recordings import Trajectories
-from ..schema.texts import counted
 
 SAME_NOISE, SAME_PROMPT, NEITHER, RANDOM = "same noise", "same prompt", "neither", "random planes"
 _GROUPS = (SAME_NOISE, SAME_PROMPT, NEITHER)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from comfy_api.latest import io
 
@@ -17,8 +17,8 @@ from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
-from ..calibrate import calibrations
-from ..hook import compatibility, patching, time_changes
+from ..hook import compatibility, conditions, patching, time_changes
+from ..library import calibrations
 from ..schema.types import CATEGORY, COUNT, PolicyType
 from .report import Reporter
 
@@ -163,6 +163,7 @@ class AdaptivePlan:
     calibration: Calibration | None = None
     device_budget: float = patching.BUDGET_MIB * 2**20
     for_others: bool = False
+    is_chosen: ClassVar[bool] = False  # the method decides during the run
 
     def check(self, guider, sampler, sigmas, latent) -> str:
         """What the calibration's values do not fit quite.
@@ -173,7 +174,7 @@ class AdaptivePlan:
         known, needs_threshold = self.calibration, self.threshold is None
         if known is None or not (needs_threshold or known.values):
             return ""
-        found = calibrations.conditions_of(guider, sampler, sigmas.tolist(), latent.shape)
+        found = conditions.conditions_of(guider, sampler, sigmas.tolist(), latent.shape)
         if needs_threshold:
             known.check(found)
         return known.check_values(found)

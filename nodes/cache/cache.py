@@ -14,6 +14,7 @@ from ...gph_core.schedule import Schedule
 from ..hook import patching
 from ..hook.patching import BUDGET_MIB
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
+from .plan import CachePlan
 from .report import Reporter
 
 CUSTOM, OFF = "Custom", "Off"
@@ -120,7 +121,7 @@ class GoldenPathCache(io.ComfyNode):
     ) -> io.NodeOutput:  # fmt: skip
         if speed == OFF:
             return io.NodeOutput(model)
-        plan = patching.CachePlan(
+        plan = CachePlan(
             speed=speed,
             custom=Schedule.parse(schedule) if speed == CUSTOM else None,
             policy=policy or Reuse(),

@@ -15,9 +15,10 @@ from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.planning.planners import Plan
 from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.reports.calibration_report import described
 from ...gph_core.schedule import Schedule, image_uniform, uniform
-from ..calibrate import calibrations
-from ..calibrate.calibrate import described
+from ..hook.conditions import of_model, of_sigmas
+from ..library import calibrations
 from ..schema.inputs import count_input, speed_input
 from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType, SensitivityType
 from .adaptive import NONE, check_full, fit_of
@@ -135,10 +136,10 @@ class PlanSchedule(io.ComfyNode):
         cls, method: str, steps: int, speed: str, full_steps: int, calibration: str, sigmas=None,
         model=None, sensitivity: StepSensitivity | None = None,
     ) -> io.NodeOutput:  # fmt: skip
-        present = {} if model is None else calibrations.of_model(model)
+        present = {} if model is None else of_model(model)
         if sigmas is not None:
             steps = len(sigmas) - 1
-            present |= calibrations.of_sigmas(sigmas.tolist())
+            present |= of_sigmas(sigmas.tolist())
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         check_full(full, steps, fewest=1, spare=0)
         known = _calibration(method, calibration)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...gph_core.calibration.entry import Calibration, Fitted
 from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.reports.texts import counted
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
@@ -14,10 +15,9 @@ from ...gph_core.search.study import Study
 from ..hook import compatibility, fingerprint
 from ..sample.assessing import assessor_for
 from ..sample.examples import sampling_of
+from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from ..sample.workload import Workload
-from ..schema.texts import counted
-from ..search.search_session import conditions_of
 from .calibrating import Progress
 
 NAME = "BudCache"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
-from ...gph_core.calibration.entry import Calibration
 from ...gph_core.paths.library import check_name
+from ...gph_core.reports.calibration_report import described
+from ...gph_core.reports.texts import counted
 from ..cache import adaptive
+from ..library import calibrations
 from ..sample.examples import Example
+from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
-from ..schema.texts import counted
 from ..schema.types import CATEGORY, COUNT, CalibrationType
-from ..search.search_session import guider_for
-from . import budcache, calibrations
+from . import budcache
 from .calibrating import FITTED, Bar, Calibrated, calibrate_all
 
 ALL = "all"
@@ -134,49 +133,3 @@ def report(done: Calibrated) -> str:
     lines = [f"{method}: {described(entry)}" for method, entry in done.entries.items()]
     lines += [f"left out: {reason}" for reason in done.left_out.values()]
     return "\n".join([*lines, *done.notes])
-
-
-def described(entry: Calibration) -> str:
-    facts, describe = entry.report, _DESCRIBED.get(entry.method)
-    return describe(facts) if describe else counted(facts["num_examples"], "example")
-
-
-def _polynomial(facts: Mapping[str, Any]) -> str:
-    r2 = facts["r2"]
-    fit = "" if r2 is None else f"R² {r2:.2f}, "
-    worse = "; worse than a constant, their mean: take more examples" if fit and r2 < 0 else ""
-    return (
-        f"polynomial fitted to {counted(facts['num_fit'], 'example')}; on "
-        f"{counted(facts['num_held_out'], 'other')} {fit}mean absolute error "
-        f"{facts['mae']:.4f}{worse}"
-    )
-
-
-def _products(facts: Mapping[str, Any]) -> str:
-    return (
-        f"weights of {counted(facts['num_fit'], 'example')}, relative square error "
-        f"{facts['error_fit']:.2e}; on {counted(facts['num_held_out'], 'other')} "
-        f"{facts['error_held_out']:.2e}"
-    )
-
-
-def _schedules(facts: Mapping[str, Any]) -> str:
-    return "; ".join(
-        f"{count} full steps: {found['schedule']}, latent MSE {found['latent_mse']:.4g} on "
-        f"{counted(found['examples'], 'example')}, best of {counted(found['scored'], 'schedule')}"
-        for count, found in facts.items()
-    )
-
-
-_DESCRIBED = {
-    "TeaCache": _polynomial,
-    "SenCache": lambda facts: (
-        f"{facts['quantile']} quantile of {counted(facts['num_examples'], 'example')}"
-    ),
-    "MagCache": lambda facts: (
-        f"mean of {counted(facts['num_examples'], 'example')}, a ratio differs by at most "
-        f"{facts['largest_deviation']:.3f} (standard deviation)"
-    ),
-    "L2P": _products,
-    budcache.NAME: _schedules,
-}

@@ -11,13 +11,13 @@ from ...gph_core.calibration.threshold import Found
 from ...gph_core.methods.table import ADAPTIVE, ALL
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
+from ...gph_core.reports.texts import counted
 from ..cache import adaptive
+from ..library import calibrations
 from ..sample.examples import Example
 from ..sample.workload import Workload
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
-from ..schema.texts import counted
 from ..schema.types import CATEGORY, COUNT, CalibrationType, PolicyType
-from . import calibrations
 from .calibrate import OnFile, name_input, workload_of
 from .calibrating import Bar
 from .ratio import calibrate_ratio

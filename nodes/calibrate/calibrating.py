@@ -20,10 +20,10 @@ from ...gph_core.gates.coefficients import Signal
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
+from ...gph_core.reports.texts import counted, named
 from ..hook import compatibility, samplers, time_changes
 from ..sample.sampling import telling
 from ..sample.workload import Workload
-from ..schema.texts import counted, named
 from .calibration_samples import (
     DPCacheSample,
     L2PSample,

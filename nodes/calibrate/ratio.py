@@ -17,13 +17,13 @@ from ...gph_core.calibration.threshold import Found, find_threshold
 from ...gph_core.methods.table import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
+from ...gph_core.reports.texts import counted
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ..cache import adaptive
 from ..cache.adaptive import AdaptivePlan
 from ..hook import compatibility
 from ..sample.workload import Workload
-from ..schema.texts import counted
 from .calibrating import Progress, Save
 
 RUNS_OF_EACH = 6  # about as many runs of each example find a threshold

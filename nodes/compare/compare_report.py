@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from ...gph_core.quality.comparison import FRAME_CHANGE, IDENTICAL, Comparison
-from ..schema import figures
-from ..schema.texts import named
+from ...gph_core.reports import figures
+from ...gph_core.reports.texts import named
 from .compare_session import CACHED, FEWER, FULL, UNIFORM, Run, Session
 
 # Metrics in the order of the table, with their titles and forms.

@@ -17,19 +17,22 @@ from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.quality.comparison import Comparison, check_comparable, compare
+from ...gph_core.reports import figures
 from ...gph_core.schedule import Schedule
 from ..cache.cache import CUSTOM, check_speed
+from ..cache.plan import CachePlan
 from ..hook import samplers
-from ..hook.patching import CachePlan
 from ..library import user_paths
 from ..sample import lpips_weights
 from ..sample.assessing import decode
 from ..sample.examples import Example
-from ..schema import figures, prompts
+from ..sample.guider import guider_for
+from ..sample.levels import along, scheduled
+from ..sample.progress import Progress
+from ..schema import prompts
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
-from ..search.search_session import guider_for
 from . import compare_report
-from .compare_session import Progress, along, prepare, sampling_of, scheduled
+from .compare_session import prepare, sampling_of
 from .quality_compare import mean_or_block, metrics_for
 
 NAME = "Golden Path Compare Run"

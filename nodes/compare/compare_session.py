@@ -12,23 +12,19 @@ import comfy.model_management
 import comfy.sample
 import comfy.samplers
 import comfy.utils
-import latent_preview
-import numpy as np
-import torch
 from torch import Tensor
 
 from ...gph_core.paths.choice import Choice, spacing
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
+from ..cache.plan import CachePlan
 from ..hook import compatibility, patching
-from ..sample.assessing import visible
+from ..sample.levels import Levels
+from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, samples_of
 
 FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
-
-# From a number of steps to their noise levels.
-Levels = Callable[[int], Tensor]
 
 
 @dataclass(frozen=True)
@@ -109,30 +105,6 @@ class Session:
         return replace(_timed(name, schedule, sample, progress), record=records[0])
 
 
-class Progress:
-    """One bar over several runs, with previews of their latents; each step can be cancelled."""
-
-    def __init__(self, patcher, num_steps: int) -> None:
-        self._bar = comfy.utils.ProgressBar(num_steps)
-        self._previewer = latent_preview.get_previewer(
-            patcher.load_device, patcher.model.latent_format
-        )
-        self._begun = 0  # steps of the runs that have begun
-
-    def callback(self, num_steps: int) -> Callable:
-        """The sampler's callback for the next run."""
-        before, self._begun = self._begun, self._begun + num_steps
-
-        def stepped(step, x0, x, total_steps):
-            comfy.model_management.throw_exception_if_processing_interrupted()
-            preview = None
-            if self._previewer:
-                preview = self._previewer.decode_latent_to_preview_image("JPEG", visible(x0))
-            self._bar.update_absolute(before + step + 1, preview=preview)
-
-        return stepped
-
-
 def _timed(name: str, schedule: Schedule, sample: Callable, progress: Progress) -> Run:
     callback = progress.callback(schedule.num_steps)
     began = time.perf_counter()
@@ -150,7 +122,7 @@ def sampling_of(
     return Sampling(guider, noise, samples, sampler, sigmas, seed, mask=mask)
 
 
-def prepare(sampling: Sampling, plan: patching.CachePlan, levels: Levels) -> Session:
+def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> Session:
     """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
@@ -179,25 +151,3 @@ def prepare(sampling: Sampling, plan: patching.CachePlan, levels: Levels) -> Ses
     except ValueError as error:
         no_uniform = str(error)
     return Session(sampling, choice, uniform, policy, levels(num_full), no_uniform)
-
-
-def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
-    """The noise levels that *KSampler* takes."""
-
-    def levels(num_steps: int) -> Tensor:
-        return comfy.samplers.KSampler(
-            patcher, num_steps, CPU, sampler_name, scheduler, denoise, patcher.model_options
-        ).sigmas
-
-    return levels
-
-
-def along(sigmas: Tensor) -> Levels:
-    """Noise levels on the curve of given ones, at even distances; the first and the last stay."""
-
-    def levels(num_steps: int) -> Tensor:
-        places = np.linspace(0, len(sigmas) - 1, num_steps + 1)
-        found = np.interp(places, np.arange(len(sigmas)), sigmas.cpu().double().numpy())
-        return torch.from_numpy(found).to(sigmas)
-
-    return levels

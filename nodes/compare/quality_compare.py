@@ -19,10 +19,10 @@ from ...gph_core.quality.comparison import (
     check_comparable,
     compare,
 )
+from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
-from ..schema import figures, prompts
+from ..schema import prompts
 from ..schema.types import CATEGORY
-from . import error_pictures
 
 _LOG = logging.getLogger(__name__)
 

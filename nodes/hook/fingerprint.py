@@ -19,7 +19,6 @@ from torch import Tensor
 
 from ...gph_core.policies.base import Policy, options_of
 from . import samplers
-from .patching import KEY
 
 _PLAIN = (str, int, float, bool, type(None), torch.dtype, Enum)
 _SAMPLED = (
@@ -248,3 +247,6 @@ def _digest(parts: Iterable[str]) -> str:
         digest.update(part.encode())
         digest.update(b"\0")
     return digest.hexdigest()[:16]
+
+
+KEY = "golden_path"

@@ -15,22 +15,17 @@ from typing import Protocol
 import comfy.model_patcher
 from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 
-from ...gph_core.paths import speeds
 from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions
-from ...gph_core.paths.custom import fit
-from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from ..calibrate import calibrations
-from ..library import user_paths
-from . import calls, compatibility, samplers
+from . import calls, compatibility, conditions, samplers
+from .fingerprint import KEY
 from .observing import ObservedCalls, Watcher
 from .switch import Switch
 
-KEY = "golden_path"
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
 
@@ -47,6 +42,10 @@ class Plan(Protocol):
     def device_budget(self) -> float: ...
     @property
     def for_others(self) -> bool: ...
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the schedule is ours to choose, not the user's."""
+        ...
 
     def check(self, guider, sampler, sigmas, latent) -> str | None:
         """A note for a run that is not quite one that the plan was made for.
@@ -58,25 +57,6 @@ class Plan(Protocol):
     def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         """What a run of a MODEL does; ``ValueError`` if it cannot be done there."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CachePlan:
-    """A speed or a schedule of the user's."""
-
-    speed: str
-    custom: Schedule | None
-    policy: Policy
-    device_budget: float = BUDGET_MIB * 2**20
-    for_others: bool = False
-
-    def check(self, guider, sampler, sigmas, latent) -> None:
-        """It fits every run that has its number of steps."""
-
-    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
-        if self.custom is None:
-            return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
-        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
 
 
 class Reporter(Protocol):
@@ -225,13 +205,12 @@ def _start(
     if choice.note:
         run.note(choice.note)
     if choice.schedule.num_cached:
-        note = calibrations.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
+        note = conditions.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
         if note:
             run.note(note)
     if num_steps <= FEW_STEPS and choice.gate is not None:
         run.note(f"{num_steps} steps leave an adaptive method little to decide")
-    is_chosen = isinstance(plan, CachePlan) and plan.custom is None
-    if num_steps <= FEW_STEPS and is_chosen and choice.schedule.num_cached:
+    if num_steps <= FEW_STEPS and plan.is_chosen and choice.schedule.num_cached:
         run.note(
             f"{num_steps} steps leave little to choose: a search among all schedules would find "
             "the best one"

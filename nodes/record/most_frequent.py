@@ -12,11 +12,11 @@ from ...gph_core.analysis.frequency import Frequencies
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies.as_json import policy_from_json
 from ...gph_core.policies.base import Policy
+from ...gph_core.reports import figures, runs_report
 from ...gph_core.run.record_file import RecordedRun
-from ..schema import figures
 from ..schema.inputs import checked
 from ..schema.types import CATEGORY, PolicyType, RunsType, ScheduleType
-from . import recordings, runs_report
+from . import recordings
 
 
 class MostFrequentSchedule(io.ComfyNode):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from comfy_api.latest import io
 
 from ...gph_core.paths.library import check_name
+from ...gph_core.reports import runs_report
 from ..hook import patching
 from ..sample.examples import Example
+from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.types import CATEGORY, RunsType
-from ..search.search_session import guider_for
-from . import recordings, runs_report
+from . import recordings
 from .recordings import Recording
 
 

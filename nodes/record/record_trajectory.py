@@ -7,14 +7,14 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.paths.library import check_name
+from ...gph_core.reports.texts import counted
 from ..hook import samplers
 from ..sample.examples import Example
+from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, told
-from ..schema.texts import counted
 from ..schema.types import CATEGORY, TrajectoriesType
-from ..search.search_session import guider_for
 from . import recordings
 from .recordings import Recording, Trajectories
 

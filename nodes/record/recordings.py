@@ -17,9 +17,10 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run import record_file
 from ...gph_core.run.record_file import RecordedRun
 from ...gph_core.schedule import Schedule
-from ..compare.compare_session import Progress
+from ..cache.plan import CachePlan
 from ..hook import fingerprint, patching, samplers
 from ..library.user_files import UserFiles
+from ..sample.progress import Progress
 from ..sample.sampling import telling
 from ..sample.workload import Workload
 
@@ -127,7 +128,7 @@ class Recording:
     def _plan(self) -> patching.Plan:
         # On outputs, so that the blocks of the model need not be known.
         full = Schedule.all_full(self.workload.num_steps)
-        return self.plan or patching.CachePlan("Custom", full, Reuse(Site.OUTPUT))
+        return self.plan or CachePlan("Custom", full, Reuse(Site.OUTPUT))
 
     def _states(self, name: str):
         if not self.keeps_latents:

@@ -21,6 +21,7 @@ from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
+from ..cache.plan import CachePlan
 from ..hook import compatibility, patching
 from ..hook.observing import Watcher
 from ..hook.switch import Switch
@@ -82,7 +83,7 @@ class Sampling:
         self, schedule: Schedule, policy: Policy, callback: Callable | None = None
     ) -> tuple[Tensor, RunRecord]:
         """The latent of a run under a schedule, and its record."""
-        return self.under(patching.CachePlan("Custom", schedule, policy), callback)
+        return self.under(CachePlan("Custom", schedule, policy), callback)
 
     def under(
         self,
@@ -111,7 +112,7 @@ class Sampling:
         Args:
             before: a step; only states of earlier ones are used.
         """
-        plan = patching.CachePlan("Custom", schedule, policy, for_others=True)
+        plan = CachePlan("Custom", schedule, policy, for_others=True)
         observer = Observer(memory.longest(self.name, schedule, before))
         keeper = Keeper(memory, self.name, schedule, observer)
         model = patching.attach(self.guider.model_patcher, plan, observer)

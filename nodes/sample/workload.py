@@ -11,9 +11,8 @@ from torch import Tensor
 
 from ...gph_core.paths.choice import Conditions
 from ...gph_core.policies.base import Policy
-from ..calibrate import calibrations
-from ..hook import compatibility, fingerprint, patching
-from ..schema.texts import counted
+from ...gph_core.reports.texts import counted
+from ..hook import compatibility, conditions, fingerprint, patching
 from .examples import Example, sampling_of
 from .sampling import Sampling, samples_of
 
@@ -86,7 +85,7 @@ class Workload:
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
         levels = self.sigmas.tolist()
-        return calibrations.conditions_of(self.guider, self.sampler, levels, samples.shape)
+        return conditions.conditions_of(self.guider, self.sampler, levels, samples.shape)
 
     def run_conditions(self, policy: Policy) -> Conditions:
         """What is known of each run before it starts."""

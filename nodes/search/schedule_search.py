@@ -14,6 +14,7 @@ from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
 from ...gph_core.quality.objective import JOINT, OBJECTIVES
+from ...gph_core.reports import figures, search_report
 from ...gph_core.search.algorithms.table import ALGORITHMS
 from ...gph_core.search.protocol import Settings
 from ...gph_core.search.racing import Race
@@ -22,12 +23,12 @@ from ..library import user_paths
 from ..library.library import conditions_of
 from ..sample import lpips_weights
 from ..sample.examples import Example
-from ..schema import figures, prompts
+from ..sample.guider import guider_for
+from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
-from . import search_report
 from .search_live import Live
-from .search_session import Session, guider_for, search
+from .search_session import Session, search
 
 AUTOMATIC = "automatic"
 SEVERAL = "several, keep the best"

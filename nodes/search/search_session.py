@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import comfy.samplers
 import folder_paths
 
 from ...gph_core.paths.choice import choose, spacing
@@ -26,6 +25,7 @@ from ...gph_core.search.protocol import Contestant, Delivery, Settings, find_pat
 from ..hook import compatibility, fingerprint, patching, samplers
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
+from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from .search_live import Live
 
@@ -191,30 +191,9 @@ class Session:
         }
 
 
-def conditions_of(
-    guider, examples: Sequence[Example], latent: Mapping[str, Any], sampler, sigmas
-) -> dict[str, Any]:
-    """Everything but the examples themselves that the latents of full runs depend on."""
-    own = all(example.negative is not None for example in examples)
-    replaced = {"positive", "negative"} if own else {"positive"}
-    return fingerprint.of_sampling(guider, latent, sampler, sigmas, replaced)
-
-
 def studies_folder() -> Path:
     """Where the memories of studies are: ``golden_path/studies`` of the user directory."""
     return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
-
-
-def guider_for(model, guider, cfg: float, example: Example):
-    """The given guider without a cache, or one with CFG for the model."""
-    if guider is None:
-        guider = comfy.samplers.CFGGuider(patching.without_cache(model))
-        guider.set_cfg(cfg)
-        conds = {"positive": example.positive}
-        if example.negative is not None or cfg == 1:
-            conds["negative"] = example.negative or example.positive  # at CFG 1 not evaluated
-        guider.inner_set_conds(conds)
-    return guider
 
 
 def search(

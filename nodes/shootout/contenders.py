@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.methods.table import ALL, CONTROLS, METHODS, VARIANTS
 from ...gph_core.paths.choice import Choice, choose, spacing
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
+from ...gph_core.reports.texts import named
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ..cache.adaptive import AdaptivePlan, check_full, fit_of, setting_of
+from ..cache.plan import CachePlan
 from ..cache.plan_schedule import planned
-from ..compare.compare_session import along
 from ..hook import compatibility, fingerprint, patching
-from ..hook.patching import CachePlan
 from ..library import user_paths
+from ..sample.levels import along
 from ..sample.sampling import Sampling
 from ..sample.workload import Workload
-from ..schema.texts import named
 
 FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
 USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *CONTROLS)
@@ -35,6 +35,7 @@ class Settled:
     choice: Choice
     device_budget: float = patching.BUDGET_MIB * 2**20
     for_others: bool = False
+    is_chosen: ClassVar[bool] = False
 
     @property
     def policy(self) -> Policy:

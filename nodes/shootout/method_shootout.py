@@ -20,18 +20,18 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.quality import metrics
 from ...gph_core.quality.shootout import Results
+from ...gph_core.reports import figures
 from ...gph_core.schedule import Schedule
 from ..cache.adaptive import NONE
-from ..calibrate import calibrations
 from ..hook import fingerprint
+from ..library import calibrations
 from ..sample import lpips_weights
 from ..sample.assessing import Assessor, ImageMetric
 from ..sample.examples import Example
+from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema import figures
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType
-from ..search.search_session import guider_for
 from . import shootout_report
 from . import shootout_session as session
 from .contenders import FULL, NAMES, USUAL, LineUp

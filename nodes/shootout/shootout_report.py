@@ -12,9 +12,9 @@ from ...gph_core.analysis.frequency import Frequencies
 from ...gph_core.quality import reports
 from ...gph_core.quality.comparison import IDENTICAL
 from ...gph_core.quality.shootout import Result, ahead, figures
+from ...gph_core.reports import figures as drawing
+from ...gph_core.reports.texts import aligned, named
 from ...gph_core.schedule import Schedule
-from ..schema import figures as drawing
-from ..schema.texts import aligned, named
 from .contenders import FULL, UNIFORM, Contender
 from .shootout_session import Shootout
 

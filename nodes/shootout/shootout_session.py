@@ -13,13 +13,13 @@ from comfy.samplers import KSAMPLER
 
 from ...gph_core.quality.shootout import Result, Results
 from ...gph_core.run.record import RunRecord
-from ..compare.compare_session import Progress
 from ..hook.calls import OUT_OF_MEMORY
 from ..library.user_files import UserFiles
+from ..sample import guider
 from ..sample.assessing import Assessor
+from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, ending_after
 from ..sample.workload import Workload
-from ..search import search_session
 from .contenders import FULL, Contender
 
 FILES = UserFiles("shootouts", ".jsonl")
@@ -166,7 +166,7 @@ def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, 
     """
     device = workload.guider.model_patcher.load_device
     return {
-        **search_session.conditions_of(
+        **guider.conditions_of(
             workload.guider, workload.examples, workload.latent, workload.sampler, workload.sigmas
         ),
         "device": comfy.model_management.get_torch_device_name(device),

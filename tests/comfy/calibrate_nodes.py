@@ -7,14 +7,14 @@ import pytest
 import torch
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.calibrate import calibrations
 from golden_path_pack.nodes.calibrate.calibrate import Calibrate
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
+from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
-from golden_path_pack.nodes.search.search_session import guider_for
 
 from . import zoo, zoo_images, zoo_videos
 

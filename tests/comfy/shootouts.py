@@ -14,10 +14,10 @@ from golden_path_pack.gph_core.calibration.threshold import Found
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.adaptive import settings_of
-from golden_path_pack.nodes.calibrate import calibrations
+from golden_path_pack.nodes.library import calibrations
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.search.schedule_search import COUNT
-from golden_path_pack.nodes.search.search_session import guider_for
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
 from . import zoo

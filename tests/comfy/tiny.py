@@ -12,6 +12,7 @@ import comfy.supported_models
 import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
 from . import zoo
@@ -91,7 +92,7 @@ class Listener:
 
 def attach(model, schedule, policy=None, listener=None):
     """A clone that samples under a schedule in text form."""
-    plan = patching.CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
+    plan = CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
     return patching.attach(model, plan, listener or Listener())
 
 

@@ -1,6 +1,7 @@
 """The dependency rule of the pack."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE_MAY_IMPORT = {"numpy", "safetensors", "scipy", "torch"} | set(sys.stdlib_module_names)
 # Where they are used, inside functions: a missing one costs a metric or an algorithm, not the pack.
-CORE_MAY_IMPORT_LATE = {"einops", "lpips", "skimage", "sklearn"}
+CORE_MAY_IMPORT_LATE = {"einops", "lpips", "matplotlib", "skimage", "sklearn"}
 
 
 def absolute_imports(path, *, late=True):
@@ -62,3 +63,66 @@ def test_the_pack_imports_itself_relatively(path):
 def test_dev_needs_the_standard_library_only():
     # tomllib is in it from Python 3.11 on.
     assert set(absolute_imports(ROOT / "dev.py")) <= {*sys.stdlib_module_names, "tomllib"}
+
+
+# A room may import itself and the rooms before it. A file beside the rooms is a room of its own.
+ROOMS = {
+    "gph_core": (
+        "__init__", "schedule", "architecture", "files", "policies", "gates", "planning", "methods",
+        "model", "run", "paths", "quality", "search", "calibration", "analysis", "reports",
+    ),
+    "nodes": (
+        "schema", "hook", "library", "cache", "sample", "compare", "search", "calibrate",
+        "shootout", "record", "analyze", "page", "__init__",
+    ),
+}  # fmt: skip
+
+
+def room_of(path):
+    """Name of the room of a file below ``gph_core`` or ``nodes``."""
+    return path.relative_to(ROOT).with_suffix("").parts[1]
+
+
+def rooms_imported(path):
+    """Names of the rooms of its own half of the pack that a file imports, late ones included."""
+    half = path.relative_to(ROOT).parts[0]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = path.parents[node.level - 1].relative_to(ROOT).parts
+        for alias in node.names:
+            parts = (*base, *(node.module or "").split("."), alias.name)
+            parts = tuple(filter(None, parts))
+            if parts[0] == half:
+                yield parts[1]
+
+
+@pytest.mark.parametrize("half", ROOMS)
+def test_every_folder_is_a_room(half):
+    assert {room_of(path) for path in files(half)} == set(ROOMS[half])
+
+
+@pytest.mark.parametrize("path", files("gph_core") + files("nodes"), ids=lambda p: str(p)[-40:])
+def test_a_room_imports_only_the_rooms_before_it(path):
+    order = ROOMS[path.relative_to(ROOT).parts[0]]
+    later = {
+        room for room in rooms_imported(path) if order.index(room) > order.index(room_of(path))
+    }
+    assert not later
+
+
+IMPORT_EACH_FIRST = """
+import importlib, pathlib, sys
+for name in sys.argv[2:]:
+    for loaded in [m for m in sys.modules if m.split(".")[0] == sys.argv[1]]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
+
+
+def test_every_module_of_the_core_can_be_imported_first():
+    # With the libraries still loaded this takes seconds; what matters is that none of ours is.
+    names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in files("gph_core")]
+    subprocess.run(
+        [sys.executable, "-c", IMPORT_EACH_FIRST, "gph_core", *names], cwd=ROOT, check=True
+    )

@@ -18,8 +18,8 @@ from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.search.search_session import guider_for
 from golden_path_pack.nodes.shootout.contenders import LineUp
 
 import dev

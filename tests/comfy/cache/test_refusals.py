@@ -10,6 +10,7 @@ from comfy_extras.nodes_easycache import EasyCacheNode
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import patching
 
@@ -38,7 +39,7 @@ def test_a_schedule_of_another_length_is_an_error_before_any_step(model):
 
 def test_the_plan_is_announced_in_words(model):
     listener = tiny.Listener()
-    plan = patching.CachePlan("Balanced", None, Reuse())
+    plan = CachePlan("Balanced", None, Reuse())
     tiny.sample(patching.attach(model, plan, listener), steps=50, size=4)
     assert listener.plans == [
         "FLUX: 13 of 50 steps full (uniform spacing: 0-2,6,11,16,20,25,30,34,39,44,49/50), "
@@ -51,7 +52,7 @@ def case(name):
 
 
 def attach(model, schedule, listener):
-    plan = patching.CachePlan("Custom", Schedule.parse(schedule), Reuse())
+    plan = CachePlan("Custom", Schedule.parse(schedule), Reuse())
     return patching.attach(model, plan, listener)
 
 
@@ -97,7 +98,7 @@ def test_a_second_kind_of_cache_is_warned_of(model):
 
 
 def test_the_log_has_one_line_for_each_run_with_all_that_happened(model, caplog):
-    plan = patching.CachePlan("Custom", Schedule.parse("0,1,4/8"), Reuse())
+    plan = CachePlan("Custom", Schedule.parse("0,1,4/8"), Reuse())
     with caplog.at_level("INFO"):
         tiny.sample(patching.attach(model, plan, Reporter(None)), sampler="euler_ancestral")
     lines = [m for m in caplog.messages if m.startswith("Golden Path Cache: ")]

@@ -5,8 +5,8 @@ import pytest
 import torch
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.methods.table import ALL
-from golden_path_pack.nodes.calibrate import calibrations
 from golden_path_pack.nodes.calibrate.calibrate import Calibrate
+from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
 

@@ -14,8 +14,9 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.calibrate import calibrations, ratio
+from golden_path_pack.nodes.calibrate import ratio
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
+from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.examples import Example
 
 from .. import calibrate_nodes, zoo

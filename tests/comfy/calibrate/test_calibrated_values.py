@@ -8,10 +8,10 @@ from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
-from golden_path_pack.nodes.calibrate import calibrations
+from golden_path_pack.nodes.library import calibrations
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
-from golden_path_pack.nodes.search.search_session import guider_for
 
 from .. import zoo
 from ..calibrate_nodes import CASES, FULL, STEPS, calibrated, found, inputs, with_lora

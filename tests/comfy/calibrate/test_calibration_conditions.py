@@ -8,11 +8,12 @@ import pytest
 import torch
 from comfy_extras.nodes_custom_sampler import Guider_Basic, Guider_DualCFG
 from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.calibrate import budcache, calibrations
+from golden_path_pack.nodes.calibrate import budcache
 from golden_path_pack.nodes.hook import fingerprint, patching
+from golden_path_pack.nodes.library import calibrations
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
-from golden_path_pack.nodes.search.search_session import guider_for
 
 from .. import calibrate_nodes, tiny, zoo
 from ..calibrate_nodes import CASES, FULL, STEPS, calibrated, found, inputs, realised, with_lora
@@ -109,7 +110,7 @@ def test_wrappers_are_a_condition_of_calibrations_and_of_studies():
     def conditions(model):
         guider.model_patcher, sampler, levels = model, given["sampler"], given["sigmas"]
         return (
-            calibrations.conditions_of(guider, sampler, levels.tolist(), shape),
+            conditions.conditions_of(guider, sampler, levels.tolist(), shape),
             fingerprint.of_sampling(guider, given["latent"], sampler, levels, {"positive"}),
         )
 
@@ -135,7 +136,7 @@ def test_a_cache_on_the_model_changes_no_condition():
 
     def conditions(model):
         guider.model_patcher = model
-        return calibrations.conditions_of(guider, given["sampler"], given["sigmas"].tolist(), shape)
+        return conditions.conditions_of(guider, given["sampler"], given["sigmas"].tolist(), shape)
 
     plan = adaptive.plan_of("SeaCache", "Threshold", 0.5, "none")
     patched = patching.attach(given["model"], plan, tiny.Listener())

@@ -8,9 +8,9 @@ from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.adaptive import AdaptiveCache
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
-from golden_path_pack.nodes.calibrate import calibrations
 from golden_path_pack.nodes.calibrate.calibrate import Calibrate
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
+from golden_path_pack.nodes.library import calibrations
 
 from ..calibrate_nodes import calibrated, inputs
 

@@ -8,7 +8,8 @@ import comfy.utils
 import pytest
 import torch
 from comfy_execution.graph_utils import ExecutionBlocker
-from golden_path_pack.nodes.compare import error_pictures, quality_compare
+from golden_path_pack.gph_core.reports import error_pictures
+from golden_path_pack.nodes.compare import quality_compare
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
 

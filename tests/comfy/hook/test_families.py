@@ -10,6 +10,7 @@ from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
 from .. import tiny, zoo, zoo_images, zoo_videos
@@ -33,7 +34,7 @@ def plain(case, model):
 
 
 def attach(model, schedule, policy=None, listener=None):
-    plan = patching.CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
+    plan = CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
     return patching.attach(model, plan, listener or tiny.Listener())
 
 

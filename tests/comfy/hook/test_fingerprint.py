@@ -11,7 +11,7 @@ import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
 from comfy_extras.nodes_context_windows import ContextWindowsManualNode
-from golden_path_pack.nodes.hook import fingerprint, patching
+from golden_path_pack.nodes.hook import fingerprint
 
 from .. import tiny, zoo, zoo_videos
 
@@ -169,7 +169,7 @@ def test_wrappers_are_options_of_a_model_but_a_cache_is_none():
     plain = fingerprint.of_model_options(tiny.flux())
     assert of(2.0) == of(2.0)
     assert len({plain, of(1.0), of(2.0)}) == 3
-    assert of(2.0, key=patching.KEY) == plain
+    assert of(2.0, key=fingerprint.KEY) == plain
     assert fingerprint.of_model_options(tiny.attach(tiny.flux(), "0,2/4")) == plain
 
 

@@ -13,11 +13,12 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.nodes.cache import adaptive
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.search.search_session import guider_for
 from golden_path_pack.nodes.shootout.contenders import LineUp
 
 from .. import tiny, zoo
@@ -72,7 +73,7 @@ def test_several_devices_are_refused(model, name):
         "compute them at once; use one device, or Golden Path Cache",
     )
     assert_cached(model, plan(name, FLUX, 1e9))
-    assert_cached(several, patching.CachePlan("Balanced", None, Reuse()))
+    assert_cached(several, CachePlan("Balanced", None, Reuse()))
 
 
 def test_a_method_that_settles_its_schedule_before_runs_on_several_devices(model):

@@ -16,6 +16,7 @@ from comfy_extras import (
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
 import nodes
@@ -47,7 +48,7 @@ def advice(steps):
 
 
 def balanced(model, listener):
-    return patching.attach(model, patching.CachePlan("Balanced", None, Reuse()), listener)
+    return patching.attach(model, CachePlan("Balanced", None, Reuse()), listener)
 
 
 def latent(batch=1, size=8, seed=None):

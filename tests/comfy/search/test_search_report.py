@@ -3,10 +3,10 @@
 import pytest
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.quality.objective import OBJECTIVES, standardized
+from golden_path_pack.gph_core.reports import search_report
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.proposals import Score
 from golden_path_pack.gph_core.search.protocol import Delivery, Validated
-from golden_path_pack.nodes.search import search_report
 
 FOUND, UNIFORM = Schedule.parse("0-1,3/6"), Schedule.parse("0-1,4/6")
 PROBED = [[{"psnr": 20.0, "lpips": 0.2}], [{"psnr": 30.0, "lpips": 0.1}]]

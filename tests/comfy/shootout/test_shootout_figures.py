@@ -11,10 +11,10 @@ from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Tay
 from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
-from golden_path_pack.nodes.hook.patching import CachePlan
+from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.search.search_session import guider_for
 
 from .. import tiny, zoo
 from ..search.test_schedule_search import CASES

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from gph_core.gates.base import Seen
-from gph_core.gates.easycache import EasyCache, OffsetReuse
+from gph_core.gates.easycache import EasyCache
 from gph_core.policies.base import Anchor, Now, Site
+from gph_core.policies.offset import OffsetReuse
 
 from ...support.made_steps import constants, kinds
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from gph_core.gates.base import Seen
-from gph_core.gates.first_block import FirstBlockCache, RestReuse
+from gph_core.gates.first_block import FirstBlockCache
+from gph_core.policies.rest import RestReuse
 
 from ...support.made_steps import kinds
 

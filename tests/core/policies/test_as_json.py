@@ -3,13 +3,13 @@ import json
 import pytest
 import torch
 
-from gph_core.gates.easycache import OffsetReuse
-from gph_core.gates.first_block import RestReuse
 from gph_core.policies.as_json import policy_data, policy_from_json, policy_to_json
 from gph_core.policies.base import Site
 from gph_core.policies.causal_linear import CausalLinear
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from gph_core.policies.mean_velocity import MeanVelocity
+from gph_core.policies.offset import OffsetReuse
+from gph_core.policies.rest import RestReuse
 from gph_core.policies.two_anchor import TwoAnchor
 
 PLAIN = [

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...gph_core.schedule import Schedule
-from ..schema import figures
+from ..schedule import Schedule
+from . import figures
 
 MOST_SCHEDULES = 3  # of a recording that are drawn, as strips
 _CURVE = 10  # most frequent schedules whose shares are added up

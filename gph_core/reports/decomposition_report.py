@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...gph_core.analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
-from ...gph_core.paths.choice import Choice
-from ..schema import figures
-from ..schema.texts import counted
+from ..analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
+from ..paths.choice import Choice
+from . import figures
+from .texts import counted
 
 _SIZE = 13  # of letters, so that they can be read on a node
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # for the colour-blind

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from ...gph_core.analysis.frequency import Frequencies
-from ...gph_core.run.record_file import RecordedRun
-from ...gph_core.schedule import Schedule
-from ..schema import figures
-from ..schema.texts import counted
+from ..analysis.frequency import Frequencies
+from ..run.record_file import RecordedRun
+from ..schedule import Schedule
+from . import figures
+from .texts import counted
 
 ROWS = 10
 _SHARES = (1, 3, 10)  # of which r most frequent schedules the share is told

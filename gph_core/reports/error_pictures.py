@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..schema import figures
+from . import figures
 
 COLORMAP = "inferno"  # even steps look even, also to the colour-blind and in print
 BAND = 26  # pixels below a strip, for its texts
@@ -50,8 +50,7 @@ def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
     from matplotlib.figure import Figure
 
     dpi = 100
-    size = (width * len(texts), BAND)
-    figure = Figure([pixels / dpi for pixels in size], dpi, facecolor=BACKGROUND)
+    figure = Figure((width * len(texts) / dpi, BAND / dpi), dpi, facecolor=BACKGROUND)
     canvas = FigureCanvasAgg(figure)
     style = {"color": TEXT, "va": "center", "fontsize": FONT_SIZE * 72 / dpi}
     height = (BAND + BAR) / 2 / BAND

@@ -1,30 +1,16 @@
-"""Calibration files of the user, and the conditions under which one holds."""
+"""The conditions under which calibrations, and policies fitted to a schedule, hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...gph_core.calibration import file
 from ...gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
 from ...gph_core.policies.base import Policy
-from ..hook import compatibility, fingerprint, samplers
-from ..library.user_files import UserFiles
-
-FILES = UserFiles("calibrations", ".safetensors")
+from . import compatibility, fingerprint, samplers
 
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
-
-
-def load(name: str, method: str) -> Calibration:
-    """A method's entry; ``ValueError`` that says what to do if there is none."""
-    if not FILES.path_of(name).is_file():
-        raise ValueError(
-            f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "
-            "list"
-        )
-    return file.load(FILES.path_of(name), method)
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:

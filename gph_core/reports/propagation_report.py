@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...gph_core.analysis.isolated_steps import IsolatedStep
-from ...gph_core.analysis.propagation import Array, Observations, transfer
-from ...gph_core.policies.base import Policy
-from ..schema import figures
-from ..schema.texts import counted
+from ..analysis.isolated_steps import IsolatedStep
+from ..analysis.propagation import Array, Observations, transfer
+from ..policies.base import Policy
+from . import figures
+from .texts import counted
 
 BAND = (0.1, 0.9)  # of the prompts, as quantiles
 _TOLD = 3  # steps that are named as the most sensitive ones

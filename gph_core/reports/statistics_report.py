@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...gph_core.analysis.frequency import Frequencies
-from ...gph_core.analysis.interaction import interaction
-from ...gph_core.quality.reports import Table, crossing, distinct
-from ...gph_core.run.record_file import RecordedRun
-from ..record import runs_report
-from ..schema.texts import aligned, counted
+from ..analysis.frequency import Frequencies
+from ..analysis.interaction import interaction
+from ..quality.reports import Table, crossing, distinct
+from ..run.record_file import RecordedRun
+from . import runs_report
+from .texts import aligned, counted
 
 FORMAT = "golden-path-schedule-statistics-1"
 TOP = (1, 3, 10)  # of which most frequent schedules the share is told, as in the seed paper

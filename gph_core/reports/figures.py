@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...gph_core.schedule import Schedule
+from ..schedule import Schedule
 
 # Of metrics by name, below a picture.
 CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}

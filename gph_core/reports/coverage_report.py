@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...gph_core.quality.coverage import coverage, gaps
-from ...gph_core.quality.reports import ADAPTIVE, FIXED, PLAIN, Table
-from ..schema import figures
-from ..schema.texts import aligned, counted
+from ..quality.coverage import coverage, gaps
+from ..quality.reports import ADAPTIVE, FIXED, PLAIN, Table
+from . import figures
+from .texts import aligned, counted
 
 FORMAT = "golden-path-coverage-1"
 _KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how labels end

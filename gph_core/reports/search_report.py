@@ -9,11 +9,11 @@ from typing import Any
 
 from torch import Tensor
 
-from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
-from ...gph_core.quality.objective import JOINT
-from ...gph_core.search.protocol import Delivery, Validated
-from ...gph_core.search.selection import paired_gain
-from ..schema import figures
+from ..paths.golden_path import SEARCHED, GoldenPath
+from ..quality.objective import JOINT
+from ..search.protocol import Delivery, Validated
+from ..search.selection import paired_gain
+from . import figures
 
 # How the values of an objective are written: digits, unit, and the sign of what is a distance.
 _WRITTEN = {

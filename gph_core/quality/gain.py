@@ -1,0 +1,28 @@
+"""Means of a few values with their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy.stats import t
+
+
+class Gain(NamedTuple):
+    """A mean, mostly of differences, with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean_of(values: Sequence[float]) -> Gain:
+    """The mean of some values; the interval is Student's, infinite for a single value."""
+    mean, count = statistics.fmean(values), len(values)
+    if count < 2:
+        return Gain(mean, -math.inf, math.inf)
+    error = statistics.stdev(values) / math.sqrt(count)
+    reach = float(t.ppf(0.975, count - 1)) * error
+    return Gain(mean, mean - reach, mean + reach)

@@ -1,0 +1,1 @@
+"""What nodes show and save of results: texts, tables and figures."""

@@ -1,0 +1,56 @@
+"""What a calibration measured, in a line for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..calibration.entry import Calibration
+from .texts import counted
+
+
+def described(entry: Calibration) -> str:
+    facts, describe = entry.report, _DESCRIBED.get(entry.method)
+    return describe(facts) if describe else counted(facts["num_examples"], "example")
+
+
+def _polynomial(facts: Mapping[str, Any]) -> str:
+    r2 = facts["r2"]
+    fit = "" if r2 is None else f"R² {r2:.2f}, "
+    is_worse = r2 is not None and r2 < 0
+    worse = "; worse than a constant, their mean: take more examples" if is_worse else ""
+    return (
+        f"polynomial fitted to {counted(facts['num_fit'], 'example')}; on "
+        f"{counted(facts['num_held_out'], 'other')} {fit}mean absolute error "
+        f"{facts['mae']:.4f}{worse}"
+    )
+
+
+def _products(facts: Mapping[str, Any]) -> str:
+    return (
+        f"weights of {counted(facts['num_fit'], 'example')}, relative square error "
+        f"{facts['error_fit']:.2e}; on {counted(facts['num_held_out'], 'other')} "
+        f"{facts['error_held_out']:.2e}"
+    )
+
+
+def _schedules(facts: Mapping[str, Any]) -> str:
+    return "; ".join(
+        f"{count} full steps: {found['schedule']}, latent MSE {found['latent_mse']:.4g} on "
+        f"{counted(found['examples'], 'example')}, best of {counted(found['scored'], 'schedule')}"
+        for count, found in facts.items()
+    )
+
+
+_DESCRIBED = {
+    "TeaCache": _polynomial,
+    "SenCache": lambda facts: (
+        f"{facts['quantile']} quantile of {counted(facts['num_examples'], 'example')}"
+    ),
+    "MagCache": lambda facts: (
+        f"mean of {counted(facts['num_examples'], 'example')}, a ratio differs by at most "
+        f"{facts['largest_deviation']:.3f} (standard deviation)"
+    ),
+    "L2P": _products,
+    "BudCache": _schedules,
+}

@@ -1,0 +1,37 @@
+"""The plan of *Golden Path Cache*: a speed, or a schedule of the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...gph_core.paths import speeds
+from ...gph_core.paths.choice import Choice, Conditions
+from ...gph_core.paths.custom import fit
+from ...gph_core.paths.library import bundled_paths
+from ...gph_core.policies.base import Policy
+from ...gph_core.schedule import Schedule
+from ..hook.patching import BUDGET_MIB
+from ..library import user_paths
+
+
+@dataclass(frozen=True, slots=True)
+class CachePlan:
+    """A speed or a schedule of the user's."""
+
+    speed: str
+    custom: Schedule | None
+    policy: Policy
+    device_budget: float = BUDGET_MIB * 2**20
+    for_others: bool = False
+
+    @property
+    def is_chosen(self) -> bool:
+        return self.custom is None
+
+    def check(self, guider, sampler, sigmas, latent) -> None:
+        """It fits every run that has its number of steps."""
+
+    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
+        if self.custom is None:
+            return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
+        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
