@@ -10,6 +10,7 @@ from comfy_extras.nodes_custom_sampler import Guider_Basic, Guider_DualCFG
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.calibrate import budcache
 from golden_path_pack.nodes.hook import fingerprint, patching
+from golden_path_pack.nodes.hook.conditions import conditions_of
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
@@ -110,7 +111,7 @@ def test_wrappers_are_a_condition_of_calibrations_and_of_studies():
     def conditions(model):
         guider.model_patcher, sampler, levels = model, given["sampler"], given["sigmas"]
         return (
-            conditions.conditions_of(guider, sampler, levels.tolist(), shape),
+            conditions_of(guider, sampler, levels.tolist(), shape),
             fingerprint.of_sampling(guider, given["latent"], sampler, levels, {"positive"}),
         )
 
@@ -136,7 +137,7 @@ def test_a_cache_on_the_model_changes_no_condition():
 
     def conditions(model):
         guider.model_patcher = model
-        return conditions.conditions_of(guider, given["sampler"], given["sigmas"].tolist(), shape)
+        return conditions_of(guider, given["sampler"], given["sigmas"].tolist(), shape)
 
     plan = adaptive.plan_of("SeaCache", "Threshold", 0.5, "none")
     patched = patching.attach(given["model"], plan, tiny.Listener())
