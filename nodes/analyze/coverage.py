@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Coverage(io.ComfyNode):
-    """JSON of shootouts to shares of prompts within margins."""
+    """Count the prompts of shootouts on which one schedule is within margins of the best."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -109,7 +109,7 @@ class Coverage(io.ComfyNode):
 def margins_of(
     choice: str, values: str, metric: str, tables: Sequence[Table]
 ) -> tuple[float, ...]:  # fmt: skip
-    """The margins that were chosen, tightest first; ``ValueError`` if they are not to be had."""
+    """Margins that were chosen, tightest first; ``ValueError`` if they cannot be had."""
     if choice == OWN:
         return values_of(values)
     if choice == PUBLISHED:
@@ -129,7 +129,7 @@ def margins_of(
 
 
 def values_of(text: str) -> tuple[float, ...]:
-    """The margins that a text lists, tightest first; ``ValueError`` if these are none."""
+    """Margins that a text lists, tightest first; ``ValueError`` if it lists none."""
     try:
         found = sorted(float(word) for word in text.replace(",", " ").split())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Running *Error Decomposition*: each example in full and cached at once, for each schedule."""
+"""Runs of *Error Decomposition*: each example in full and cached at once, for each schedule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full 
 
 
 class Split(NamedTuple):
-    """One run of one example."""
+    """Decomposed errors of one run of one example."""
 
     example: str  # what identifies it; the same in every session
     prompt: str  # for people; empty if not known
@@ -74,16 +74,16 @@ class Analysis:
 
     @property
     def num_evaluations(self) -> int:
-        """How often the model is evaluated in a run, at most."""
+        """Maximal number of model evaluations in a run."""
         return _MOST_EVALUATIONS * self.workload.num_steps
 
     @cached_property
     def choices(self) -> dict[str, Choice]:
-        """What the plans come to in each run, by name."""
+        """Choices of the plans in each run, by name."""
         return {name: self._choice(plan) for name, plan in self.plans.items()}
 
     def begin(self) -> dict[tuple[str, str], Decomposition]:
-        """What is known already, by plan and example; those of others are left out."""
+        """Load known results, by plan and example; those of others are left out."""
         work = self.workload
         conditions = guider.conditions_of(
             work.guider, work.examples, work.latent, work.sampler, work.sigmas
@@ -134,7 +134,7 @@ def decomposed(
 ) -> Decomposition:
     """Decompose a run of one of the examples, by number, under a plan.
 
-    ``ValueError`` if caching was stopped on the way.
+    Raises ``ValueError`` if caching was stopped on the way.
     """
     steps, switch, found = _Steps(), Switch(), []
 
@@ -152,13 +152,13 @@ def decomposed(
 
 
 def _identity(choice: Choice) -> str:
-    """What tells one from another."""
+    """Identity of a decomposed run."""
     policy = fingerprint.of_policy(choice.policy)
     return fingerprint.of_values(str(choice.schedule), policy, repr(choice.gate))
 
 
 class _Steps(Observer):
-    """Keeps of what kind each step is."""
+    """Record of the kind of each step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class _Steps(Observer):
 
 
 class _Planned:
-    """The ``PlannedModel`` of a run."""
+    """Model of a run, in the form of ``PlannedModel``."""
 
     def __init__(self, velocities: Velocities, steps: _Steps, switch: Switch) -> None:
         self._velocities, self._steps, self._switch = velocities, steps, switch

@@ -1,4 +1,4 @@
-"""The *Error Decomposition* node: what a cached step adds, and what earlier ones left."""
+"""The *Error Decomposition* node: error added by a cached step, and error of earlier ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .decomposing import FILES, NAME, Analysis
 
 
 class ErrorDecomposition(io.ComfyNode):
-    """Examples and schedules to the two contributions of their errors."""
+    """Split the errors of schedules on examples into two contributions."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -124,7 +124,7 @@ class ErrorDecomposition(io.ComfyNode):
 
 
 def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
-    """What is analysed, by name: the schedules of a text, else what the cache of a MODEL does."""
+    """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:
         return {name: CachePlan("Custom", one, policy) for name, one in written.items()}
@@ -138,5 +138,5 @@ def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
 
 
 def _written(schedules: str) -> dict[str, Schedule]:
-    """Of a text; any name will do, as there are no other rows."""
+    """Plans of the schedules of a text; any name will do, as there are no other rows."""
     return schedules_of(schedules, ())

@@ -1,4 +1,4 @@
-"""Running *Propagation Gain*: each example in full, then with each step cached alone."""
+"""Runs of *Propagation Gain*: each example in full, then with each step cached alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "Propagation Gain"
 
 
 class Measured(NamedTuple):
-    """One step of one example."""
+    """Measurement of one step of one example."""
 
     example: str  # what identifies it; the same in every session
     prompt: str  # for people; empty if not known
@@ -45,7 +45,7 @@ FILES = UserFiles("propagation", ".jsonl")
 
 @dataclass(frozen=True)
 class Isolation:
-    """Isolated steps of examples under one policy, in a file.
+    """Single-step ablation of examples under one policy, in a file.
 
     Args:
         reach: see ``IsolatedRun``.
@@ -85,12 +85,12 @@ class Isolation:
 
     @property
     def steps(self) -> range:
-        """Those that are measured."""
+        """Steps that are measured."""
         return measured_steps(self.workload.num_steps)
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """What the measurements have in common, beside the examples."""
+        """Conditions that the measurements share, besides the examples."""
         work = self.workload
         return {
             **guider.conditions_of(
@@ -101,14 +101,14 @@ class Isolation:
         }
 
     def begin(self) -> dict[str, dict[int, IsolatedStep]]:
-        """What is measured already, by the names of these examples and by step."""
+        """Load known measurements, by the names of these examples and by step."""
         found: dict[str, dict[int, IsolatedStep]] = {name: {} for name in self.workload.names()}
         for measured in LINES.begin(FILES.path_of(self.name), self.conditions):
             found.get(measured.example, {})[measured.step.step] = measured.step
         return found
 
     def num_evaluations(self, wanted: Sequence[int]) -> int:
-        """How often the model is evaluated for some steps of an example."""
+        """Number of model evaluations for some steps of an example."""
         num_steps = self.workload.num_steps
         rest = sum(num_steps - step - 1 for step in wanted)
         return num_steps + len(wanted) + rest if wanted else 0
@@ -131,7 +131,7 @@ class Isolation:
         return found
 
     def _check_policy(self) -> str:
-        """See ``calibrations.check_policy``."""
+        """Check the policy; see ``conditions.check_policy``."""
         work, shape = self.workload, (1, *self.workload.conditions()["latent"])
         return conditions.check_policy(
             self.policy, work.guider, work.sampler, work.sigmas.tolist(), shape
@@ -139,7 +139,7 @@ class Isolation:
 
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
-    """For one of the examples; errors as of ``IsolatedRun``."""
+    """New ``IsolatedRun`` for one of the examples; errors as of ``IsolatedRun``."""
     _, family = compatibility.identify(work.guider.model_patcher)
     budget = patching.BUDGET_MIB * 2**20
     return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
@@ -152,8 +152,8 @@ def isolate(
     """Measure steps of one of the examples, by number.
 
     Args:
-        run: a new one.
-        told: takes each step as soon as it is measured.
+        run: a new run.
+        told: takes each measurement at once.
     """
     switch = Switch()
 
@@ -169,7 +169,7 @@ def isolate(
 
 
 class _Tried:
-    """The ``TriedModel`` of a run."""
+    """Model of a run, in the form of ``TriedModel``."""
 
     def __init__(self, velocities: Velocities, run: IsolatedRun, switch: Switch) -> None:
         self._velocities, self._run, self._switch = velocities, run, switch

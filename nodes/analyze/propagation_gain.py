@@ -23,7 +23,7 @@ from .isolating import FILES, NAME, Isolation
 
 
 class PropagationGain(io.ComfyNode):
-    """Examples to a sensitivity curve."""
+    """Measure a sensitivity curve on examples."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

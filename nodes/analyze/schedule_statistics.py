@@ -1,4 +1,4 @@
-"""The *Schedule Statistics* node: what several methods choose, and what policies do to it."""
+"""The *Schedule Statistics* node: schedules of several methods, and policies on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ScheduleStatistics(io.ComfyNode):
-    """Recordings, and shootouts if there are any, to figures."""
+    """Count the schedules of recordings, and of shootouts if any, in figures."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

@@ -1,4 +1,4 @@
-"""The figure of *Trajectory Profile*."""
+"""Figure of *Trajectory Profile*."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROFILES = {
 
 
 def drawn(report: Mapping[str, Any]) -> Tensor:
-    """The figure as an IMAGE, ``[1, H, W, 3]``; see ``draw``."""
+    """Figure as an IMAGE, ``[1, H, W, 3]``; see ``draw``."""
     from matplotlib.figure import Figure
 
     sheet = Figure(dpi=100, layout="constrained")
@@ -33,7 +33,7 @@ def drawn(report: Mapping[str, Any]) -> Tensor:
 
 
 def draw(report: Mapping[str, Any], sheet) -> None:
-    """Profiles over runs with their variation, turning angles, curves and plane angles.
+    """Draw profiles over runs with their variation, turning angles, curves and plane angles.
 
     Args:
         report: from ``trajectory_report.report_of``.
@@ -58,7 +58,7 @@ def draw(report: Mapping[str, Any], sheet) -> None:
 
 
 def _profile(axes, spread: Mapping[str, Any], start: int, label: str = "") -> None:
-    """Median over runs, and the middle half as a band."""
+    """Draw the median over runs, and the middle half as a band."""
     median, low, high = (_numbers(spread[name]) for name in ("median", "low", "high"))
     places = np.arange(start, start + len(median))
     axes.fill_between(places, low, high, color=_BLUE, alpha=0.25, linewidth=0)
@@ -75,7 +75,7 @@ def _variation(axes, cv: Sequence[float | None], num_runs: int) -> None:
 
 
 def _turning(axes, report: Mapping[str, Any]) -> None:
-    """Measured, and what rounding alone would give."""
+    """Draw the turning measured, and the part that rounding alone would give."""
     summary, window = report["summary"], report["window"]
     _profile(axes, summary["turning"], window, "measured")
     floor = _numbers(summary["floor"]["median"])
@@ -90,7 +90,7 @@ def _turning(axes, report: Mapping[str, Any]) -> None:
 
 
 def _curves(axes, report: Mapping[str, Any]) -> None:
-    """Off-chord curves of some runs, each in its own plane; the circle is both of its ends."""
+    """Draw off-chord curves of some runs, each in its own plane; the circle is both of its ends."""
     runs = report["runs"]
     some = runs[:: math.ceil(len(runs) / len(_STYLES))]  # far apart, so that prompts differ
     for run, (color, style) in zip(some, _STYLES, strict=False):
@@ -107,7 +107,7 @@ def _curves(axes, report: Mapping[str, Any]) -> None:
 
 
 def _angles(axes, groups: Mapping[str, Any]) -> None:
-    """Medians, middle halves and extremes of each group of pairs."""
+    """Draw medians, middle halves and extremes of each group of pairs."""
     axes.set_title("first angle between planes, degrees", fontsize=_SIZE)
     if not groups:
         _say(axes, "needs two runs with a plane")
@@ -130,5 +130,5 @@ def _say(axes, text: str) -> None:
 
 
 def _numbers(values: Sequence[float | None]) -> np.ndarray:
-    """With NaN for None."""
+    """Numbers with NaN for None."""
     return np.array(values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The *Trajectory Profile* node: what recorded runs have in common on their way."""
+"""The *Trajectory Profile* node: common shape of recorded runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PASSES = 3  # over the states of a run: its shape, its rounding, its plane
 
 
 class TrajectoryProfile(io.ComfyNode):
-    """Recorded states to a figure and numbers."""
+    """Profile recorded states in a figure and numbers."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -127,7 +127,7 @@ class TrajectoryProfile(io.ComfyNode):
 
 
 class _Watched:
-    """The parts of a file, each of which moves the bar on and can be cancelled."""
+    """Parts of a file, each of which moves the bar on and can be cancelled."""
 
     def __init__(self, states: States, bar: comfy.utils.ProgressBar) -> None:
         self._states, self._bar = states, bar
@@ -146,7 +146,7 @@ class _Watched:
 
 
 def _states(found: Trajectories, window: int) -> list[States]:
-    """Of all runs; ``ValueError`` if they differ in length or size, or are too short."""
+    """States of all runs; ``ValueError`` if they differ in length or size, or are too short."""
     if not found.runs:
         raise ValueError(
             f"the recording {found.recording!r} has no runs yet; queue Record Trajectory first"

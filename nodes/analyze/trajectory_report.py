@@ -1,4 +1,4 @@
-"""What *Trajectory Profile* tells: a report as JSON takes it, and its main numbers as text."""
+"""Report of *Trajectory Profile* in JSON types, and a summary of its main numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def report_of(
     found: Trajectories, profiles: Sequence[Profile], together: Mapping[str, Spread],
     angles: Mapping[tuple[int, int], float], precision: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """All numbers. Values by state are for the states 0 to N, turning angles from ``window`` on.
+    """Report of all numbers, by state for the states 0 to N, turning angles from ``window`` on.
 
     Args:
         together: from ``spreads``.
@@ -47,7 +47,7 @@ def report_of(
 def grouped(
     names: Sequence[str], angles: Mapping[tuple[int, int], float], num_coordinates: int
 ) -> dict[str, Any]:
-    """The angles of pairs by what the two runs share, and of random planes.
+    """Angles of pairs, grouped by what the two runs share, and of random planes.
 
     Args:
         names: of the runs' examples, as ``Workload.names`` has them.
@@ -93,7 +93,7 @@ def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str
 
 
 def told(report: Mapping[str, Any]) -> str:
-    """The main numbers as lines of text."""
+    """Summary of the main numbers, as lines of text."""
     found, runs = report["summary"], len(report["runs"])
     peak = _largest(found["off_chord"]["median"])
     lines = [
@@ -135,7 +135,7 @@ def _range(values: Iterable[float | None]) -> str:
 
 
 def _cv(spread: Mapping[str, Any], runs: int) -> str:
-    """The median and largest coefficient of variation; nothing for one run."""
+    """Median and largest coefficient of variation; nothing for one run."""
     known = sorted(_known(spread["cv"]))
     if runs == 1 or not known:
         return ""

@@ -1,1 +1,1 @@
-"""The nodes that make a model faster or shape what does: caches, schedules, policies."""
+"""Nodes that speed up a model, or choose how: caches, schedules, policies."""

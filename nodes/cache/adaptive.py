@@ -27,7 +27,7 @@ CHOICES = (*SPEEDS, COUNT, THRESHOLD)
 
 
 class AdaptiveCache(io.ComfyNode):
-    """MODEL in, MODEL out that decides in each run."""
+    """Cache a MODEL by a method that decides in each run."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -147,10 +147,10 @@ class AdaptiveCache(io.ComfyNode):
 
 @dataclass(frozen=True)
 class AdaptivePlan:
-    """A method that decides during the run.
+    """Plan of a method that decides during the run.
 
     Args:
-        threshold: None: the calibrated one of the speed.
+        threshold: None stands for the calibrated one of the speed.
         speed: one of ``SPEEDS``, a number of full steps, or ``THRESHOLD``: the rule may depend on
             the number.
         calibration: of the method; None if it needs none here.
@@ -166,7 +166,7 @@ class AdaptivePlan:
     is_chosen: ClassVar[bool] = False  # the method decides during the run
 
     def check(self, guider, sampler, sigmas, latent) -> str:
-        """What the calibration's values do not fit quite.
+        """Note on what the calibration does not quite fit.
 
         ``ValueError`` if they are of another model, or its threshold of another setting: that
         promises a number of steps.
@@ -209,7 +209,7 @@ class AdaptivePlan:
 def plan_of(
     method: str, speed: str, threshold: float, calibration: str, full_steps: int = 0
 ) -> AdaptivePlan:
-    """The plan of the node's inputs; ``ValueError`` says what is missing."""
+    """Plan from the node's inputs; ``ValueError`` says what is missing."""
     row, is_speed = ALL[method], speed != THRESHOLD
     check_threshold(threshold)
     is_used = calibration != NONE and (is_speed or row.needs)
@@ -224,9 +224,9 @@ def plan_of(
 
 
 def fit_of(method: Method, calibration: Calibration | None) -> Any:
-    """What was fitted for a method; None if nothing was.
+    """Fitted values of a method; None without any.
 
-    ``ValueError`` that names the file if it is damaged.
+    Raises ``ValueError`` that names the file if it is damaged.
     """
     if calibration is None or not calibration.values:
         return None
@@ -240,17 +240,17 @@ def fit_of(method: Method, calibration: Calibration | None) -> Any:
 
 
 def full_of(speed: str | int, num_steps: int) -> int | None:
-    """How many steps a speed leaves full; None for ``THRESHOLD``."""
+    """Number of full steps at a speed; None for ``THRESHOLD``."""
     if isinstance(speed, int):
         return speed
     return num_full(num_steps, SPEEDS[speed], OF_STEPS) if speed in SPEEDS else None
 
 
 def check_full(full: int, num_steps: int, fewest: int = 2, spare: int = 1) -> None:
-    """``ValueError`` for a number of full steps that is out of range.
+    """Raise ``ValueError`` for a number of full steps that is out of range.
 
     Args:
-        spare: steps that cannot be full, too.
+        spare: further steps that cannot be full.
     """
     most = num_steps - spare
     if not fewest <= full <= most:
@@ -262,14 +262,14 @@ def check_full(full: int, num_steps: int, fewest: int = 2, spare: int = 1) -> No
 
 
 def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:
-    """What a threshold holds for, beside a calibration's conditions and values."""
+    """Settings under which a threshold holds, beside a calibration's conditions and values."""
     forced = str(method.forced(setting, policy))
     form = {"form": method.form} if method.form else {}
     return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}
 
 
 def setting_of(patcher, run: Conditions, full: int | None, fit: Any = None) -> Setting:
-    """What a method may know of a run of a MODEL.
+    """Facts of a run of a MODEL that a method may use.
 
     Args:
         full: wanted number of full steps, if there is one.

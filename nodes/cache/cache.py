@@ -28,7 +28,7 @@ CACHE_DEVICES = {
 
 
 class GoldenPathCache(io.ComfyNode):
-    """MODEL in, faster MODEL out."""
+    """Cache a MODEL under a speed or a schedule."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -135,7 +135,8 @@ class GoldenPathCache(io.ComfyNode):
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:
     """True, or what is wrong with a speed or the schedule of ``CUSTOM``.
 
-    A node whose ``validate_inputs`` names an input turns ComfyUI's own check of it off. A linked
+    ComfyUI does not check an input that ``validate_inputs`` names, so this does. A linked value
+    is not known yet.
     value is not known yet.
     """
     if speed is not None and speed not in choices:

@@ -1,4 +1,4 @@
-"""The plan of *Golden Path Cache*: a speed, or a schedule of the user."""
+"""The plan of *Golden Path Cache*: a speed, or a user's schedule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..library import user_paths
 
 @dataclass(frozen=True, slots=True)
 class CachePlan:
-    """A speed or a schedule of the user's."""
+    """Plan of a speed or of a user's schedule."""
 
     speed: str
     custom: Schedule | None
@@ -29,7 +29,7 @@ class CachePlan:
         return self.custom is None
 
     def check(self, guider, sampler, sigmas, latent) -> None:
-        """It fits every run that has its number of steps."""
+        """Accept every run that has the plan's number of steps."""
 
     def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:

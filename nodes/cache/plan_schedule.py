@@ -1,4 +1,4 @@
-"""The *Plan Schedule* node: the schedules of methods that settle them before any run."""
+"""The *Plan Schedule* node: schedules of methods that decide before any run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEWEST = 4  # full steps for which the rules of uniform spacing were published
 
 
 class PlanSchedule(io.ComfyNode):
-    """A method and a number of full steps to a schedule and a policy."""
+    """Choose a schedule and a policy from a method and a number of full steps."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -160,7 +160,7 @@ class PlanSchedule(io.ComfyNode):
 
 
 def planned(method: Method, setting: Setting) -> Plan:
-    """What a method plans; ``ValueError`` if its policy cannot work with so few full steps."""
+    """Plan of a method; ``ValueError`` if its policy cannot work with so few full steps."""
     assert method.plan is not None
     plan = method.plan(setting)
     needed = plan.policy.min_anchors
@@ -174,7 +174,7 @@ def planned(method: Method, setting: Setting) -> Plan:
 
 
 def _noted(plan: Plan) -> Plan:
-    """A plan of uniform spacing, with a note where the published rules say nothing."""
+    """Plan of uniform spacing, with a note where the published rules say nothing."""
     if plan.schedule.num_full >= FEWEST or not plan.schedule.num_cached:
         return plan
     note = (
@@ -185,7 +185,7 @@ def _noted(plan: Plan) -> Plan:
 
 
 def _calibration(method: str, name: str) -> Calibration | None:
-    """What a method needs; ``ValueError`` that says what to do if it is not there."""
+    """Calibration that a method needs; ``ValueError`` says what to do if it is missing."""
     if method in RULES or not ROWS[method].needs:
         return None
     if name == NONE:
@@ -197,7 +197,7 @@ def _calibration(method: str, name: str) -> Calibration | None:
 
 
 def _measured(sensitivity: StepSensitivity | None) -> Calibration:
-    """What a sensitivity holds for, in the form of a calibration."""
+    """Conditions of a sensitivity curve, in the form of a calibration."""
     if sensitivity is None:
         raise ValueError(
             f"{GAIN.name} needs what each step does to the final latent of your model; connect "
@@ -213,7 +213,7 @@ def _full_of(setting: Setting) -> int:
 
 
 def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
-    """``ValueError`` if it was made for others than the present conditions, or for other steps."""
+    """Raise ``ValueError`` for a plan made under other conditions or for other steps."""
     known.check(present, partly=True)
     calibrated = len(known.conditions.get("sigmas", [])) - 1
     if calibrated != steps:
@@ -224,7 +224,7 @@ def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
 
 
 def _plan_text(name: str, plan: Plan, family: str) -> Iterator[str]:
-    """What the plan is, and what it costs."""
+    """Text of a plan: what it is and what it costs."""
     schedule = plan.schedule
     yield f"{name}: {ROWS[name].rule} ({ROWS[name].source})" if name in ROWS else name
     if name in RULES or "uniform" in ROWS[name].rule:
@@ -244,7 +244,7 @@ def _plan_text(name: str, plan: Plan, family: str) -> Iterator[str]:
 
 
 def _calibration_text(known: Calibration | None, present: Mapping[str, Any]) -> Iterator[str]:
-    """What the plan holds for, and what of that was not compared with the present conditions."""
+    """Text of a plan's conditions, and of those that could not be compared."""
     if known is not None:
         levels = "" if "sigmas" in present else "noise levels (connect sigmas), "
         model = "" if "family" in present else "model (connect it), "

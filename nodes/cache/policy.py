@@ -19,7 +19,7 @@ from ..schema.types import CATEGORY, PolicyType
 
 
 class Settings(NamedTuple):
-    """The node's inputs besides the policy; each policy takes what it needs."""
+    """Inputs of the node besides the policy; each policy takes what it needs."""
 
     order: int
     scale: float
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of every extrapolation; 0 means none."""
+        """Options of every extrapolation; 0 means none."""
         return {
             "divided": self.differences == DIVIDED,
             "max_amplification": self.max_amplification or None,
@@ -57,12 +57,12 @@ POLICIES: dict[str, Callable[[Settings], Policy]] = {
 
 
 def weights_folder() -> Path:
-    """Where fitted weights are kept."""
+    """Folder of fitted weights."""
     return Path(folder_paths.get_user_directory()) / "golden_path" / "causal_linear"
 
 
 def weights_file(name: str) -> Path:
-    """The file of a name in the folder; ``ValueError`` that says what to do if there is none."""
+    """Weights file of a name; ``ValueError`` says what to do if there is none."""
     folder = weights_folder()
     if not name.strip():
         raise ValueError(
@@ -76,7 +76,7 @@ def weights_file(name: str) -> Path:
 
 
 class PolicySelector(io.ComfyNode):
-    """How cached steps are predicted."""
+    """Choose how cached steps are predicted."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

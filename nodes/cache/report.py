@@ -1,4 +1,4 @@
-"""What the user is told about a run: log lines, events for the page, data in saved images."""
+"""Reports of a run: log lines, events for the page, data in saved images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reporter:
         self._run = -1  # counts the node's runs within a prompt
 
     def planned(self, line: str, choice: Choice) -> None:
-        """A run begins."""
+        """Report that a run begins."""
         _LOG.info("%s: %s", self._title, line)
         self._begin()
         self._send(
@@ -44,21 +44,21 @@ class Reporter:
         )
 
     def refused(self, reason: str) -> None:
-        """A run begins that is computed in full."""
+        """Report that a run begins that is computed in full."""
         line = compatibility.in_full(reason)
         _LOG.warning("%s: %s", self._title, line)
         self._begin()
         self._send("refused", line=line)
 
     def started(self, run: ActiveRun) -> None:
-        """Nothing to tell."""
+        """Ignore the start, which ``planned`` has reported."""
 
     def stepped(self, step: int, kind: str) -> None:
-        """A step's kind is known."""
+        """Report the kind of a step."""
         self._send("running", step=step, kind=kind)
 
     def finished(self, record: RunRecord) -> None:
-        """A run has ended, completely or not."""
+        """Report the end of a run, complete or not."""
         summary = record.summary()
         _LOG.info("%s: %s", self._title, summary)
         report = record.to_dict()

@@ -1,4 +1,4 @@
-"""The *Schedule Editor* node. The page draws its cells over the text (``web/``)."""
+"""The *Schedule Editor* node; the page draws its cells over the text (``web/``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_STEPS = 200  # what the page draws legibly; a schedule in text may be longer
 
 
 class ScheduleEditor(io.ComfyNode):
-    """A schedule shaped by hand."""
+    """Shape a schedule by hand."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -87,7 +87,7 @@ class ScheduleEditor(io.ComfyNode):
 
 
 def parse(text: str) -> Schedule:
-    """The schedule of a text, if the editor can show it; ``ValueError`` says why not."""
+    """Schedule of a text that the editor can show; ``ValueError`` says why it cannot."""
     schedule = Schedule.parse(text)
     if schedule.num_steps > MAX_STEPS:
         raise ValueError(

@@ -1,1 +1,1 @@
-"""Calibrate and Calibrate Ratio, and the files that they keep."""
+"""Calibrate and Calibrate Ratio, and their files."""

@@ -30,11 +30,11 @@ def search(
     workload: Workload, num_full: int, entry: Calibration | None = None,
     progress: Progress = lambda part: None, log: StudyLog | None = None,
 ) -> Calibration:  # fmt: skip
-    """BudCache's schedule of so many full steps, found on the first two examples.
+    """Schedule of BudCache with so many full steps, found on the first two examples.
 
     Args:
-        entry: with schedules of other numbers of full steps, which stay.
-        log: remembers the scores, so that a search goes on; see ``log_of``.
+        entry: existing entry; its schedules of other numbers of full steps stay.
+        log: remembers the scores, so that a search can resume; see ``log_of``.
 
     Raises:
         ValueError: there is no such schedule, it cannot be searched in this workflow, or the entry
@@ -88,9 +88,9 @@ def search(
 
 
 def log_of(workload: Workload, file: Path) -> StudyLog:
-    """The scores of its search on these examples, beside a calibration file.
+    """Log of the search's scores on these examples, beside a calibration file.
 
-    Other conditions have another file, so that none stands in the way.
+    Other conditions have another file, so that searches do not collide.
     """
     w = workload
     # With the image and the guider's own prompts, for which a calibration file does not ask.

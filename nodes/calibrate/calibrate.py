@@ -1,4 +1,4 @@
-"""The *Calibrate* node: what methods have to be told about a model, measured on examples."""
+"""The *Calibrate* node: parameters of methods for a model, measured on examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = "all"
 
 
 class OnFile(io.ComfyNode):
-    """A node that reads and writes the calibration file whose name is an input."""
+    """Base of nodes that read and write the calibration file whose name is an input."""
 
     @classmethod
     def validate_inputs(cls, calibration: str | None) -> bool | str:
@@ -38,7 +38,7 @@ class OnFile(io.ComfyNode):
 
 
 class Calibrate(OnFile):
-    """Examples and settings to a calibration file."""
+    """Calibrate methods on examples and settings into a file."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -117,17 +117,17 @@ class Calibrate(OnFile):
 
 
 def name_input(tooltip: str) -> io.String.Input:
-    """Of a calibration file."""
+    """Input for the name of a calibration file."""
     return io.String.Input("calibration", default="my model", tooltip=tooltip)
 
 
 def workload_of(model, examples, latent, sampler, sigmas, cfg: float, guider) -> Workload:
-    """What the inputs of a calibration node stand for."""
+    """Workload from the inputs of a calibration node."""
     return Workload(guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas)
 
 
 def report(done: Calibrated) -> str:
-    """What came of each method, a line each."""
+    """Report of the outcome of each method, a line each."""
     if not done.entries:
         raise ValueError("; ".join(done.left_out.values()))
     lines = [f"{method}: {described(entry)}" for method, entry in done.entries.items()]

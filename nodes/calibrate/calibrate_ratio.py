@@ -24,7 +24,7 @@ from .ratio import calibrate_ratio
 
 
 class CalibrateRatio(OnFile):
-    """Examples, a method and a speed to a threshold in the calibration file."""
+    """Find the threshold for a speed on examples, and keep it in the calibration file."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -102,7 +102,7 @@ class CalibrateRatio(OnFile):
 
 
 def report(found: Found, workload: Workload) -> str:
-    """What a threshold gave, as the source paper's tables have it."""
+    """Outcome of a threshold, in the form of the source paper's tables."""
     histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
     lines = [
         f"threshold {found.threshold:.5g}, for the same speed in Adaptive Cache",

@@ -1,4 +1,4 @@
-"""Calibrate methods on a workload: sample what their fits are made from, then fit."""
+"""Calibration of methods on a workload: sample the input of their fits, then fit."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ Save = Callable[..., None]  # of entries
 
 
 class Fit(NamedTuple):
-    """How one method is calibrated."""
+    """Recipe for calibrating one method."""
 
     sample: Callable[[], Sample]
     values: Callable[[Sequence[Mapping[str, Tensor]]], Fitted]
 
 
 class Calibrated(NamedTuple):
-    """What several methods came to."""
+    """Outcome of calibrating several methods."""
 
     entries: dict[str, Calibration]
     left_out: dict[str, str]  # why, by method
@@ -67,7 +67,7 @@ class Calibrated(NamedTuple):
 
 
 class Bar:
-    """A node's progress bar, which is where the user can cancel."""
+    """Progress bar of a node, where the user can cancel."""
 
     def __init__(self, node_id: str | None) -> None:
         self._bar = comfy.utils.ProgressBar(1000, node_id=node_id)
@@ -81,9 +81,9 @@ def calibrate_all(
     workload: Workload, methods: Sequence[str], entries: Mapping[str, Calibration],
     progress: Progress = lambda part: None, save: Save = lambda *entries: None,
 ) -> Calibrated:  # fmt: skip
-    """Calibrate methods on the same full runs; those that cannot be are left out.
+    """Calibrate methods on the same full runs; impossible ones are left out.
 
-    Values are made of all examples that an entry has, those of former workloads too.
+    Values are fitted to all examples that an entry has, those of former workloads too.
 
     Args:
         methods: of ``FITTED``.
@@ -115,7 +115,7 @@ def calibrate_all(
 
 
 def reasons_against(workload: Workload) -> dict[str, str]:
-    """By method of ``FITTED``, why it cannot be calibrated here; empty if it can."""
+    """Reasons why methods of ``FITTED`` cannot be calibrated here, by method; empty if they can."""
     patcher, sampler = workload.guider.model_patcher, workload.sampler
     levels = workload.sigmas.tolist()
     family, name = compatibility.identify(patcher)
@@ -138,7 +138,7 @@ def reasons_against(workload: Workload) -> dict[str, str]:
 
 
 def fits_of(workload: Workload) -> dict[str, Fit]:
-    """How each method of ``FITTED`` is calibrated."""
+    """Fit of each method of ``FITTED``."""
     n, levels = workload.num_steps, workload.sigmas.tolist()
     times = time_changes.time_signal(workload.guider.model_patcher, levels)
     return {
@@ -154,7 +154,7 @@ def fits_of(workload: Workload) -> dict[str, Fit]:
 def _sample_missing(
     workload: Workload, fits: Mapping[str, Fit], done: Calibrated, progress: Progress, save: Save
 ) -> None:
-    """Sample the examples that a method lacks, each in one run for all of these methods."""
+    """Sample the examples that methods lack, each in one run for all of these methods."""
     found = done.entries
     names = workload.names()
     missing = [n for n, name in enumerate(names) if any(e.missing([name]) for e in found.values())]
@@ -179,7 +179,7 @@ def _sample_missing(
 
 
 def _run(workload: Workload, number: int, samples: Sequence[Sample], told: Progress) -> Tensor:
-    """The state after the last step of an example's full run, which samples see."""
+    """Final state of an example's full run, which samples watch."""
     told(0.0)
     sampling, ends = workload.sampling(number), deque(maxlen=1)  # states are large
     if isinstance(sampling.sampler, KSAMPLER):
@@ -195,7 +195,7 @@ def _tell_part(progress: Progress, count: int, total: int, part: float) -> None:
 
 
 def _with_values(entry: Calibration, fit: Fit) -> Calibration:
-    """With the values of all its examples; as it is where they are made of these already.
+    """Entry with values fitted to all its examples; unchanged where it has them already.
 
     On another machine the same fit may end in another last digit, which is no reason to drop
     thresholds. Samples are only ever added, so that their number tells.
@@ -207,7 +207,7 @@ def _with_values(entry: Calibration, fit: Fit) -> Calibration:
 
 
 def _polynomial(is_time: bool, samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
-    """TeaCache's, and which signal it belongs to."""
+    """Polynomial of TeaCache, and the signal that it belongs to."""
     fitted = polynomial.fit(samples, time_only=is_time)
     signal = Signal.TIME_PROJECTION if is_time else Signal.MODULATED
     return fitted._replace(values={**fitted.values, "signal": signal.value})
@@ -215,7 +215,7 @@ def _polynomial(is_time: bool, samples: Sequence[Mapping[str, Tensor]]) -> Fitte
 
 @contextmanager
 def _leaving_out(method: str, done: Calibrated) -> Iterator[None]:
-    """Within the block a ``ValueError`` leaves a method out."""
+    """Leave a method out if the block raises ``ValueError``."""
     try:
         yield
     except ValueError as error:
@@ -226,7 +226,7 @@ def _leaving_out(method: str, done: Calibrated) -> Iterator[None]:
 def _notes(
     workload: Workload, done: Calibrated, former: Mapping[str, Calibration]
 ) -> Iterator[str]:  # fmt: skip
-    """What else there is to say about calibrations that were made from former ones."""
+    """Further notes on calibrations that extend former ones."""
     yield from workload.notes
     given = set(workload.names())
     others = max((len(e.samples.keys() - given) for e in done.entries.values()), default=0)

@@ -1,4 +1,4 @@
-"""What each method's fit is made from: the tensors of one example, taken during its full run."""
+"""Samples for each method's fit: tensors of one example, taken during its full run."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ LONGEST_JUMP = 20
 
 
 class Sample(ABC):
-    """Gathers what one method needs; it is told each step of each branch once, in order."""
+    """Collector of what one method needs; it gets each step of each branch once, in order."""
 
     def branch(self, observed: Observed) -> None:  # noqa: B027 - most need one of both alone
         """See ``Watcher``."""
 
     def step(self, latent: Tensor, velocity: Tensor) -> None:  # noqa: B027
-        """After guidance, at each evaluation of the model."""
+        """Take a guided velocity, at each evaluation of the model."""
 
     @abstractmethod
     def tensors(self, last: Tensor) -> dict[str, Tensor]:
-        """Of the whole run; ``ValueError`` if the method cannot be calibrated on it.
+        """Tensors of the whole run; ``ValueError`` if the method cannot be calibrated on it.
 
         Args:
             last: the state after the last step.
@@ -46,7 +46,7 @@ class Sample(ABC):
 
 
 class Together:
-    """A watcher that hands what it sees on to several samples.
+    """Watcher that passes what it sees on to several samples.
 
     Evaluations between two steps are left out, and all but the first one of a step, as gates do.
     """
@@ -96,7 +96,7 @@ class TeaCacheSample(Sample):
 
 
 class SenCacheSample(Sample):
-    """Slopes between steps that follow each other, of the deciding branch.
+    """Slopes between consecutive steps, of the leader branch.
 
     Both evaluations of a pair of steps are made at the second one, with its prompt. The last step's
     neighbor is the one before, so its slopes take those of that pair.
@@ -163,9 +163,9 @@ class L2PSample(Sample):
 
 
 class DPCacheSample(Sample):
-    """Costs of jumps, from the tokens after the last block, of the deciding branch.
+    """Costs of jumps, from the tokens after the last block, of the leader branch.
 
-    They wait in main memory; where that is too small, none is kept.
+    The tokens wait in main memory; where that is too small, none is kept.
     """
 
     def __init__(self, num_steps: int) -> None:
@@ -206,7 +206,7 @@ class DPCacheSample(Sample):
         return {"costs": jump_costs(self._on_the_device(), reach)}
 
     def _on_the_device(self) -> list[Tensor]:
-        """The tokens where thousands of comparisons are fast, if they fit there."""
+        """Tokens where thousands of comparisons are fast: on the device, if they fit there."""
         management = comfy.model_management
         # Some are widened to float32 on the way, and one more is predicted.
         needed = sum(t.nbytes for t in self._tokens) + 8 * 4 * self._tokens[0].numel()
@@ -241,7 +241,7 @@ class MeanCacheSample(Sample):
 
 
 def _whole(by_branch: Mapping[int, list[Value]], num_steps: int) -> list[list[Value]]:
-    """Of the branches that were there from the first to the last step."""
+    """Complete branches, which were there from the first to the last step."""
     return [values for values in by_branch.values() if len(values) == num_steps]
 
 

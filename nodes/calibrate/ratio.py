@@ -1,4 +1,4 @@
-"""The threshold at which an adaptive method caches a wanted number of steps on a workload."""
+"""Threshold at which an adaptive method caches a wanted number of steps on a workload."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def calibrate_ratio(
     entry: Calibration | None = None, progress: Progress = lambda part: None,
     save: Save = lambda *entries: None,
 ) -> tuple[Calibration, Found]:  # fmt: skip
-    """A calibration with the threshold for N - ``num_full`` cached steps, and what it gave.
+    """Calibration with the threshold for N - ``num_full`` cached steps, and its outcome.
 
     Args:
-        entry: of the method; runs that it holds are not made again.
-        save: told the entry every few seconds, and in the end, however that comes.
+        entry: entry of the method; runs that it holds are not repeated.
+        save: gets the entry every few seconds, and at the end, even after an error.
 
     Raises:
         ValueError: the method lacks what it needs, cannot cache so many steps or cannot cache at
@@ -87,10 +87,10 @@ def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Work
 
 @dataclass(frozen=True)
 class _Trial(AdaptivePlan):
-    """A plan under conditions that were checked before."""
+    """Plan under conditions that were checked before."""
 
     def check(self, guider, sampler, sigmas, latent) -> None:
-        """Done."""
+        """Accept every run, as the conditions were checked before."""
 
 
 @dataclass
@@ -108,7 +108,7 @@ class _Trials:
     save: Save
 
     def find(self, target: float, most: int) -> Found:
-        """The threshold for a target; what was run until then is saved if it cannot be found."""
+        """Find the threshold for a target; runs made so far are saved if it cannot be found."""
         names = self.workload.names()
         known = self.entry.known(self.settings, names)
         self._count, self._saved_at = 0, time.monotonic()
@@ -129,7 +129,7 @@ class _Trials:
                 self.save(self.entry)
 
     def run(self, example: int, threshold: float) -> Outcome:
-        """One example at a threshold."""
+        """Run one example at a threshold."""
         total = RUNS_OF_EACH * len(self.workload)
 
         def told(part: float) -> None:
@@ -144,10 +144,10 @@ class _Trials:
 
 
 def outcome_in(record: RunRecord, threshold: float, forced: Schedule) -> Outcome:
-    """What a run under a gate tells.
+    """Outcome of a run under a gate.
 
-    Steps below the threshold that were full all the same, because something stood in the way,
-    count as forced. ``ValueError`` for a run in which caching stopped.
+    Steps below the threshold that were full nevertheless, because something prevented caching,
+    count as forced. Raises ``ValueError`` for a run in which caching stopped.
     """
     if record.caching_stopped:
         raise ValueError(f"no threshold can be found in this workflow: {'; '.join(record.notes)}")
@@ -157,7 +157,7 @@ def outcome_in(record: RunRecord, threshold: float, forced: Schedule) -> Outcome
 
 
 def _schedule(method: Method, setting: Setting, forced: Schedule, threshold: float) -> Schedule:
-    """What a method that decides before the run makes of a threshold."""
+    """Schedule at a threshold, of a method that decides before the run."""
     selected = method.select(threshold, setting) if method.select else forced
     assert isinstance(selected, Schedule)
     return Schedule((*selected.full_steps, *forced.full_steps), setting.num_steps)
@@ -166,7 +166,7 @@ def _schedule(method: Method, setting: Setting, forced: Schedule, threshold: flo
 def _decided(
     schedule_at: Callable[[float], Schedule], example: int, threshold: float
 ) -> Outcome:  # fmt: skip
-    """How many steps a threshold caches, and the interval of those that give the same schedule."""
+    """Number of steps that a threshold caches, and the interval with the same schedule."""
     here = schedule_at(threshold)
     low = _edge(lambda t: schedule_at(t) == here, 0.0, threshold)
     high = _edge(lambda t: schedule_at(t) == here, threshold, math.inf)
@@ -176,7 +176,7 @@ def _decided(
 
 
 def _edge(is_here: Callable[[float], bool], low: float, high: float) -> float | None:
-    """The last number before the one at which an answer changes; None if it never does."""
+    """Last number before the one at which an answer changes; None if it never does."""
     first = is_here(low)
     if is_here(high) == first:
         return None

@@ -1,4 +1,4 @@
-"""What *Golden Path Compare Run* tells of its four runs: figures, a table, a contact sheet."""
+"""Report of *Golden Path Compare Run* on its four runs: figures, a table, a contact sheet."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def report_of(
     session: Session, runs: Sequence[Run], measured: Sequence[Comparison], network: str | None,
     speed: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """All figures, as JSON takes them.
+    """Report of all figures, in JSON types.
 
     Args:
-        runs: in the order of the session.
-        measured: of all runs but the full one.
-        network: of LPIPS, if there is one.
+        runs: runs in the order of the session.
+        measured: metrics of all runs but the full one.
+        network: network of LPIPS, if there is one.
     """
     return {
         "speed": speed,
@@ -57,13 +57,13 @@ def report_of(
 
 
 def closest(runs: Sequence[Run], measured: Sequence[Comparison]) -> str:
-    """Which run has the highest mean PSNR to the full one; the earlier one of equals."""
+    """Name of the run with the highest mean PSNR to the full one; the earlier one of equals."""
     means = [found.figures["psnr"].mean for found in measured]
     return runs[1 + means.index(max(means))].name
 
 
 def label(run: Mapping[str, Any], speed: str) -> str:
-    """A run in words."""
+    """Label of a run."""
     return {
         FULL: "full",
         CACHED: f"cached ({speed})",
@@ -73,7 +73,7 @@ def label(run: Mapping[str, Any], speed: str) -> str:
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """The figures as lines of text."""
+    """Table of the figures, as lines of text."""
     runs, speed = report["runs"], report["speed"]
     shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
     titles = "".join(f"{title:>10}" for title, _ in shown.values())
@@ -98,7 +98,7 @@ def table(report: Mapping[str, Any]) -> str:
 
 
 def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str, Any]) -> Tensor:
-    """A contact sheet, two by two, ``[1, H, W, 3]``: steps, picture and figures of each run.
+    """Contact sheet, two by two, ``[1, H, W, 3]``: steps, picture and figures of each run.
 
     Args:
         pictures: ``[B, H, W, 3]`` of each run, of which the middle one is shown.
@@ -129,7 +129,7 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
 
 
 def _caption(run: Mapping[str, Any]) -> str:
-    """Figures and time of a run, in two lines."""
+    """Caption with figures and time of a run, in two lines."""
     found = [
         _mean(run, name, form) for name, form in figures.CAPTIONS.items() if name in run["metrics"]
     ]

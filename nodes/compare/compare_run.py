@@ -1,4 +1,4 @@
-"""The *Golden Path Compare Run* node: what a path costs and saves, on one's own prompt."""
+"""The *Golden Path Compare Run* node: cost and savings of a path, on one's own prompt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class CompareRun(io.ComfyNode):
-    """What a sampler takes, to four images with their figures and times."""
+    """Compare four ways of sampling: images, figures and times."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -241,7 +241,7 @@ class CompareRun(io.ComfyNode):
 def measure(
     pictures: Sequence[Tensor], lpips: str, is_video: bool
 ) -> tuple[list[Comparison], str | None]:
-    """All but the first compared with it, and the name of the network of LPIPS.
+    """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
 
     Args:
         pictures: ``[B, H, W, 3]`` of each run.
@@ -258,7 +258,7 @@ def measure(
 
 
 def batches(decoded: Sequence[Tensor]) -> list[Tensor]:
-    """What the images of the runs ``[B, F, H, W, C]`` are handed on as: a batch, or videos."""
+    """Output for the images of the runs ``[B, F, H, W, C]``: a batch, or videos."""
     if decoded[0].shape[1] == 1:
         return [torch.cat([images.flatten(0, 1) for images in decoded])]
     return [video for images in decoded for video in images]

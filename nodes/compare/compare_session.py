@@ -1,4 +1,4 @@
-"""The runs of *Golden Path Compare Run*: what they are, and sampling them one by one."""
+"""Runs of *Golden Path Compare Run*: their settings, and sampling them one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
 
 @dataclass(frozen=True)
 class Run:
-    """What one way of sampling gave."""
+    """Outcome of one way of sampling."""
 
     name: str
     schedule: Schedule  # of its own steps
@@ -39,13 +39,13 @@ class Run:
 
     @property
     def num_full(self) -> int:
-        """Steps computed in full, as it happened."""
+        """Number of steps that were computed in full."""
         return len(self.record.full_steps) if self.record else self.schedule.num_full
 
 
 @dataclass(frozen=True)
 class Session:
-    """Four ways from the same noise to an image, or three.
+    """Comparison of four ways from the same noise to an image, or of three.
 
     Args:
         sampling: what they share, with the noise levels of all but the last.
@@ -70,14 +70,14 @@ class Session:
 
     @property
     def num_steps(self) -> int:
-        """Steps of all runs together."""
+        """Number of steps of all runs together."""
         long_runs = 2 if self.is_uniform or self.no_uniform else 3
         return long_runs * self.uniform.num_steps + len(self.fewer) - 1
 
     def run(self, progress: Progress) -> list[Run]:
-        """The full, the cached, the uniform run and the one of fewer steps, after a warm-up.
+        """Sample the full, the cached, the uniform run and the one of fewer steps, after a warm-up.
 
-        ``ValueError`` says, before any of them, why the run cannot be cached.
+        Raises ``ValueError``, before any of them, if the run cannot be cached.
         """
         self.sampling.warm_up(self.choice.schedule, self.choice.policy)
         num_steps = self.uniform.num_steps
@@ -115,7 +115,7 @@ def _timed(name: str, schedule: Schedule, sample: Callable, progress: Progress) 
 def sampling_of(
     guider, latent: Mapping[str, Any], sampler, sigmas: Tensor, seed: int
 ) -> Sampling:  # fmt: skip
-    """The sampling of a LATENT with noise from a seed, as *KSampler* does it."""
+    """Sampling of a LATENT with noise from a seed, as *KSampler* does it."""
     samples = samples_of(guider.model_patcher, latent)
     noise = comfy.sample.prepare_noise(samples, seed, latent.get("batch_index"))
     mask = latent.get("noise_mask")

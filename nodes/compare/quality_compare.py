@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class QualityCompare(io.ComfyNode):
-    """How far a test is from its reference, as figures, picture and table."""
+    """Compare a test with its reference: figures, picture and table."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -146,7 +146,7 @@ class QualityCompare(io.ComfyNode):
 
 
 def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str | None]:
-    """The figures of two ``[B, H, W, 3]`` batches, and the name of the network of LPIPS."""
+    """Figures of two ``[B, H, W, 3]`` batches, and the name of LPIPS's network."""
     chosen, backbone = metrics_for(choice, video)
     bar = comfy.utils.ProgressBar(len(reference))
     planes = [images.movedim(-1, 1) for images in (reference, test)]
@@ -154,7 +154,7 @@ def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str 
 
 
 def metrics_for(choice: str, video: bool) -> tuple[dict[str, Metric], str | None]:
-    """The metrics by name, and the name of the network of LPIPS."""
+    """Metrics by name, and the name of LPIPS's network."""
     network, backbone = network_of(choice)
     chosen = {
         "psnr": metrics.psnr,
@@ -168,7 +168,7 @@ def metrics_for(choice: str, video: bool) -> tuple[dict[str, Metric], str | None
 
 
 def network_of(choice: str) -> tuple[metrics.Network, str | None]:
-    """The chosen network and its name; or one that says why there is none."""
+    """Network of LPIPS and its name, as chosen; or one that says why there is none."""
     try:
         return lpips_weights.network(choice)
     except (ImportError, OSError, ValueError) as error:
@@ -182,15 +182,17 @@ def _refuse(reason: str, *images):
 
 
 def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"):
-    """A metric's mean. A number in its place would be taken for a score, so without one what is
-    connected to it does not run and says why."""
+    """Mean of a metric; without one, a block of the nodes behind it with the reason.
+
+    A number in its place would be taken for a score.
+    """
     if name in measured.figures:
         return measured.figures[name].mean
     return ExecutionBlocker(f"{node} has no {name.upper()}: {measured.unavailable[name]}")
 
 
 def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str]]:
-    """What stands below each item's panels."""
+    """Captions below each item's panels."""
     last = f"error 0 – {scale:.3g}"
     return [
         ["reference", error_pictures.SEPARATOR.join(_caption(measured, n)), last]

@@ -1,1 +1,1 @@
-"""The connection to a ComfyUI model: wrappers, branches, compatibility, fingerprints."""
+"""Connection to a ComfyUI model: wrappers, branches, compatibility, fingerprints."""

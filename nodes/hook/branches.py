@@ -11,7 +11,7 @@ TILES = "caching stopped because the image is sampled in tiles, which may move b
 
 
 class Branches:
-    """The branches of one run; equal keys mean the same tokens under the same conditions.
+    """Branches of one run; equal keys mean the same tokens under the same conditions.
 
     A uuid alone is not enough: positive and negative area prompts can share one, and some guidance
     methods call the model again with other patches. A control or a weight hook that changes makes
@@ -25,7 +25,7 @@ class Branches:
         self._conditions: dict[Hashable, tuple] = {}
 
     def begin_evaluation(self) -> None:
-        """The sampler evaluates the model anew: every branch comes once from here on."""
+        """Begin a new evaluation: every branch comes once from here on."""
         self._seen.clear()
 
     def note_conditions(self, conds: list, sigma: float, batch: int) -> None:
@@ -80,7 +80,7 @@ class Branches:
 
 
 def guided(conds: dict, sigma: float) -> Hashable:
-    """What the result of guidance consists of at a noise level: which prompts and controls act."""
+    """Composition of the guidance result at a noise level: which prompts and controls act."""
     return tuple(
         (name, cond.get("uuid"), controlnet.active(cond.get("control"), sigma))
         for name, group in sorted(conds.items())
@@ -90,7 +90,7 @@ def guided(conds: dict, sigma: float) -> Hashable:
 
 
 def _patch_signature(options: dict) -> Hashable:
-    """Which patches of other nodes are active in this call."""
+    """Signature of other nodes' patches that are active in this call."""
     patches, replacements = options.get("patches"), options.get("patches_replace")
     if not patches and not replacements:
         return None

@@ -1,4 +1,4 @@
-"""The wrappers of one run around ComfyUI's calls: decide, compute or predict, remember.
+"""Wrappers of one run around ComfyUI's calls: decide, compute or predict, remember.
 
 ``APPLY_MODEL`` runs outside a compiled model and, being the last one added, inside everything
 else; ``PREDICT_NOISE`` sees the result of guidance.
@@ -26,7 +26,7 @@ OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
 
 def wrappers(run: ActiveRun) -> dict[str, Callable]:
-    """The wrappers that a run needs, by their place in ComfyUI."""
+    """Wrappers that a run needs, by their place in ComfyUI."""
     if run.policy.site is Site.GUIDED:
         return {WrappersMP.PREDICT_NOISE: GuidedCalls(run).predict_noise}
     calls = StackCalls(run) if run.policy.site is Site.STACK else OutputCalls(run)
@@ -38,7 +38,7 @@ def wrappers(run: ActiveRun) -> dict[str, Callable]:
 
 
 class GuidedCalls:
-    """Caches the velocity after guidance: on cached steps nothing of the model runs."""
+    """Cache of the velocity after guidance: on cached steps nothing of the model runs."""
 
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
@@ -66,12 +66,12 @@ class GuidedCalls:
 
 
 def _post_cfg(model_options: dict) -> int:
-    """How many functions want to see the branches after guidance."""
+    """Number of functions that read the branches after guidance."""
     return len(model_options.get("sampler_post_cfg_function", ()))
 
 
 class _BranchCalls(ABC):
-    """What the sites with a feature for each branch share."""
+    """Base of the sites that keep a feature for each branch."""
 
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
@@ -115,7 +115,7 @@ class _BranchCalls(ABC):
         return self._answer(call, decision)
 
     def _settled(self, call: ModelCall, decision: Decision) -> Decision:
-        """The decision of the gate, which sees what the call shows of the deciding branch."""
+        """Decision of the gate on what the call shows of the leader branch."""
         try:
             return self._run.settle(decision, call.branches, self._seen(call, decision))
         except comfy.model_management.OOM_EXCEPTION:
@@ -123,17 +123,17 @@ class _BranchCalls(ABC):
             return self._run.settle(decision, call.branches, None)
 
     def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
-        """What the gate sees; None: not all that it needs."""
+        """Input of the gate; None if a part of it is missing."""
         latent = call.part(call.x, decision.decider).clone()
         return Seen(decision.step, decision.sigma, latent)
 
     @abstractmethod
     def _answer(self, call: ModelCall, decision: Decision):
-        """The denoised latents of one call, computed or predicted."""
+        """Denoised latents of one call, computed or predicted."""
 
 
 class OutputCalls(_BranchCalls):
-    """Caches the velocity of each branch: on cached steps the transformer does not run."""
+    """Cache of each branch's velocity: on cached steps the transformer does not run."""
 
     def _answer(self, call: ModelCall, decision: Decision):
         x = call.x
@@ -151,7 +151,7 @@ class OutputCalls(_BranchCalls):
 
 
 class StackCalls(_BranchCalls):
-    """Caches what the block stack does to the image tokens."""
+    """Cache of what the block stack adds to the image tokens."""
 
     def __init__(self, run: ActiveRun) -> None:
         super().__init__(run)
@@ -180,7 +180,7 @@ class StackCalls(_BranchCalls):
     def _predicted(
         self, surgery: Surgery, call: ModelCall, decision: Decision, options: dict
     ) -> tuple[Any, Decision]:
-        """What a call gives as a cached one, and whether that is to be used."""
+        """Prediction for a call, and whether to use it."""
         try:
             with self._predicting(surgery, decision, call.x):
                 output = call.denoised(options, is_cached=True)
@@ -245,7 +245,7 @@ class StackCalls(_BranchCalls):
 def observing_first_block(options: dict, surgery: Surgery) -> dict:
     """Options in which another extension's replacement of the first block lets us see its input.
 
-    It may change the tokens before it calls the block, or not call it at all.
+    The replacement may change the tokens before it calls the block, or not call it at all.
     """
     replacements = options.get("patches_replace", {})
     key = surgery.family.first_block_key
@@ -264,7 +264,7 @@ def observing_first_block(options: dict, surgery: Surgery) -> dict:
 
 
 def _reset_unfinished(options: dict) -> None:
-    """Let patches that count on all blocks start anew.
+    """Reset patches that count on all blocks.
 
     ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
     """

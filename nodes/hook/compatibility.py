@@ -1,4 +1,4 @@
-"""Which model this is, and why runs of it cannot be cached."""
+"""Identity of a model, and reasons why its runs cannot be cached."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .model_call import uncompiled
 
 
 def identify(patcher) -> tuple[Family | None, str]:
-    """A MODEL's family, if it is known, and what to call it."""
+    """Family of a MODEL, if known, and a name for it."""
     transformer = uncompiled(patcher.model.diffusion_model)
     family = families.detect(transformer)
     return family, family.name if family else type(transformer).__name__
 
 
 def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
-    """Why no run can be cached, then, behind a semicolon, what to do about it; None if one can."""
+    """Reason why no run can be cached and, behind a semicolon, a remedy; None if one can."""
     family, name = identify(patcher)
     sampler_name = samplers.name(sampler)
     said = f"the sampler {sampler_name}"
@@ -51,7 +51,7 @@ def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | Non
 
 
 def gate_obstacle(choice: Choice, patcher) -> str | None:
-    """The same of a gate, where ``obstacle`` finds nothing: the model first, then the policy."""
+    """Reason why a gate cannot work, if ``obstacle`` finds none: the model's, then the policy's."""
     gate, policy = choice.gate, choice.policy
     method, *_ = choice.origin.split(",")  # its threshold is behind
     family, name = identify(patcher)
@@ -97,12 +97,12 @@ def gate_obstacle(choice: Choice, patcher) -> str | None:
 
 
 def in_full(reason: str) -> str:
-    """What a run is told that cannot be cached."""
+    """Message for a run that cannot be cached."""
     return f"all steps are computed in full: {reason}"
 
 
 def refuse_other_caches(patcher) -> None:
-    """``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be in full."""
+    """Raise ``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be full."""
     cache = _other_cache(patcher)
     if cache is not None:
         raise ValueError(

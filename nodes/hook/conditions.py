@@ -1,4 +1,4 @@
-"""The conditions under which calibrations, and policies fitted to a schedule, hold."""
+"""Conditions under which calibrations, and policies fitted to a schedule, hold."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:
-    """What a calibration depends on, as far as a run can tell.
+    """Conditions of a calibration, as far as a run can tell.
 
-    The parts of ``fingerprint.of_sampling`` without prompts and images, which differ from run to
-    run.
+    Prompts and images, which ``fingerprint.of_sampling`` includes, differ from run to run and are
+    left out.
 
     Args:
         latent_shape: ``[B, C, ...]``; the batch size does not matter.
@@ -36,7 +36,7 @@ def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dic
 
 
 def of_model(patcher) -> dict[str, Any]:
-    """The conditions that a MODEL alone tells."""
+    """Conditions that a MODEL alone determines."""
     _, family = compatibility.identify(patcher)
     return {
         "family": family,
@@ -48,14 +48,14 @@ def of_model(patcher) -> dict[str, Any]:
 
 
 def of_sigmas(sigmas: Sequence[float]) -> dict[str, Any]:
-    """The condition that noise levels alone tell."""
+    """Condition that noise levels alone determine."""
     return {"sigmas": [round(float(level), 6) for level in sigmas]}
 
 
 def check_policy(policy: Policy, guider, sampler, sigmas: Sequence[float], latent_shape) -> str:
-    """How a run differs from what a policy was fitted for, in a line; empty if not at all.
+    """Line on how a run differs from what a policy was fitted for; empty if it does not.
 
-    ``ValueError`` if its weights mean nothing there. What is not known of them is not compared.
+    Raises ``ValueError`` if its weights mean nothing there. Unknown conditions are not compared.
     """
     if not policy.conditions:
         return ""

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def active(control, sigma: float) -> tuple[int, ...]:
-    """Which controls of a chain act at a noise level; each has a start and an end."""
+    """Controls of a chain that act at a noise level; each has a start and an end."""
     found = []
     while control is not None:
         begin, end = getattr(control, "timestep_range", None) or (sigma, sigma)
@@ -23,14 +23,14 @@ def active(control, sigma: float) -> tuple[int, ...]:
 
 
 class Pending:
-    """The result of a control that was not evaluated yet."""
+    """Result of a control that is not evaluated yet."""
 
     def __init__(self, evaluate: Callable[[], Any]) -> None:
         self.evaluate = evaluate
 
 
 class Deferred:
-    """Stands in for a control on steps that the schedule caches."""
+    """Stand-in for a control on steps that the schedule caches."""
 
     def __init__(self, control) -> None:
         self._control = control
@@ -40,7 +40,7 @@ class Deferred:
 
 
 class Deferrals:
-    """The stand-ins of one run; one for each control, as conditionings are batched by identity."""
+    """Stand-ins of one run, one for each control, as conditionings are batched by identity."""
 
     def __init__(self) -> None:
         self._by_control: dict[int, Deferred] = {}

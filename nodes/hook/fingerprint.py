@@ -1,4 +1,4 @@
-"""What tells models, latents and conditionings apart, as short texts for a study's conditions."""
+"""Fingerprints of models, latents and conditionings, as short texts for a study's conditions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _DEPTH = 3  # of objects within objects, some of which hold each other
 
 
 def of_model(patcher) -> str:
-    """Of a MODEL: class, configuration, some values of every weight, and what patches it.
+    """Fingerprint of a MODEL: class, configuration, some values of every weight, patches.
 
-    The same whether it is loaded or not, with its LoRAs or with those of another clone.
+    It is equal whether the model is loaded or not, with its LoRAs or with those of another clone.
     """
     model = patcher.model
     parts = [
@@ -47,14 +47,14 @@ def of_model(patcher) -> str:
 
 
 def of_architecture(patcher) -> str:
-    """Of a MODEL's class and configuration, which fine-tuned and quantized ones share."""
+    """Fingerprint of a MODEL's class and configuration, shared by fine-tuned and quantized ones."""
     model = patcher.model
     config = {k: v for k, v in model.model_config.unet_config.items() if k != "dtype"}
     return _digest([type(model).__name__, json.dumps(config, sort_keys=True, default=str)])
 
 
 def of_module(module: Any) -> str:
-    """Of a VAE or another object with weights; of one without any, its class."""
+    """Fingerprint of a VAE or another object with weights; of its class if it has none."""
     inner = getattr(module, "first_stage_model", module)
     is_module = isinstance(inner, torch.nn.Module)
     weights = _weights(inner, "", getattr(module, "patcher", None)) if is_module else ()
@@ -62,24 +62,24 @@ def of_module(module: Any) -> str:
 
 
 def of_values(*values: Any) -> str:
-    """Of tensors, numbers, texts and functions, and lists and mappings of them."""
+    """Fingerprint of tensors, numbers, texts and functions, and lists and mappings of them."""
     return _digest(_leaves(values))
 
 
 def of_conditionings(*values: Any) -> str:
-    """The same with two digits of each number: text encoders round otherwise on other devices."""
+    """Fingerprint to two digits, as text encoders round differently on other devices."""
     return _digest(_leaves(values, is_rounded=True))
 
 
 def of_policy(policy: Policy) -> list[str]:
-    """Of a policy: its text, and its options, of which weights are too many to be written."""
+    """Fingerprint of a policy: its text and its options; weights are too many to be written."""
     return [str(policy), of_values(*options_of(policy).values())]
 
 
 def of_sampling(
     guider, latent: Mapping[str, Any], sampler, sigmas: Tensor, replaced: Collection[str]
 ) -> dict[str, Any]:
-    """What all runs of a guider on a LATENT have in common, as conditions by their names.
+    """Conditions that all runs of a guider on a LATENT share, by name.
 
     Args:
         replaced: conditionings of the guider that each run brings itself.
@@ -105,7 +105,7 @@ def of_sampling(
 
 
 def of_model_options(patcher) -> str:
-    """Of what other nodes put on a MODEL beside its weights; a cache of this pack is none of it."""
+    """Fingerprint of foreign model options, excluding our cache."""
     wrappers = {
         kind: {key: functions for key, functions in by_key.items() if key != KEY and functions}
         for kind, by_key in patcher.wrappers.items()
@@ -114,7 +114,7 @@ def of_model_options(patcher) -> str:
 
 
 def of_options(sampler) -> str:
-    """Of what a sampler was made with."""
+    """Fingerprint of the options that a sampler was made with."""
     return of_values(getattr(sampler, "extra_options", {}))
 
 
@@ -130,7 +130,7 @@ def guidance(guider) -> tuple[str, dict[str, Any]]:
 
 
 def _weights(module: torch.nn.Module, prefix: str, patcher: Any) -> Iterable[str]:
-    """The weights as they were before ComfyUI loaded the model, by their names.
+    """Weights by name, as they were before ComfyUI loaded the model.
 
     Loading puts LoRAs into them, casts those that it keeps as the file has them to the model's
     dtype, and may compile a part of the model, whose name then shows it.
@@ -150,7 +150,7 @@ def _weights(module: torch.nn.Module, prefix: str, patcher: Any) -> Iterable[str
 def _leaves(
     tree: Any, dtype: torch.dtype | None = None, is_rounded: bool = False, depth: int = _DEPTH
 ) -> Iterable[str]:
-    """Everything in a tree as text; numbers of plain tensors in a dtype, if it is given."""
+    """Leaves of a tree as text; numbers of plain tensors in a dtype, if one is given."""
     inner = partial(_leaves, is_rounded=is_rounded, depth=depth)
     if hasattr(tree, "__tensor_flatten__"):  # quantized: what it stores, not what that stands for
         names, _ = tree.__tensor_flatten__()
@@ -219,9 +219,10 @@ def _numbers(tensor: Tensor, dtype: torch.dtype | None, is_rounded: bool) -> Ite
 
 
 def _made_with(holder: Any) -> dict[str, Any]:
-    """What an object was made with: attributes with the names of what its class takes.
+    """Constructor arguments that an object keeps as attributes of the same name.
 
-    What it came to hold since, such as an image encoded at the size of the last run, tells nothing
+    Later state, such as an image encoded at the size of the last run, says nothing of the next run.
+    If no attribute has such a name: its public attributes that are plain values.
     of the next one. If none has such a name: its public attributes that are plain values.
     """
     held = getattr(holder, "__dict__", {})

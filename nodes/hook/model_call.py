@@ -46,7 +46,7 @@ class ModelCall:
 
     @property
     def positive(self) -> int:
-        """The place of the first positive prompt; 0 if there is none."""
+        """Index of the first positive prompt; 0 if there is none."""
         kinds = self.options.get("cond_or_uncond") or []
         return kinds.index(0) if 0 in kinds else 0
 
@@ -54,7 +54,7 @@ class ModelCall:
         self, options: dict | None = None, *, is_cached: bool = False,
         x: Tensor | None = None, sigma: float | None = None,
     ) -> Tensor:  # fmt: skip
-        """What the model gives, with other options, latents or noise level if they are given.
+        """Denoised latents, with other options, latents or noise level if given.
 
         Args:
             is_cached: the control's effect is in the prediction, so it need not run.
@@ -69,13 +69,13 @@ class ModelCall:
         )  # fmt: skip
 
     def part(self, batch: Tensor, place: int) -> Tensor:
-        """What belongs to one of the branches."""
+        """Part of a tensor that belongs to one branch."""
         return batch.chunk(len(self.branches))[place]
 
     def seen(
         self, step: int, sigma: float, place: int, looked: Looked, family: Family | None
     ) -> Seen:
-        """What a gate sees of a branch."""
+        """Gate input of a branch."""
         whole = [self._of_branch(tokens, place) for tokens in looked]
         latent = self.part(self.x, place).clone()
         if family is None or whole[0] is None:
@@ -92,7 +92,7 @@ class ModelCall:
         return Seen(step, sigma, latent, modulated, tokens, probe, grid if is_told else ())
 
     def _of_branch(self, tokens: Tensor | None, place: int) -> Tensor | None:
-        """``[B, T, C]`` of a branch."""
+        """Tokens of a branch, ``[B, T, C]``."""
         if tokens is None:
             return None
         if tokens.ndim == 2:  # packed: one sample
@@ -101,7 +101,7 @@ class ModelCall:
 
 
 def _alone(tokens: Tensor | None) -> Tensor | None:
-    """Tokens that keep nothing else alive: no other branches, no references."""
+    """Copy of tokens that keeps nothing else alive: no other branches, no references."""
     if tokens is None:
         return None
     own = tokens.numel() * tokens.element_size()
@@ -109,5 +109,5 @@ def _alone(tokens: Tensor | None) -> Tensor | None:
 
 
 def uncompiled(module):
-    """The module itself, where it was compiled."""
+    """Module itself, behind a compiled one."""
     return getattr(module, "_orig_mod", module)

@@ -1,4 +1,4 @@
-"""Full runs that tell what happens inside: what calibrations and planners are made from."""
+"""Full runs that report what happens inside, for calibrations and planners."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .model_call import ModelCall
 
 @dataclass(frozen=True)
 class Observed:
-    """One branch at one full step.
+    """Observation of one branch at one full step.
 
     Args:
         branch: 0 for the positive prompt, whose signals decide unless ComfyUI calls the model with
@@ -41,15 +41,15 @@ class Observed:
 
 
 class Watcher(Protocol):
-    """Who is told about a full run; tensors are its own to keep."""
+    """Observer of a full run; it may keep the tensors."""
 
     def branch(self, observed: Observed) -> None: ...
     def step(self, step: int, latent: Tensor, velocity: Tensor) -> None:
-        """After guidance."""
+        """Take the guided velocity of a step."""
 
 
 class ObservedCalls(StackCalls):
-    """Tells a watcher about each call of a run that is full throughout."""
+    """Calls of a full run, each reported to a watcher."""
 
     def __init__(self, run: ActiveRun, watcher: Watcher) -> None:
         super().__init__(run)
@@ -59,7 +59,7 @@ class ObservedCalls(StackCalls):
         self._step = 0
 
     def wrappers(self) -> dict[str, Callable]:
-        """By their place in ComfyUI."""
+        """Wrappers by their place in ComfyUI."""
         return {
             WrappersMP.PREDICT_NOISE: self.predict_noise,
             WrappersMP.CALC_COND_BATCH: self.calc_cond_batch,
@@ -101,7 +101,7 @@ class ObservedCalls(StackCalls):
         return denoised
 
     def _number(self, call: ModelCall, place: int) -> int:
-        """Of a branch, the same throughout the run."""
+        """Number of a branch, constant throughout the run."""
         kinds, known = call.options["cond_or_uncond"], self._numbers
         is_first = kinds[place] == 0 and 0 not in known.values()
         following = max(known.values(), default=0) + 1
@@ -109,7 +109,7 @@ class ObservedCalls(StackCalls):
 
 
 def _again(call: ModelCall, place: int, latent: Tensor, sigma: float) -> Tensor:
-    """The velocity of a branch of a call at another latent, which all its branches get."""
+    """Velocity of a branch of a call at another latent, which all its branches get."""
     x = latent.repeat(len(call.branches), *[1] * (latent.ndim - 1))
     denoised = call.denoised(x=x, sigma=sigma)
     return call.part((x - denoised) / sigma, place)

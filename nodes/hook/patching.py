@@ -30,7 +30,7 @@ BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the us
 
 
 class Plan(Protocol):
-    """What becomes a schedule, or a gate, when sampling starts and the run is known.
+    """Plan that yields a schedule or a gate when sampling starts and the run is known.
 
     ``device_budget`` is in bytes of anchors that stay on the model's device; ``for_others`` says
     that runs under other schedules go on from states of this one.
@@ -48,19 +48,19 @@ class Plan(Protocol):
         ...
 
     def check(self, guider, sampler, sigmas, latent) -> str | None:
-        """A note for a run that is not quite one that the plan was made for.
+        """Note on a run that the plan does not quite fit.
 
-        ``ValueError`` if it is none at all.
+        Raises ``ValueError`` if the plan does not fit at all.
         """
         ...
 
     def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
-        """What a run of a MODEL does; ``ValueError`` if it cannot be done there."""
+        """Choice for a run of a MODEL; ``ValueError`` if it cannot be carried out there."""
         ...
 
 
 class Reporter(Protocol):
-    """Who is told about a run (see ``report.py``); ``started`` comes last before it begins."""
+    """Listener to a run (see ``report.py``); ``started`` comes last before it begins."""
 
     def planned(self, line: str, choice: Choice) -> None: ...
     def refused(self, reason: str) -> None: ...
@@ -70,10 +70,10 @@ class Reporter(Protocol):
 
 
 def attach(model, plan: Plan, reporter: Reporter, switch: Switch | None = None):
-    """A clone of the MODEL that samples under the plan; the MODEL itself stays as it is.
+    """Clone of the MODEL that samples under the plan; the MODEL itself stays unchanged.
 
     Args:
-        switch: lets calls pass the cache by.
+        switch: lets calls bypass the cache.
     """
     # A second cache node on the same model replaces the first: two would cache each other's steps.
     patched = without_cache(model)
@@ -84,20 +84,20 @@ def attach(model, plan: Plan, reporter: Reporter, switch: Switch | None = None):
 
 
 def plan_of(model) -> Plan | None:
-    """The plan that a MODEL samples under; None without a cache of this pack."""
+    """Plan that a MODEL samples under; None without a cache of this pack."""
     found = model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY)
     return next((w.plan for w in found if isinstance(w, _PlannedSampling)), None)
 
 
 def without_cache(model):
-    """A clone of the MODEL that computes every step in full."""
+    """Clone of the MODEL that computes every step in full."""
     plain = model.clone()
     plain.remove_wrappers_with_key(WrappersMP.OUTER_SAMPLE, KEY)
     return plain
 
 
 def watched(model, watcher: Watcher):
-    """A clone of the MODEL that computes every step in full and tells of each."""
+    """Clone of the MODEL that computes every step in full and reports each."""
 
     def wrappers(sigmas: list[float]) -> Mapping[str, Callable]:
         run = ActiveRun(Schedule.all_full(len(sigmas) - 1), Reuse(), sigmas)
@@ -107,7 +107,7 @@ def watched(model, watcher: Watcher):
 
 
 def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
-    """A clone of the MODEL whose calls go through wrappers instead of a cache.
+    """Clone of the MODEL whose calls go through wrappers instead of a cache.
 
     Args:
         wrappers: from the noise levels of a run to its wrappers by their place in ComfyUI.
@@ -123,7 +123,7 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
 
 
 def choice_of(plan: Plan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
-    """The schedule that a plan gives a run of a MODEL on these noise levels.
+    """Schedule that a plan gives a run of a MODEL on these noise levels.
 
     Args:
         continues: no noise is added before the first step.
@@ -134,7 +134,7 @@ def choice_of(plan: Plan, patcher, sigmas: list[float], continues: bool = False)
 
 
 def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
-    """What is known of a run before it starts."""
+    """Known conditions of a run before it starts."""
     family, _ = compatibility.identify(patcher)
     config = patcher.model.model_config.unet_config
     return Conditions(family and family.name, config, sigmas, policy)
@@ -142,7 +142,7 @@ def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
 
 @dataclass(frozen=True)
 class _PlannedSampling:
-    """The wrapper of ``attach``."""
+    """Wrapper that ``attach`` adds."""
 
     plan: Plan
     reporter: Reporter
@@ -172,7 +172,7 @@ class _PlannedSampling:
 
 @contextmanager
 def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
-    """Within the block the guider's calls go through wrappers; yields its transformer options."""
+    """Route the guider's calls in the block through wrappers; yields its transformer options."""
     original = guider.model_options
     guider.model_options = comfy.model_patcher.create_model_options_clone(original)
     options = guider.model_options.setdefault("transformer_options", {})
@@ -188,7 +188,7 @@ def _start(
     plan: Plan, reporter: Reporter, guider, sampler, sigmas: list[float], latent_shape,
     continues: bool,
 ) -> ActiveRun:  # fmt: skip
-    """The run of a plan, or one in full where the plan cannot be applied."""
+    """Start the run of a plan, or one in full where the plan cannot be applied."""
     patcher, num_steps = guider.model_patcher, len(sigmas) - 1
     _, name = compatibility.identify(patcher)
     reason = compatibility.obstacle(plan.policy, patcher, sampler, sigmas)
@@ -225,7 +225,7 @@ def _start(
 
 
 def _described(choice: Choice) -> str:
-    """What a run will do, in a line."""
+    """Line that describes a run."""
     schedule, policy = choice.schedule, choice.policy
     known = f"{schedule.num_full} of {schedule.num_steps} steps full"
     saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
@@ -242,7 +242,7 @@ def _described(choice: Choice) -> str:
 
 
 def _full(plan: Plan, reporter: Reporter, name: str, sigmas: list[float], reason: str) -> ActiveRun:
-    """A run in full, and why."""
+    """Start a run in full, and report why."""
     reporter.refused(reason)
     schedule = Schedule.all_full(len(sigmas) - 1)
     run = ActiveRun(schedule, plan.policy, sigmas, family=name, on_step=reporter.stepped)

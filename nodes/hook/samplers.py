@@ -1,4 +1,4 @@
-"""What is known of ComfyUI's samplers, by the name of their function."""
+"""Properties of ComfyUI's samplers, by the name of their function."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ _STOCHASTIC = ("ancestral", "sde", "lcm", "ddpm", "seeds", "sa_solver")
 
 
 def name(sampler) -> str:
-    """The sampler's name without ``sample_``; empty for one without a function."""
+    """Name of the sampler without ``sample_``; empty for one without a function."""
     function = getattr(sampler, "sampler_function", None)
     return getattr(function, "__name__", "").removeprefix("sample_").removesuffix("_function")
 
 
 def is_stochastic(sampler) -> bool:
-    """Whether it adds noise between steps, as its options have it."""
+    """Whether its options make it add noise between steps."""
     options = getattr(sampler, "extra_options", {})
     if options.get("s_churn", 0) > 0:
         return True
@@ -22,7 +22,7 @@ def is_stochastic(sampler) -> bool:
 
 
 def keeps_nothing(sampler) -> bool:
-    """Whether its state is all that goes from step to step, so that a run can begin at any of them.
+    """Whether the latent is its whole state, so that a run can begin at any step.
 
     ComfyUI's ddim is euler, too.
     """
@@ -30,7 +30,7 @@ def keeps_nothing(sampler) -> bool:
 
 
 def needs_every_call(sampler_name: str) -> bool:
-    """Whether it chooses its own noise levels, or counts on what each model call leaves behind."""
+    """Whether it chooses its own noise levels, or depends on every model call."""
     return sampler_name in ("dpm_fast", "dpm_adaptive", "ar_video")
 
 
@@ -47,9 +47,9 @@ def reads_the_branches(sampler_name: str) -> bool:
 
 
 def tells_states(sampler_name: str) -> bool:
-    """Whether it tells the state before each step of the noise levels that it is given.
+    """Whether it reports the state before each step of the given noise levels.
 
-    unipc tells the end in place of the last one; some choose levels of their own.
+    unipc reports the end in place of the last one; some choose levels of their own.
     """
     known = bool(sampler_name) and not needs_every_call(sampler_name)
     return known and not sampler_name.startswith("unipc")

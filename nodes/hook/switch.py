@@ -1,4 +1,4 @@
-"""A switch for the wrappers of a run: while it is off, calls go straight to the model."""
+"""Switch for the wrappers of a run: while it is off, calls go straight to the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Switch:
-    """On, except within ``off``; what is called then, the run takes no notice of."""
+    """Switch that is on except within ``off``; the run ignores calls made there."""
 
     def __init__(self) -> None:
         self._is_on = True
@@ -21,7 +21,7 @@ class Switch:
             self._is_on = True
 
     def over(self, wrappers: Mapping[str, Callable]) -> dict[str, Callable]:
-        """The same wrappers by their place in ComfyUI, under this switch."""
+        """Wrappers by their place in ComfyUI, put under this switch."""
         return {place: self._switched(wrapper) for place, wrapper in wrappers.items()}
 
     def _switched(self, wrapper: Callable) -> Callable:

@@ -1,4 +1,4 @@
-"""What a model makes of time alone, before any run."""
+"""Changes of a model's time signal, known before any run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ def of_run(patcher, sigmas) -> tuple[float, ...]:
 
 
 def time_signal(patcher, sigmas) -> torch.Tensor | None:
-    """``[N, ...]`` what time contributes to the blocks at each step; None where the model has no
-    part that depends on time alone.
-    """
+    """Time signal of each step, ``[N, ...]``; None without a part that depends on time alone."""
     transformer = uncompiled(patcher.model.diffusion_model)
     family, _ = compatibility.identify(patcher)
     if family is None or family.signal is None or family.signal.of_time is None:

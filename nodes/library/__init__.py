@@ -1,1 +1,1 @@
-"""The library of golden paths: nodes, routes, the user's files."""
+"""Library of golden paths: nodes, routes, the user's files."""

@@ -10,7 +10,7 @@ FILES = UserFiles("calibrations", ".safetensors")
 
 
 def load(name: str, method: str) -> Calibration:
-    """A method's entry; ``ValueError`` that says what to do if there is none."""
+    """Load a method's entry; ``ValueError`` says what to do if there is none."""
     if not FILES.path_of(name).is_file():
         raise ValueError(
             f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "

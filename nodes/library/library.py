@@ -20,7 +20,7 @@ YOURS = "yours: "
 
 
 def find(choice: str) -> GoldenPath:
-    """The path of an option of the node; ``ValueError`` if there is none any more."""
+    """Path of an option of the node; ``ValueError`` if it no longer exists."""
     if choice.startswith(YOURS):
         return user_paths.library().get(choice.removeprefix(YOURS))
     for path in bundled_paths():
@@ -30,7 +30,7 @@ def find(choice: str) -> GoldenPath:
 
 
 class GoldenPathLibrary(io.ComfyNode):
-    """A published or own path as schedule and policy."""
+    """Load a published or own path as schedule and policy."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -104,7 +104,7 @@ class GoldenPathLibrary(io.ComfyNode):
 
 
 class SaveGoldenPath(io.ComfyNode):
-    """Keeps a schedule with its conditions in the user's library."""
+    """Save a schedule with its conditions in the user's library."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -175,7 +175,7 @@ class SaveGoldenPath(io.ComfyNode):
 
 
 def conditions_of(model) -> dict[str, Any]:
-    """What tells a MODEL from others: its family and the whole numbers of its configuration."""
+    """Conditions that identify a MODEL: its family and the whole numbers of its configuration."""
     _, name = compatibility.identify(model)
     config = model.model.model_config.unet_config
     numbers = {key: value for key, value in config.items() if type(value) is int}

@@ -1,4 +1,4 @@
-"""What the page asks about golden paths: plain functions, served by ``routes``."""
+"""Answers about golden paths for the page: plain functions, served by ``routes``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def list_paths() -> dict[str, Any]:
 
 
 def card(option: str) -> dict[str, str]:
-    """What is known of an option of *Golden Path Library*."""
+    """Description of an option of *Golden Path Library*."""
     return {"card": find(option).card}
 
 
 def move(schedule: str, steps: int) -> dict[str, str]:
-    """A schedule for another number of steps, both at evenly falling noise levels.
+    """Move a schedule to another number of steps, both at evenly falling noise levels.
 
     The shift of a model is the same on both grids and keeps what lies at the same level.
     """
@@ -49,13 +49,13 @@ def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
 
 
 def import_text(text: str, replace: bool = False) -> dict[str, str]:
-    """Keep a path that somebody shared."""
+    """Keep a path that another user shared."""
     path = user_paths.library().import_text(_text(text, "text"), overwrite=replace)
     return {"name": path.name}
 
 
 def export(path: str) -> dict[str, Any]:
-    """The user's path of that name, as it is shared."""
+    """Text that shares the user's path of that name."""
     return user_paths.library().get(path).to_json()
 
 

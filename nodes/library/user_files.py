@@ -1,4 +1,4 @@
-"""Files that users name in nodes, and whether a node has to run again for the sake of one."""
+"""Files that users name in nodes, and reruns of a node when its file changes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class UserFiles:
 
     @property
     def folder(self) -> Path:
-        """Of all of them; it need not exist yet."""
+        """Folder of all these files; it need not exist yet."""
         return Path(folder_paths.get_user_directory()) / "golden_path" / self.kind
 
     def names(self) -> list[str]:
-        """Of all that there are."""
+        """Names of all existing files."""
         paths = (path.relative_to(self.folder).as_posix() for path in self._every())
         return sorted((path.removesuffix(self.ending) for path in paths), key=str.casefold)
 
     def path_of(self, name: str) -> Path:
-        """The file of a name, which need not exist; errors as of ``check_name``."""
+        """File of a name, which need not exist; errors as of ``check_name``."""
         check_name(name)
         return self.folder / f"{name}{self.ending}"
 
@@ -48,11 +48,11 @@ class UserFiles:
 def written_at(
     name: str | None, path_of: Callable[[str], Path], every: Iterable[Path]
 ) -> dict[str, int]:  # fmt: skip
-    """When the file of a name was written last; nothing if it is not there.
+    """Time at which the file of a name was last written; nothing if it is missing.
 
     Args:
-        name: None: it is linked and not known before the run, so every file may be the one.
-        every: all of the files. An answer that is always new would sample all again that follows.
+        name: None if it is linked and not known before the run, so that any file may be meant.
+        every: all of the files. An answer that always changes would resample all that follows.
     """
     if name == NONE:
         return {}

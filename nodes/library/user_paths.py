@@ -14,12 +14,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def library() -> UserPaths:
-    """The folder ``golden_path/paths`` of the user directory; it need not exist yet."""
+    """Library in the folder ``golden_path/paths`` of the user directory; it may not exist yet."""
     return UserPaths(Path(folder_paths.get_user_directory()) / "golden_path" / "paths")
 
 
 def check_replaceable(name: str) -> None:
-    """``ValueError`` unless a search may save a path of this name."""
+    """Raise ``ValueError`` unless a search may save a path of this name."""
     check_name(name)
     known = next((path for path in read() if path.name.casefold() == name.casefold()), None)
     if known is not None and known.origin != SEARCHED:
@@ -30,7 +30,7 @@ def check_replaceable(name: str) -> None:
 
 
 def read() -> tuple[GoldenPath, ...]:
-    """All paths that can be read; the others are named in the log."""
+    """Read all paths; the log names those that cannot be read."""
     paths, broken = library().read()
     for file, reason in broken.items():
         _LOG.warning("Golden Path: %s in %s is left out: %s", file, library().folder, reason)

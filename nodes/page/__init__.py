@@ -1,1 +1,1 @@
-"""The routes that the page asks."""
+"""Routes that serve the page."""

@@ -1,4 +1,4 @@
-"""What the page asks the server; every answer is JSON, errors are ``{"error": …}``."""
+"""Routes of the page; every answer is JSON, and errors are ``{"error": …}``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def uniform_text(steps: int, full: int) -> dict[str, str]:
 
 
 def check(schedule: str, policy: dict[str, Any]) -> dict[str, str | None]:
-    """Why a policy refuses a schedule; ``policy`` are the inputs of *Policy Selector*."""
+    """Reason why a policy refuses a schedule; ``policy`` holds the inputs of *Policy Selector*."""
     known = inspect.signature(PolicySelector.execute).parameters
     settings = {name: value for name, value in policy.items() if name in known}
     try:
@@ -68,7 +68,7 @@ def register(routes: web.RouteTableDef) -> None:
 
 
 def _handler(compute: Callable[..., dict]) -> Callable:
-    """A function as a handler: called with what path, query and body name, answered as JSON."""
+    """Wrap a function as a handler that passes path, query and body by name and answers in JSON."""
 
     async def handle(request: web.Request) -> web.Response:
         try:

@@ -1,4 +1,4 @@
-"""The *Most Frequent Schedule* node: from recorded runs to one fixed schedule."""
+"""The *Most Frequent Schedule* node: one fixed schedule from recorded runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import recordings
 
 
 class MostFrequentSchedule(io.ComfyNode):
-    """Runs to the schedule that most of them had, and their policy."""
+    """Find the most frequent schedule of runs, and their policy."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -100,7 +100,7 @@ def _figure(found: Frequencies) -> Any:
 
 
 def _policy(runs: Sequence[RecordedRun]) -> Policy:
-    """That of all runs; ``ValueError`` if they have several, or one that records do not hold."""
+    """Policy of all runs; ``ValueError`` if they have several, or one that records do not hold."""
     names = dict.fromkeys(run.record.policy for run in runs)
     known = [run.record.policy_data for run in runs if run.record.policy_data is not None]
     if len(names) > 1 or any(data != known[0] for data in known):
@@ -116,7 +116,7 @@ def _policy(runs: Sequence[RecordedRun]) -> Policy:
 
 
 def _or_why_not(output: Callable[..., Any], *args: Any) -> Any:
-    """An output, or what stops the nodes behind it alone, with the reason."""
+    """Output, or a block of the nodes behind it alone, with the reason."""
     try:
         return output(*args)
     except (ImportError, ValueError) as error:

@@ -17,7 +17,7 @@ from .recordings import Recording
 
 
 class RecordRuns(io.ComfyNode):
-    """MODEL with a cache, and examples, to runs."""
+    """Record the runs of examples under the cache of a MODEL."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

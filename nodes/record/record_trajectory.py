@@ -1,4 +1,4 @@
-"""The *Record Trajectory* node: the latents of full runs, state by state."""
+"""The *Record Trajectory* node: latents of full runs, state by state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .recordings import Recording, Trajectories
 
 
 class RecordTrajectory(io.ComfyNode):
-    """MODEL and examples to the states of full runs."""
+    """Record the states of full runs of examples."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

@@ -1,4 +1,4 @@
-"""Recordings of the user: runs of examples, each kept as soon as it ends."""
+"""The user's recordings: runs of examples, each kept as soon as it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = UserFiles("runs", "/runs.jsonl")
 
 
 def read(name: str) -> tuple[RecordedRun, ...]:
-    """All runs of a recording; ``ValueError`` if there is none of that name."""
+    """Read all runs of a recording; ``ValueError`` if there is none of that name."""
     if not FILES.path_of(name).is_file():
         raise ValueError(
             f"there is no recording {name!r} of yours; run Record Runs, or choose another from the "
@@ -38,7 +38,7 @@ def read(name: str) -> tuple[RecordedRun, ...]:
 
 
 def check_choice(name: str) -> None:
-    """``ValueError`` unless it is a recording or stands for none."""
+    """Raise ``ValueError`` unless a choice is a recording or stands for none."""
     if name not in (NONE, *FILES.names()):
         raise ValueError(f"there is no recording {name!r} of yours; choose another from the list")
 
@@ -50,7 +50,7 @@ class Trajectories(NamedTuple):
     runs: tuple[RecordedRun, ...]
 
     def states(self, run: RecordedRun) -> states_file.States:
-        """Those of one of the runs; ``ValueError`` if they were not kept."""
+        """States of one of the runs; ``ValueError`` if they were not kept."""
         path = states_path(self.recording, run.example)
         if not path.is_file():
             raise ValueError(
@@ -61,12 +61,12 @@ class Trajectories(NamedTuple):
 
 
 def states_path(recording: str, example: str) -> Path:
-    """Where the states of a run are, by the name of its example."""
+    """File of a run's states, by the name of its example."""
     return FILES.path_of(recording).parent / "latents" / f"{example}.safetensors"
 
 
 def names_with_states() -> list[str]:
-    """Of the recordings that keep the states of their runs."""
+    """Names of the recordings that keep the states of their runs."""
     return [name for name in FILES.names() if (FILES.path_of(name).parent / "latents").is_dir()]
 
 
@@ -97,7 +97,7 @@ class Recording:
             )
 
     def complete(self) -> tuple[tuple[RecordedRun, ...], int]:
-        """The runs of all examples, and how many of them were sampled now; the others were there.
+        """Runs of all examples, and how many of them were sampled now; the others existed.
 
         A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
         """

@@ -1,4 +1,4 @@
-"""Metrics of latents and their decoded images against those of the full run."""
+"""Metrics of latents and their decoded images against the full run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ImageMetric = Callable[[Tensor, Tensor], Tensor]
 
 
 class Result(NamedTuple):
-    """What a run gave: latents and, where there is a VAE, images, one of each for every item."""
+    """Output of a run: latents and, where there is a VAE, images, one of each for every item."""
 
     latents: list[Tensor]
     images: list[Tensor]  # [F, C, H, W] in [0, 1] or 8 bit, F frames of a video; none without a VAE
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True)
 class Assessor:
-    """Computes the metrics that an objective needs.
+    """Computation of the metrics that an objective needs.
 
     Args:
         vae: decodes latents; without one only the latent error can be computed.
@@ -48,10 +48,9 @@ class Assessor:
         return Result(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
 
     def reference(self, latent) -> Result:
-        """The result of a full run, which is kept: images in 8 bit if they are compared as such.
+        """Result of a full run to keep, with images in 8 bit if they are compared so.
 
-        SSIM and LPIPS compare images as they are. ``ValueError`` if there is no picture to compare
-        with.
+        SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
         """
         found = self.result(latent)
         if not all(item.isfinite().all() for item in (*found.latents, *found.images)):
@@ -64,7 +63,7 @@ class Assessor:
         return found._replace(images=[_in_8_bit(item) for item in found.images])
 
     def metrics(self, test: Result, reference: Result) -> list[Metrics]:
-        """Of every item; of videos the mean over the frames."""
+        """Metrics of every item; of videos the mean over the frames."""
         found: list[dict[str, float]] = [
             {"latent_mse": float(metrics.latent_mse(a[None], b[None]))}
             for a, b in zip(test.latents, reference.latents, strict=True)
@@ -78,28 +77,28 @@ class Assessor:
 
 
 def _in_8_bit(images: Tensor) -> Tensor:
-    """Images in [0, 1] as they are saved, which ``psnr_8bit`` rounds them to."""
+    """Images in [0, 1], rounded to 8 bit as ``psnr_8bit`` does and as they are saved."""
     return torch.stack([(255 * frame.double()).round().to(torch.uint8) for frame in images])
 
 
 def _in_floats(images: Tensor) -> Tensor:
-    """Images in [0, 1], whatever they are kept as."""
+    """Images in [0, 1], whatever type they are kept in."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
 
 
 def visible(latent) -> Tensor:
-    """What there is to see of latents; of a video with sound, the video."""
+    """Visible part of latents; of a video with sound, the video."""
     return latent.unbind()[0] if latent.is_nested else latent
 
 
 def decode(vae, latent) -> Tensor:
-    """The images of latents, ``[B, F, H, W, C]``; F is 1 unless they are videos."""
+    """Decode latents to images, ``[B, F, H, W, C]``; F is 1 unless they are videos."""
     decoded = vae.decode(visible(latent))  # [B, H, W, C] where it knows no videos
     return decoded if decoded.ndim == 5 else decoded.unsqueeze(1)
 
 
 def assessor_for(objective: str, vae, lpips: str) -> Assessor:
-    """What computes an objective's metrics; ``ValueError`` or ``OSError`` for what is missing."""
+    """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` for a missing part."""
     needed = {"latent MSE": (), JOINT: ("psnr", "lpips")}.get(objective, (objective.lower(),))
     if needed and vae is None:
         raise ValueError(
@@ -116,7 +115,7 @@ def assessor_for(objective: str, vae, lpips: str) -> Assessor:
 
 
 def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
-    """What tells the files apart that an objective's metrics depend on."""
+    """Fingerprints of the files that an objective's metrics depend on."""
     if objective == "latent MSE":
         return {}
     files = {"VAE": fingerprint.of_module(vae)}

@@ -10,10 +10,10 @@ from torch import Tensor
 
 
 def merged(conditionings: Sequence[list]) -> list | None:
-    """One CONDITIONING for a batch of as many items; None where they cannot share one.
+    """Single CONDITIONING for a batch of as many items; None where they cannot share one.
 
-    They can if all have the same entries, whose tensors differ only in their values. Everything
-    that is no tensor must be equal: areas, strengths, controls.
+    Items can share one if all have equal entries whose tensors differ only in their values.
+    Everything else must be equal: areas, strengths, controls.
     """
     if len(conditionings) == 1:
         return conditionings[0]  # whatever it holds
@@ -28,7 +28,7 @@ class _Unequal(Exception):
 
 
 def _joined(values: list[Any]) -> Any:
-    """Tensors of one item each as a batch, mappings and sequences by their parts."""
+    """Batch of tensors of one item each; mappings and sequences are joined by their parts."""
     first = values[0]
     if any(type(value) is not type(first) for value in values):
         raise _Unequal

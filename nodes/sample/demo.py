@@ -1,4 +1,4 @@
-"""The demo model as nodes: *Golden Path Demo Model* and *Golden Path Demo Prompt*."""
+"""The *Golden Path Demo Model* and *Golden Path Demo Prompt* nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple backg
 
 
 class DemoModel(io.ComfyNode):
-    """A small trained FLUX, without a download."""
+    """Build a small trained FLUX, without a download."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -34,7 +34,7 @@ class DemoModel(io.ComfyNode):
 
 
 class DemoPrompt(io.ComfyNode):
-    """Text of the demo's small vocabulary to CONDITIONING."""
+    """Encode text of the demo's small vocabulary to CONDITIONING."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

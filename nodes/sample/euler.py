@@ -1,4 +1,4 @@
-"""Work that takes the place of ComfyUI's Euler sampler, as it needs more than one run at once."""
+"""Replacements of ComfyUI's Euler sampler for work that needs more than one run at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..hook import samplers
 
 
 def refuse_others(analysis: str, sampler) -> None:
-    """``ValueError`` unless a sampler is plain Euler, for which an analysis has its formulas."""
+    """Raise ``ValueError`` unless a sampler is plain Euler, which the formulas of analyses need."""
     if not (isinstance(sampler, KSAMPLER) and samplers.keeps_nothing(sampler)):
         name = samplers.name(sampler) or type(sampler).__name__
         raise ValueError(
@@ -24,12 +24,12 @@ def refuse_others(analysis: str, sampler) -> None:
 
 
 class Velocities:
-    """The velocity that the sampler uses, after guidance, by step and state.
+    """Velocity that the sampler uses, after guidance, by step and state.
 
     Each evaluation counts as a step of the progress, and can be cancelled.
 
     Args:
-        model: as a sampler function gets it.
+        model: in the form that a sampler function gets.
         callback: a sampler's.
     """
 
@@ -39,7 +39,7 @@ class Velocities:
         self._evaluations = 0
 
     def at(self, step: int, state: Tensor) -> Tensor:
-        """``v = (z - denoised) / σ``."""
+        """Velocity ``v = (z - denoised) / σ``."""
         sigma = self._sigmas[step]
         denoised = self._model(state, sigma * state.new_ones([len(state)]), **self._extra_args)
         self._callback({"i": self._evaluations, "x": state, "denoised": denoised, "sigma": sigma})
@@ -48,7 +48,7 @@ class Velocities:
 
 
 def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor]) -> KSAMPLER:
-    """A sampler that does some work and returns what that gives as the final state.
+    """Sampler that does some work and returns its result as the final state.
 
     Args:
         work: gets the velocities and the state before step 0.

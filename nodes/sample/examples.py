@@ -22,7 +22,7 @@ MAX_SEED = 2**64 - 1
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt with the noise that it is sampled from."""
+    """Prompt with the noise that it is sampled from."""
 
     prompt: str  # for people; empty if only its conditioning is known
     positive: list
@@ -33,7 +33,7 @@ class Example:
 def sampling_of(
     examples: Sequence[Example], guider, latent: dict[str, Any], sampler, sigmas
 ) -> Callable[[Sequence[int]], Sampling | None]:
-    """How the examples of some numbers are sampled as one batch.
+    """Sampling of some examples, by number, as one batch.
 
     Args:
         guider: its positive conditioning, and the negative one if the example has one, are
@@ -68,7 +68,7 @@ def sampling_of(
 
 
 def _with(guider, positive: list, negative: list | None):
-    """The guider with other conditionings."""
+    """Copy of the guider with other conditionings."""
     other = copy.copy(guider)
     other.original_conds = dict(guider.original_conds)
     conds = {"positive": positive} | ({} if negative is None else {"negative": negative})
@@ -77,7 +77,7 @@ def _with(guider, positive: list, negative: list | None):
 
 
 class ScoringExamples(io.ComfyNode):
-    """Prompts and seeds to examples."""
+    """Build examples from prompts and seeds."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -186,7 +186,7 @@ class ScoringExamples(io.ComfyNode):
 
 
 def parse_prompts(text: str) -> list[str]:
-    """The lines that are not empty; ``ValueError`` if there are none."""
+    """Non-empty lines of a text; ``ValueError`` if there are none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise ValueError("there is no prompt; write one a line")
@@ -207,7 +207,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def seeds_for(seeds: list[int], prompts: list[str]) -> list[int]:
-    """A seed for each prompt."""
+    """Seed for each prompt."""
     if len(seeds) not in (1, len(prompts)):
         raise ValueError(
             f"there are {len(seeds)} seeds for {len(prompts)} prompts; write one for all, or one "

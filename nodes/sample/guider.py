@@ -1,4 +1,4 @@
-"""Guiders of the nodes that sample examples, and what their full runs depend on."""
+"""Guiders of the nodes that sample examples, and conditions of their full runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .examples import Example
 def conditions_of(
     guider, examples: Sequence[Example], latent: Mapping[str, Any], sampler, sigmas
 ) -> dict[str, Any]:
-    """Everything but the examples themselves that the latents of full runs depend on."""
+    """Conditions of the latents of full runs, except for the examples themselves."""
     own = all(example.negative is not None for example in examples)
     replaced = {"positive", "negative"} if own else {"positive"}
     return fingerprint.of_sampling(guider, latent, sampler, sigmas, replaced)
 
 
 def guider_for(model, guider, cfg: float, example: Example):
-    """The given guider without a cache, or one with CFG for the model."""
+    """Guider without a cache: the given one, or one with CFG for the model."""
     if guider is None:
         guider = comfy.samplers.CFGGuider(patching.without_cache(model))
         guider.set_cfg(cfg)

@@ -19,7 +19,7 @@ Levels = Callable[[int], Tensor]
 
 
 def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
-    """The noise levels that *KSampler* takes."""
+    """Noise levels that *KSampler* takes."""
 
     def levels(num_steps: int) -> Tensor:
         return comfy.samplers.KSampler(

@@ -1,6 +1,6 @@
 """LPIPS on ComfyUI's device, with weights from ``models/lpips`` or a download that the user chose.
 
-Nothing here reaches for the net unless the choice is ``DOWNLOAD``.
+Only the choice ``DOWNLOAD`` uses the network.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ folder_paths.add_model_folder_path(FOLDER, os.path.join(folder_paths.models_dir,
 
 
 def options() -> list[str]:
-    """The choices of the node: no LPIPS, the files that are there, a download."""
+    """Choices of the node: no LPIPS, the existing files, a download."""
     files = [name for name in folder_paths.get_filename_list(FOLDER) if name.endswith(ENDINGS)]
     return [OFF, *files, DOWNLOAD]
 
 
 def find(choice: str) -> Path | None:
-    """The file of a choice, if it is there. A download that was made is there."""
+    """File of a choice, if it exists; a completed download counts."""
     path = folder_paths.get_full_path(FOLDER, file_name(choice))
     return None if path is None else Path(path)
 
 
 def file_name(choice: str) -> str:
-    """The name of a choice's file, also before it is downloaded."""
+    """File name of a choice, also before it is downloaded."""
     return _name(URL) if choice == DOWNLOAD else choice
 
 
 def fingerprint(choice: str | None) -> str:
-    """Changes with the file of a choice; another one each time while it is not there."""
+    """Fingerprint of a choice's file; a new one each time while the file is missing."""
     if choice in (None, OFF):
         return ""
     path = find(choice)
@@ -59,9 +59,9 @@ def fingerprint(choice: str | None) -> str:
 
 
 def network(choice: str) -> tuple[Network, str]:
-    """LPIPS for images on any device, and the name of the network below it.
+    """Network of LPIPS on any device, and the name of its backbone.
 
-    Errors are those of ``load``.
+    Raises the errors of ``load``.
     """
     device = comfy.model_management.get_torch_device()
     loaded = load(choice, device)
@@ -76,9 +76,9 @@ def network(choice: str) -> tuple[Network, str]:
 
 
 def load(choice: str, device) -> LpipsNetwork:
-    """The network of a choice.
+    """Load the network of a choice.
 
-    ``ValueError``, ``ImportError`` or ``OSError`` says why there is none and what to do.
+    Raises ``ValueError``, ``ImportError`` or ``OSError`` that says what to do.
     """
     if choice == OFF:
         raise ValueError(f"off; choose a file of weights, or {DOWNLOAD!r}")
@@ -93,7 +93,7 @@ def load(choice: str, device) -> LpipsNetwork:
 
 
 def download(url: str) -> Path:
-    """Bring torchvision's AlexNet into the folder, whole and as published, or not at all."""
+    """Download torchvision's AlexNet into the folder, complete and as published, or not at all."""
     folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / _name(url)
@@ -115,7 +115,7 @@ def download(url: str) -> Path:
 
 
 def _fetch(url: str, file) -> str:
-    """Write what a URL gives into a file; its SHA-256. Shows progress and can be interrupted."""
+    """Download a URL into a file; returns its SHA-256. Shows progress and can be interrupted."""
     digest = hashlib.sha256()
     with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
         bar = comfy.utils.ProgressBar(int(response.headers.get("Content-Length") or 1))
@@ -127,7 +127,7 @@ def _fetch(url: str, file) -> str:
 
 
 def _folder() -> Path:
-    """The first of the folders, where a download goes."""
+    """First of the folders, where a download goes."""
     return Path(folder_paths.get_folder_paths(FOLDER)[0])
 
 

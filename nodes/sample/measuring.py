@@ -1,4 +1,4 @@
-"""Examples as a study measures them: sampled under a schedule, compared with their full run."""
+"""Measurement of a study's examples: sampled under a schedule, compared with their full run."""
 
 from __future__ import annotations
 
@@ -56,36 +56,36 @@ class SampledExamples:
         self._batches: Sequence[Batch] = ()  # that the states in memory are of
 
     def under(self, policy: Policy, memory: PrefixMemory | None = None) -> SampledExamples:
-        """The same examples under another policy; they share references and notes."""
+        """Share references and notes with the same examples under another policy."""
         other = copy.copy(self)
         other.policy, other.memory, other._is_checked = policy, memory, False
         return other
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know, in sentences, each once."""
+        """Notes for the user, in sentences, each once."""
         return self.references.notes
 
     @property
     def batch(self) -> int:
-        """Examples that are sampled at once, at most."""
+        """Maximal number of examples that are sampled at once."""
         return self.references.batch
 
     def __len__(self) -> int:
         return self.references.count
 
     def begin(self) -> None:
-        """Compute what is compared with, and find out what can be sampled at once."""
+        """Compute the references, and find out what can be sampled at once."""
         self._fitting(self.references.ensure)
 
     def forget(self) -> None:
-        """Free references, unless others share them, and states; measuring computes them anew."""
+        """Free references, unless shared, and states; measuring computes them again."""
         self.references, self._batches = self.references.emptied(), ()
         if self.memory is not None:
             self.memory.clear()
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
-        """Metrics of some examples under a schedule.
+        """Measure metrics of some examples under a schedule.
 
         Out of memory, batches are halved; a batch of one that does not fit is an error.
         ``ValueError`` says why a schedule has no effect in this workflow.
@@ -125,7 +125,7 @@ class SampledExamples:
         return Measurement([found[n] for n in examples], full_steps)
 
     def _run(self, sampling: Sampling, schedule: Schedule) -> tuple[Tensor, int]:
-        """The latents, and how many steps were computed in full."""
+        """Sample latents, and count the steps computed in full."""
         if self.memory is None or not samplers.keeps_nothing(sampling.sampler):
             latent, record = sampling.cached(schedule, self.policy)
             self._require_cached(schedule.cached_steps, record)
@@ -148,8 +148,9 @@ class SampledExamples:
     def _require_cached(self, planned: Sequence[int], record: RunRecord) -> None:
         """Refuse a run that was not under its schedule: it would score as a perfect one.
 
-        What every run under the schedule has, the user's later ones too, may be: a branch that
-        begins on a cached step is computed then, and heunpp2 goes back to steps before its anchor.
+        Deviations of every run under the schedule, the user's later ones too, are accepted: a
+        branch that begins on a cached step is computed then, and heunpp2 goes back to steps before
+        its anchor.
         """
         if record.caching_stopped == calls.OUT_OF_MEMORY:
             raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)
@@ -168,7 +169,7 @@ class SampledExamples:
     def _check(
         self, sampling: Sampling, schedule: Schedule, memory: PrefixMemory, expected: Tensor
     ) -> int:
-        """Begin the first run again at an early state; a difference ends the use of states."""
+        """Repeat the first run from an early state; a difference ends the use of states."""
         again, record = self._resumed(sampling, schedule, memory, schedule.num_steps // 2)
         self._is_checked = True
         if not _equal(again, expected):

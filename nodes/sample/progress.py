@@ -1,4 +1,4 @@
-"""The progress bar of several runs in a row."""
+"""Progress bar of several runs in a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .assessing import visible
 
 
 class Progress:
-    """One bar over several runs, with previews of their latents; each step can be cancelled."""
+    """Bar over several runs, with previews of their latents; each step can be cancelled."""
 
     def __init__(self, patcher, num_steps: int) -> None:
         self._bar = comfy.utils.ProgressBar(num_steps)
@@ -24,7 +24,7 @@ class Progress:
         self._begun = 0  # steps of the runs that have begun
 
     def callback(self, num_steps: int) -> Callable:
-        """The sampler's callback for the next run."""
+        """Callback of the sampler for the next run."""
         before, self._begun = self._begun, self._begun + num_steps
 
         def stepped(step, x0, x, total_steps):

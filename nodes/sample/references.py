@@ -1,4 +1,4 @@
-"""Examples in batches, and what their full runs gave: the same for every policy."""
+"""Examples in batches, and the results of their full runs, shared by all policies."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class References:
         self.batch = min(self.batch, self.count)
 
     def batches(self) -> list[Batch]:
-        """All examples; whether they can be sampled at once is found out the first time."""
+        """Batches of all examples; the first call finds out whether they can be sampled at once."""
         if not self._batches:
             self._batches = self._arranged()
         return self._batches
@@ -65,7 +65,7 @@ class References:
             self.of(batch)
 
     def of(self, batch: Batch) -> Result:
-        """What the full run of a batch gave."""
+        """Result of the full run of a batch."""
         if batch.reference is None:
             self.on_run()
             batch.reference = self.assessor.reference(batch.sampling.full())
@@ -74,7 +74,7 @@ class References:
         return batch.reference
 
     def halve(self, error: Exception) -> None:
-        """Begin anew with smaller batches, as the device had not enough memory."""
+        """Begin again with smaller batches, after the device ran out of memory."""
         largest = max((len(batch.numbers) for batch in self._batches), default=self.batch)
         if largest == 1:
             raise RuntimeError(
@@ -86,7 +86,7 @@ class References:
         self.note(f"out of memory: examples are sampled {self.batch} at once from here on")
 
     def emptied(self) -> References:
-        """The same without any result; notes are those of both."""
+        """Copy without any results; notes are shared."""
         return replace(self, _batches=[])
 
     def note(self, text: str) -> None:
@@ -123,7 +123,7 @@ class References:
         return alone
 
     def _has_cross_talk(self, whole: Sampling, numbers: Sequence[int]) -> bool:
-        """Whether an item of a batch is not what it is alone, after one step to the end."""
+        """Whether an item of a batch differs from the item alone, after one step to the end."""
         one_step = torch.stack([whole.sigmas[0], torch.zeros_like(whole.sigmas[0])])
         self.on_run()
         together, alone = whole.plain(one_step)[:1], self._alone(numbers[0]).plain(one_step)

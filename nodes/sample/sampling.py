@@ -1,4 +1,4 @@
-"""Sampling the same noise again and again: in full, or under schedules, from states in memory."""
+"""Repeated sampling from the same noise: in full, or under schedules, from states in memory."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Sampling:
-    """Everything that a sampler node takes, as ComfyUI has it; the guider's model is left alone.
+    """Inputs of a sampler node, as ComfyUI has them; the guider's model is left alone.
 
-    ``ValueError`` if another cache acts on it.
+    Raises ``ValueError`` if another cache acts on it.
     """
 
     guider: Any
@@ -49,23 +49,23 @@ class Sampling:
         compatibility.refuse_other_caches(self.guider.model_patcher)
 
     def full(self, callback: Callable | None = None) -> Tensor:
-        """The latent of a run whose steps are all full."""
+        """Latent of a run whose steps are all full."""
         return self._sample(
             patching.without_cache(self.guider.model_patcher), self.sampler, callback
         )
 
     def watched(self, watcher: Watcher, callback: Callable | None = None) -> Tensor:
-        """As ``full``, and a watcher is told what happens in it."""
+        """Latent as of ``full``; a watcher is told what happens in the run."""
         model = patching.watched(self.guider.model_patcher, watcher)
         return self._sample(model, self.sampler, callback)
 
     def through(self, wrappers: Mapping[str, Callable], callback: Callable | None = None) -> Tensor:
-        """As ``full``, with the calls of the model going through wrappers."""
+        """Latent as of ``full``, with the calls of the model going through wrappers."""
         model = patching.wrapped(self.guider.model_patcher, lambda _: wrappers)
         return self._sample(model, self.sampler, callback)
 
     def plain(self, sigmas: Tensor, callback: Callable | None = None) -> Tensor:
-        """The latent of a run in full on other noise levels."""
+        """Latent of a run in full on other noise levels."""
         return replace(self, sigmas=sigmas).full(callback)
 
     def warm_up(self, schedule: Schedule, policy: Policy) -> None:
@@ -82,7 +82,7 @@ class Sampling:
     def cached(
         self, schedule: Schedule, policy: Policy, callback: Callable | None = None
     ) -> tuple[Tensor, RunRecord]:
-        """The latent of a run under a schedule, and its record."""
+        """Latent and record of a run under a schedule."""
         return self.under(CachePlan("Custom", schedule, policy), callback)
 
     def under(
@@ -92,7 +92,7 @@ class Sampling:
         observer: Observer | None = None,
         switch: Switch | None = None,
     ) -> tuple[Tensor, RunRecord]:
-        """The latent of a run under a plan, and its record.
+        """Latent and record of a run under a plan.
 
         Args:
             switch: see ``patching.attach``.
@@ -105,9 +105,9 @@ class Sampling:
     def resumed(
         self, schedule: Schedule, policy: Policy, memory: PrefixMemory, before: float = math.inf
     ) -> tuple[Tensor, RunRecord]:
-        """As ``cached``, from the latest state in memory; its record lacks what was left out.
+        """Result as of ``cached``, from the latest state in memory; the record begins there.
 
-        It is the same bit for bit only where ``samplers.keeps_nothing``.
+        It is equal bit for bit only where ``samplers.keeps_nothing``.
 
         Args:
             before: a step; only states of earlier ones are used.
@@ -135,7 +135,7 @@ class Sampling:
 
 
 def samples_of(model, latent: Mapping[str, Any]):
-    """The latents of a LATENT in the form that a MODEL samples."""
+    """Latents of a LATENT in the form that a MODEL samples."""
     return comfy.sample.fix_empty_latent_channels(
         model, latent["samples"],
         latent.get("downscale_ratio_spacial"), latent.get("downscale_ratio_temporal"),
@@ -143,7 +143,7 @@ def samples_of(model, latent: Mapping[str, Any]):
 
 
 class Observer:
-    """A reporter that begins the run at a state, keeps its record and takes no refusal."""
+    """Reporter that begins the run at a state, keeps its record and rejects a refusal."""
 
     def __init__(self, start: State | None = None) -> None:
         self.start = start
@@ -157,10 +157,10 @@ class Observer:
         return self.record
 
     def planned(self, line: str, choice: Choice) -> None:
-        """Nothing to tell."""
+        """Ignore the plan."""
 
     def stepped(self, step: int, kind: str) -> None:
-        """Nothing to tell."""
+        """Ignore the step."""
 
     def refused(self, reason: str) -> None:
         raise ValueError(reason)
@@ -175,7 +175,7 @@ class Observer:
 
 
 class Keeper:
-    """Puts states of a run into a memory, in main memory."""
+    """Store for states of a run, in main memory."""
 
     def __init__(
         self, memory: PrefixMemory, name: Hashable, schedule: Schedule, observer: Observer
@@ -186,7 +186,7 @@ class Keeper:
         self._copies: dict[int, tuple[Anchor, Anchor]] = {}  # by id; the original keeps it taken
 
     def reached(self, step: int, latent: Tensor) -> None:
-        """The sampler has evaluated the model at a step, whose state is ``latent``."""
+        """Keep ``latent``, the state before a step that the sampler has evaluated."""
         if self._memory.wants(self._name, self._schedule, step) and self._anchors:
             state = State(step, latent.to(CPU, copy=True), self._anchors)
             self._memory.keep(self._name, self._schedule, state)
@@ -201,14 +201,14 @@ class Keeper:
             self._anchors = {b: tuple(map(self._in_main_memory, a)) for b, a in held.items()}
 
     def _in_main_memory(self, anchor: Anchor) -> Anchor:
-        """The one copy of an anchor: states that share it take its memory once."""
+        """Single copy of an anchor in main memory, shared by all states that use it."""
         if id(anchor) not in self._copies:
             self._copies[id(anchor)] = anchor, anchor.to(CPU)
         return self._copies[id(anchor)][1]
 
 
 def ending_after(sampler, num_steps: int):
-    """The sampler, ending after some steps of a run whose wrappers see all noise levels."""
+    """Sampler that ends after some steps of a run whose wrappers see all noise levels."""
     if not isinstance(sampler, KSAMPLER):
         return sampler  # another extension's, of a kind of its own: it runs to the end
 
@@ -220,7 +220,7 @@ def ending_after(sampler, num_steps: int):
 
 
 def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
-    """The sampler, telling the states before each step and after the last one, in this order."""
+    """Sampler that reports the states before each step and after the last one, in order."""
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
@@ -241,7 +241,7 @@ def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
 def starting_from(
     sampler: KSAMPLER, start: State | None, reached: Callable[[int, Tensor], None]
 ) -> KSAMPLER:
-    """The sampler, beginning at a state; ``reached`` is told each step and the state before it."""
+    """Sampler that begins at a state; ``reached`` gets each step and the state before it."""
     first = start.step if start else 0
 
     @functools.wraps(sampler.sampler_function)

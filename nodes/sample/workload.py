@@ -1,4 +1,4 @@
-"""What calibrations and comparisons of methods are made on: examples, sampled one by one."""
+"""Workload of calibrations and comparisons: examples, sampled one by one."""
 
 from __future__ import annotations
 
@@ -63,24 +63,24 @@ class Workload:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say about the examples."""
+        """Notes on the examples."""
         repeated = counted(self.num_repeated, "repeated example")
         return [f"{repeated} left out: equal ones count once"] if self.num_repeated else []
 
     def sampling(self, number: int) -> Sampling:
-        """How one of the examples is sampled."""
+        """Sampling of one example."""
         prepare = sampling_of(self.examples, self.guider, self.latent, self.sampler, self.sigmas)
         found = prepare([number])
         assert found is not None
         return found
 
     def names(self) -> list[str]:
-        """What identifies each example in a calibration, short and the same in every session."""
+        """Identifiers of the examples in a calibration, short and equal in every session."""
         of = fingerprint.of_conditionings
         return [f"{e.seed} {of(e.prompt, e.positive, e.negative)}" for e in self.examples]
 
     def conditions(self) -> dict[str, Any]:
-        """What a calibration on these examples holds for."""
+        """Conditions of a calibration on these examples."""
         samples = samples_of(self.guider.model_patcher, self.latent)
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
@@ -88,5 +88,5 @@ class Workload:
         return conditions.conditions_of(self.guider, self.sampler, levels, samples.shape)
 
     def run_conditions(self, policy: Policy) -> Conditions:
-        """What is known of each run before it starts."""
+        """Known conditions of each run before it starts."""
         return patching.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)

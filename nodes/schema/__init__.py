@@ -1,1 +1,1 @@
-"""What node schemas share: wire types, inputs, texts, figures."""
+"""Parts shared by node schemas: wire types, inputs, texts, figures."""

@@ -19,11 +19,11 @@ SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as i
 
 
 def checked(*checks: tuple[Callable[[Any], Any], Any]) -> bool | str:
-    """What ``validate_inputs`` has to return: True, or what is wrong with a value.
+    """Result of ``validate_inputs``: True, or the reason why a value is invalid.
 
     Args:
-        checks: pairs of a function that raises ``ValueError`` and its value; None is a linked one
-            that is not known yet.
+        checks: pairs of a function that raises ``ValueError`` and its value; None stands for a
+            linked value that is not known yet.
     """
     try:
         for check, value in checks:
@@ -37,7 +37,7 @@ def checked(*checks: tuple[Callable[[Any], Any], Any]) -> bool | str:
 def sampling_inputs(
     model: str = WHATEVER, examples: str = KIND, sampler: str = "As you sample with it."
 ) -> list[Any]:
-    """What examples are sampled with, as far as it is required; tooltips of some."""
+    """Required inputs for sampling the examples, with tooltips for some of them."""
     return [
         io.Model.Input("model", tooltip=model),
         ExamplesType.Input("examples", tooltip=examples),
@@ -56,7 +56,7 @@ def sampling_inputs(
 
 
 def guider_input(more: str = "") -> io.Guider.Input:
-    """An own guider; ``more``: what else is to be known of it."""
+    """Optional input for a custom guider; ``more`` extends its tooltip."""
     return io.Guider.Input(
         "guider",
         optional=True,
@@ -65,14 +65,14 @@ def guider_input(more: str = "") -> io.Guider.Input:
 
 
 def speed_input(tooltip: str = f"{SHARES}.", **options: Any) -> io.Combo.Input:
-    """How many steps are full, as a share of them."""
+    """Input for the speed, which is the share of full steps."""
     return io.Combo.Input(
         "speed", options=[*SPEEDS, COUNT], default="Balanced", tooltip=tooltip, **options
     )
 
 
 def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.Int.Input:
-    """The number of full steps that ``COUNT`` stands for."""
+    """Input for the number of full steps that ``COUNT`` stands for."""
     return io.Int.Input(
         "full_steps",
         default=10,
@@ -84,14 +84,14 @@ def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.I
 
 
 def shootouts_input(tooltip: str, fewest: int) -> io.Autogrow.Input:
-    """JSON of *Method Shootout*, as many as there are; ``fewest``: that are needed."""
+    """Growing input for JSON of *Method Shootout*, with at least ``fewest`` reports."""
     one = io.String.Input("shootout", tooltip="JSON of Method Shootout.")
     template = io.Autogrow.TemplatePrefix(one, prefix="shootout", min=fewest, max=MOST)
     return io.Autogrow.Input("shootouts", template, optional=not fewest, tooltip=tooltip)
 
 
 def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
-    """What the texts of that input hold; ``ValueError`` says which of them is no report."""
+    """Reports in the texts of that input; ``ValueError`` names a text that is none."""
     found = []
     for name, text in (shootouts or {}).items():
         try:
@@ -103,5 +103,5 @@ def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
 
 
 def metric_input(tooltip: str) -> io.Combo.Input:
-    """One of the metrics that *Method Shootout* measures."""
+    """Input for one of the metrics that *Method Shootout* measures."""
     return io.Combo.Input("metric", options=list(OBJECTIVES), default="PSNR", tooltip=tooltip)

@@ -1,7 +1,7 @@
-"""The prompt that runs now, and the workflow that is saved with its images.
+"""The running prompt, and the workflow that is saved with its images.
 
-A MODEL outlives the prompt that made it: ComfyUI keeps it for the next ones. So what a sampling run
-reports must not go to the workflow that the cache node saw, but to the one being run.
+A MODEL outlives the prompt that made it: ComfyUI keeps it for the next ones. So the report of a
+sampling run must not go to the workflow that the cache node saw, but to the one being run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _pnginfo: dict[str, dict] = {}  # by prompt id; the very objects that image node
 
 
 class Prompt(NamedTuple):
-    """What is known of the running prompt; all None outside of ComfyUI's execution."""
+    """Identity of the running prompt; every field is None outside of ComfyUI's execution."""
 
     id: str | None
     workflow: dict | None
@@ -30,7 +30,7 @@ class Prompt(NamedTuple):
 
 
 def current() -> Prompt:
-    """The prompt whose node runs in this thread."""
+    """Prompt whose node runs in this thread."""
     context = get_executing_context()
     if context is None:
         return Prompt(None, None)
@@ -39,7 +39,7 @@ def current() -> Prompt:
 
 
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
-    """ComfyUI's handler for a prompt that is queued: keeps its workflow by the prompt's id."""
+    """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
     pnginfo = (json_data.get("extra_data") or {}).get("extra_pnginfo")
     if isinstance(pnginfo, dict):
         # What an image's workflow brought along belongs to that image.
@@ -63,7 +63,7 @@ def attach_report(workflow: dict | None, node_id: str | None, run: int, report: 
 
 
 def _forget_done() -> None:
-    """Drop the oldest prompts that wait no longer."""
+    """Drop the oldest prompts that are no longer queued."""
     if len(_pnginfo) <= KEPT:
         return
     queue = PromptServer.instance.prompt_queue

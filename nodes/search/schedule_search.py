@@ -39,7 +39,7 @@ OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
 
 
 class ScheduleSearch(io.ComfyNode):
-    """Examples, settings and a budget to a schedule and a policy."""
+    """Search a schedule and a policy with examples, settings and a budget."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

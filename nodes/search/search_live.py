@@ -1,4 +1,4 @@
-"""What the page is told while *Schedule Search* runs."""
+"""Live messages to the page while *Schedule Search* runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_BAR = 1000
 
 
 class Live(Listener):
-    """Follows one search; ``node_id`` is the node's execution id.
+    """Live view of one search; ``node_id`` is the node's execution id.
 
     An event has the state (``preparing``, ``searching``, ``validating`` or ``done``), the used part
     of the budget, how many schedules were scored, and the best one so far: its text, policy and
@@ -54,11 +54,11 @@ class Live(Listener):
         }  # fmt: skip
 
     def on_run(self) -> None:
-        """A sampling run begins: the user may have cancelled."""
+        """Note that a sampling run begins; the user may have cancelled."""
         comfy.model_management.throw_exception_if_processing_interrupted()
 
     def on_reference(self, done: int, total: int) -> None:
-        """So many of the full runs that others are compared with are done."""
+        """Report how many of the full runs for comparison are done."""
         before = {key: self.facts[key] for key in ("state", "part")}
         self.facts["part"] = [done, total]
         self.enter("preparing")
@@ -69,12 +69,12 @@ class Live(Listener):
             self._began = time.perf_counter()  # the search begins after them
 
     def validates(self, done: int, total: int) -> None:
-        """What the search has found is compared."""
+        """Report that the schedules found are being compared."""
         self.facts["part"] = [done, total]
         self.enter("validating")
 
     def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
-        """A schedule is scored; again where another study of the same search takes it up."""
+        """Report that a schedule is scored, or scored again by another study of the same search."""
         facts = self.facts
         if study.objective != self._objective:  # a probe's scores are in another unit
             self._objective = study.objective
@@ -97,12 +97,12 @@ class Live(Listener):
         self._tell(now=best != facts["score"])
 
     def enter(self, state: str) -> None:
-        """Another part of the work begins."""
+        """Enter another part of the work."""
         self.facts["state"] = state
         self._tell(now=True)
 
     def finish(self, table: str, best: Validated, is_validated: bool) -> dict[str, Any]:
-        """The search is done. What the page was told then, which the node's output repeats."""
+        """Finish the search; returns the last message to the page for the node's output."""
         self.facts |= {
             "table": table, "best": str(best.schedule), "policy": str(best.policy),
             "score": best.score.mean, "is_validated": is_validated,
@@ -130,6 +130,6 @@ class Live(Listener):
 
 
 def _share(part: Budget, whole: Budget) -> float:
-    """Which part of a budget another one is."""
+    """Fraction of a budget that is used."""
     pairs = zip(astuple(part), astuple(whole), strict=True)
     return next((a / b for a, b in pairs if math.isfinite(b)), 1.0)

@@ -1,4 +1,4 @@
-"""From the inputs of *Schedule Search* to the contestants of a search."""
+"""Contestants of a search, from the inputs of *Schedule Search*."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
 
 @dataclass(frozen=True)
 class Session:
-    """Everything that stays the same during a search.
+    """Inputs of a search that stay constant.
 
     Args:
-        examples: that schedules are scored on.
-        validation: those that choose among the best; none: the scoring examples.
+        examples: examples that schedules are scored on.
+        validation: examples that choose among the best; none: the scoring examples.
         vae, lpips: what the objective's metrics are computed with, see ``assessing``.
         state_bytes: of states that are kept, for all policies together.
     """
@@ -64,16 +64,16 @@ class Session:
 
     @cached_property
     def assessor(self) -> Assessor:
-        """Of the metrics; errors as of ``assessor_for``, which may load large weights."""
+        """Assessor of the metrics; errors as of ``assessor_for``, which may load large weights."""
         return assessor_for(self.objective, self.vae, self.lpips)
 
     @property
     def path_name(self) -> str:
-        """Of the path in the library: a study may be used for several numbers of full steps."""
+        """Name of the path in the library: a study may serve several numbers of full steps."""
         return f"{self.study}, {self.num_full} of {self.num_steps}"
 
     def check(self) -> None:
-        """``ValueError`` for what would make a search useless."""
+        """Raise ``ValueError`` for settings that would make a search useless."""
         compatibility.refuse_other_caches(self.guider.model_patcher)
         if not 2 <= self.num_full < self.num_steps:
             raise ValueError(
@@ -98,7 +98,7 @@ class Session:
             )
 
     def contestants(self, policies: Sequence[Policy]) -> Iterator[Contestant]:
-        """The policies with the same examples, and their files."""
+        """Contestants: the policies with the same examples, and their files."""
         scoring, validation = self._examples(self.examples), self._examples(self.validation)
         self._log("study", self.examples).close()  # refuses a study of other settings
         for policy in policies:
@@ -113,7 +113,7 @@ class Session:
             )
 
     def controls(self, policy: Policy) -> dict[str, Schedule]:
-        """Uniform spacing, and what *Golden Path Cache* would choose from the bundled paths."""
+        """Baselines: uniform spacing, and the bundled path that *Golden Path Cache* would choose."""
         patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
         run = patching.conditions_of(patcher, sigmas, policy)
         ratio = 1 - self.num_full / self.num_steps
@@ -127,7 +127,7 @@ class Session:
         return {n: s for n, s in controls.items() if s.num_full == self.num_full}
 
     def obstacle(self, policy: Policy) -> str | None:
-        """Why a policy cannot cache this workflow, or None."""
+        """Reason why a policy cannot cache this workflow, or None."""
         if self.num_full <= policy.min_anchors:
             return (
                 f"{policy} needs {policy.min_anchors} full first steps and one more; with "
@@ -138,7 +138,7 @@ class Session:
         )
 
     def described(self) -> dict[str, Any]:
-        """The conditions of a path that is found, for people."""
+        """Readable conditions of a path that is found."""
         return {
             "sampler": samplers.name(self.sampler),
             "cfg": getattr(self.guider, "cfg", None),
@@ -163,9 +163,9 @@ class Session:
     def _log(
         self, part: str, examples: Sequence[Example], policy: Policy | None = None
     ) -> StudyLog:
-        """The memory of one policy, or of the conditions that all have in common.
+        """Memory of one policy, or of the conditions that all have in common.
 
-        Other validation examples have another one.
+        Other validation examples have another memory.
         """
         known = _described(examples)
         conditions = {**self._conditions, "examples": known}
@@ -192,16 +192,16 @@ class Session:
 
 
 def studies_folder() -> Path:
-    """Where the memories of studies are: ``golden_path/studies`` of the user directory."""
+    """Folder of the memories of studies: ``golden_path/studies`` of the user directory."""
     return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
 
 
 def search(
     session: Session, policies: Sequence[Policy], settings: Settings
 ) -> tuple[Delivery, list[str]]:
-    """Search, from the references to what is delivered; and what there is to say about it.
+    """Search, from the references to the delivered path; returns it with notes.
 
-    ``ValueError`` says why, if no policy can cache this workflow.
+    Raises ``ValueError`` that says why, if no policy can cache this workflow.
     """
     reasons = {policy: session.obstacle(policy) for policy in policies}
     possible = [policy for policy, reason in reasons.items() if reason is None]

@@ -1,4 +1,4 @@
-"""Who takes part in *Method Shootout*: ways of sampling with the same number of full steps."""
+"""Candidates of *Method Shootout*: ways of sampling with the same number of full steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = (*USUAL, *VARIANTS)  # that can be chosen
 
 @dataclass(frozen=True)
 class Settled:
-    """A plan whose choice was made before: all examples have the same noise levels."""
+    """Plan whose choice is already made: all examples have the same noise levels."""
 
     choice: Choice
     device_budget: float = patching.BUDGET_MIB * 2**20
@@ -42,7 +42,7 @@ class Settled:
         return self.choice.policy
 
     def check(self, guider, sampler, sigmas, latent) -> None:
-        """It was checked for all examples at once."""
+        """Accept every run, as it was checked for all examples at once."""
 
     def resolve(self, patcher, run, sigma_max: float, continues: bool) -> Choice:
         return self.choice
@@ -50,13 +50,13 @@ class Settled:
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """One way of sampling an example.
+    """Way of sampling an example.
 
     Args:
         origin: what decides on the full steps, in words.
         schedule: of its own steps; of an adaptive method, where the gate has no say.
-        sample: to the latent, and the record if there is a cache.
-        choice: None without a cache.
+        sample: sampler that returns the latent, and the record if there is a cache.
+        choice: choice of the cache; None without one.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Contender:
 
     @property
     def plan(self) -> str:
-        """What tells it from another one of its name."""
+        """Identity that distinguishes it from another candidate of its name."""
         if self.choice is None:
             return str(self.schedule)
         policy = self.choice.policy
@@ -78,7 +78,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class LineUp:
-    """What contenders are made of.
+    """Inputs that candidates are made of.
 
     Args:
         num_full: wanted number of full steps.
@@ -102,7 +102,7 @@ class LineUp:
     def contenders(
         self, names: Sequence[str], own: Mapping[str, Schedule]
     ) -> tuple[list[Contender], dict[str, str]]:
-        """The full run and those that can run here, and why the others cannot, by their names.
+        """Full run and candidates that can run here, and reasons against the others, by name.
 
         Args:
             own: schedules of the user's by name, which take part in any case; ``ValueError`` if
@@ -150,7 +150,7 @@ class LineUp:
         return self._of(name, self._method(name))
 
     def _of(self, name: str, choice: Choice) -> Contender:
-        """A contender with a cache; ``ValueError`` says why it cannot run."""
+        """Candidate with a cache; ``ValueError`` says why it cannot run."""
         workload = self.workload
         patcher, schedule = workload.guider.model_patcher, choice.schedule
         if schedule.num_steps != workload.num_steps:
@@ -168,7 +168,7 @@ class LineUp:
         return Contender(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
 
     def _path(self) -> Choice:
-        """What *Golden Path Cache* would choose."""
+        """Choice of *Golden Path Cache*."""
         run = self.workload.run_conditions(self.policy)
         paths = user_paths.read() + bundled_paths()
         choice = choose(run, self.num_full, self.cache_ratio, paths)

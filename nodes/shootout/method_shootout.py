@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class MethodShootout(io.ComfyNode):
-    """Examples and methods to a table and a figure."""
+    """Compare methods on examples: a table and a figure."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -198,7 +198,7 @@ class MethodShootout(io.ComfyNode):
 
 
 def names_of(text: str) -> list[str]:
-    """The contenders that a text names, each once; ``ValueError`` for others."""
+    """Candidates that a text names, each once; ``ValueError`` for others."""
     known = {name.casefold(): name for name in NAMES}
     words = [word.strip() for word in text.replace(",", "\n").splitlines() if word.strip()]
     for word in words:
@@ -210,9 +210,9 @@ def names_of(text: str) -> list[str]:
 
 
 def schedules_of(text: str, others: Collection[str] = (FULL, *NAMES)) -> dict[str, Schedule]:
-    """The schedules of a text, one a line, by what stands before a colon, else by themselves.
+    """Schedules of a text, one a line, by the name before a colon, else by themselves.
 
-    ``ValueError`` for what is no schedule, and for a name of two rows.
+    Raises ``ValueError`` for a line that is no schedule, and for a name of two rows.
 
     Args:
         others: names of other rows.
@@ -231,7 +231,7 @@ def schedules_of(text: str, others: Collection[str] = (FULL, *NAMES)) -> dict[st
 
 
 def entries_of(calibration: str) -> dict[str, Calibration]:
-    """The entries of a calibration file by method; ``ValueError`` if it cannot be read."""
+    """Entries of a calibration file by method; ``ValueError`` if it cannot be read."""
     if calibration == NONE:
         return {}
     path = calibrations.FILES.path_of(calibration)
@@ -244,7 +244,7 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
 
 
 def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
-    """All metrics that can be measured, why others cannot, and the network of LPIPS."""
+    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network."""
     if vae is None:
         needs = "it compares images: connect vae"
         return Assessor(None, {}), dict.fromkeys(("psnr", "ssim", "lpips"), needs), None

@@ -1,4 +1,4 @@
-"""What the page is told while *Method Shootout* runs."""
+"""Live messages to the page while *Method Shootout* runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVENT = "golden_path.shootout"
 
 
 class Live:
-    """Follows one shootout of ``total`` examples; ``node_id`` is the node's execution id."""
+    """Live view of one shootout of ``total`` examples; ``node_id`` is the node's execution id."""
 
     def __init__(self, node_id: str | None, total: int) -> None:
         self._node_id = node_id
@@ -21,20 +21,20 @@ class Live:
         self._workflow_id = prompts.current().workflow_id
 
     def runs(self, example: int, contender: str) -> None:
-        """A run begins."""
+        """Report that a run begins."""
         server = self._server()
         if server is not None and self._node_id is not None:
             text = f"example {example + 1} of {self._total}: {contender}"
             server.send_progress_text(text, self._node_id, server.client_id)
 
     def shows(self, report: Mapping[str, Any]) -> None:
-        """An example more is done."""
+        """Report one more finished example."""
         server = self._server()
         if server is not None:
             server.send_sync(EVENT, self.event(report), server.client_id)
 
     def event(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page gets of a report: all but single examples and conditions."""
+        """Event for the page with a report, without single examples and conditions."""
         rows = [
             row | {"metrics": {name: _means(found) for name, found in row["metrics"].items()}}
             for row in report["rows"]
@@ -44,7 +44,7 @@ class Live:
         return {**shown, **more, "node_id": self._node_id, "workflow_id": self._workflow_id}
 
     def _server(self):
-        """Where the client that queued the prompt is reached; None without one."""
+        """Server that reaches the client that queued the prompt; None without one."""
         server = getattr(PromptServer, "instance", None)
         return None if server is None or server.client_id is None else server
 

@@ -1,4 +1,4 @@
-"""What *Method Shootout* tells: a report as JSON takes it, a table, a figure."""
+"""Report of *Method Shootout* in JSON types, with a table and a figure."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def report_of(
     shootout: Shootout, num_full: int, absent: Mapping[str, str], unavailable: Mapping[str, str],
     network: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """All figures: the full run, then those that are comparable, each by the first metric.
+    """Report of the full run, then of comparable candidates, best first by the first metric.
 
-    Before the end they are of the examples that all contenders have run.
+    Before the end it covers the examples that all candidates have run.
 
     Args:
         num_full: wanted number of full steps.
-        absent: why contenders could not take part.
-        unavailable: why metrics were not measured.
-        network: of LPIPS, if there is one.
+        absent: reasons why candidates could not take part.
+        unavailable: reasons why metrics were not measured.
+        network: network of LPIPS, if there is one.
     """
     found = shootout.found()
     compared = [r for name, results in found.items() if name != FULL for r in results]
@@ -113,7 +113,7 @@ def _row(
 
 
 def _kind(contender: Contender) -> str:
-    """What decides: of a method that decides before the run it is its schedule."""
+    """Kind of a candidate by what decides; a method that decides before the run is fixed."""
     if contender.choice is None:
         return reports.FULL if contender.name == FULL else reports.PLAIN
     return reports.ADAPTIVE if contender.choice.gate else reports.FIXED
@@ -122,7 +122,7 @@ def _kind(contender: Contender) -> str:
 def _ahead(
     results: Sequence[Result], baseline: Sequence[Result], metrics: Sequence[str]
 ) -> dict[str, Any]:
-    """Of each metric how much better the results are, example by example."""
+    """Lead of the results in each metric, example by example."""
     return {
         name: ahead(
             *([COLUMNS[name][2] * v for v in _values(r, name)] for r in (results, baseline))
@@ -146,7 +146,7 @@ def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """The figures as lines of text."""
+    """Table of the figures, as lines of text."""
     rows, metric = report["rows"], report["metric"]
     shown = [name for name in COLUMNS if any(name in row["metrics"] for row in rows)]
     has_lead = any(row["ahead"] for row in rows)
@@ -183,7 +183,7 @@ def _title(row: Mapping[str, Any]) -> str:
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    """The most frequent schedule, the policy, and what decided."""
+    """Description: the most frequent schedule, the policy, and what decided."""
     most = row["schedules"][0]
     share = f" in {100 * most['share']:.0f} % of its runs" if most["share"] < 1 else ""
     policy = f", {row['policy']}" if row["policy"] else ""
@@ -191,7 +191,7 @@ def _described(row: Mapping[str, Any]) -> str:
 
 
 def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """What the figures of a row do not say."""
+    """Remarks on a row that its figures do not show."""
     found = list(row["notes"])
     if not row["comparable"]:
         found.insert(
@@ -234,7 +234,7 @@ def _gain(row: Mapping[str, Any], metric: str | None) -> str:
 
 
 def figure(report: Mapping[str, Any]) -> Tensor:
-    """The most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
+    """Figure of the most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
 
     Source: seed paper, its Figure 1(a).
     """

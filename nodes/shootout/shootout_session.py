@@ -1,4 +1,4 @@
-"""Running *Method Shootout*: each example in full, then with each contender."""
+"""Runs of *Method Shootout*: each example in full, then with each candidate."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FILES = UserFiles("shootouts", ".jsonl")
 
 @dataclass(frozen=True)
 class Shootout:
-    """All examples with all contenders, the full run first.
+    """Study of all examples with all candidates, the full run first.
 
-    What is known from former runs is not run again, except the full run of an example that was
-    under way, with which the rest of its runs are compared.
+    Runs known from former sessions are not repeated, except the full run of an unfinished example,
+    with which the rest of its runs are compared.
 
     Args:
         on_run: told each run before it begins: number of the example, name of the contender.
@@ -46,11 +46,11 @@ class Shootout:
 
     @functools.cached_property
     def examples(self) -> dict[str, int]:
-        """The names of the examples with their numbers; equal ones count once."""
+        """Names of the examples with their numbers; equal ones count once."""
         return {name: number for number, name in enumerate(self.workload.names())}
 
     def found(self) -> dict[str, list[Result]]:
-        """By contender what is known of the examples that all of them have run, in their order."""
+        """Results by candidate, of the examples that all of them have run, in their order."""
         plans = {c.name: c.plan for c in self.contenders}
         found: dict[str, list[Result]] = {name: [] for name in plans}
         for example in self.examples:
@@ -77,7 +77,7 @@ class Shootout:
                 self.on_example(self)
 
     def _missing(self, example: str) -> list[Contender]:
-        """Those without a result, or without a metric that can be measured now."""
+        """Runs without a result, or without a metric that can be measured now."""
         measured = {"latent_mse", *self.assessor.image_metrics}
         found = {c: self.results.get(example, c.name, c.plan) for c in self.contenders}
         return [
@@ -124,7 +124,7 @@ class Shootout:
 def _timed(
     contender: Contender, sampling: Sampling, progress: Progress
 ) -> tuple[Any, float, RunRecord | None]:
-    """The latent in main memory, the seconds from the first step on, and the record."""
+    """Latent in main memory, the seconds from the first step on, and the record."""
     comfy.model_management.throw_exception_if_processing_interrupted()
     clock = Clock()
     sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
@@ -135,8 +135,10 @@ def _timed(
 
 
 class Clock:
-    """Seconds since the sampler began, once the model is loaded: decoding the run before may have
-    pushed it out of the device's memory."""
+    """Clock that starts with the sampler, once the model is loaded.
+
+    Decoding the run before may have pushed the model out of the device's memory.
+    """
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
@@ -146,7 +148,7 @@ class Clock:
         return time.perf_counter() - self._began
 
     def started_by(self, sampler):
-        """The sampler, which starts the clock."""
+        """Sampler that starts the clock."""
         if not isinstance(sampler, KSAMPLER):
             return sampler  # another extension's, of a kind of its own: loading counts
 
@@ -159,10 +161,10 @@ class Clock:
 
 
 def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, Any]:
-    """What the results of a file have in common, beside examples and contenders.
+    """Conditions that the results of a file share, besides examples and candidates.
 
     Args:
-        assessed_by: what the metrics depend on.
+        assessed_by: facts that the metrics depend on.
     """
     device = workload.guider.model_patcher.load_device
     return {
