@@ -113,7 +113,7 @@ class Session:
             )
 
     def controls(self, policy: Policy) -> dict[str, Schedule]:
-        """Baselines: uniform spacing, and the bundled path that *Golden Path Cache* would choose."""
+        """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
         patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
         run = patching.conditions_of(patcher, sigmas, policy)
         ratio = 1 - self.num_full / self.num_steps

@@ -210,7 +210,7 @@ def test_what_cannot_be_is_refused(monkeypatch, capsys):
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not os.environ.get("COMFYUI_PATH"), reason="needs ComfyUI")
 def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path):
     before = REPORT.read_bytes()

@@ -44,12 +44,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"The tests of the page were left out: {chromium.REMEDY}")
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.slow)
-
-
 @pytest.fixture(scope="package", params=["pinned", "newest"])
 def url(request, tmp_path_factory):
     """A ComfyUI with this pack."""

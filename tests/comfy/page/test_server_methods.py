@@ -2,14 +2,10 @@
 
 import uuid
 
-import pytest
-
 from demo.workflow import nodes_of_type
 
 from ...support.served import refusal, run
 from ..listener import events_of
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_schedule_comes_with_its_policy(object_info):

@@ -17,8 +17,6 @@ from gph_core.schedule import Schedule
 
 from ..listener import events_of
 
-pytestmark = pytest.mark.slow
-
 
 def get(url, path):
     with dev.LOCAL.open(url + path) as response:

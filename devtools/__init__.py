@@ -1,0 +1,1 @@
+"""Parts of ``dev.py``: standard library only, for Windows, macOS and Linux."""

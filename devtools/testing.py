@@ -1,0 +1,92 @@
+"""What ``dev.py check`` and ``dev.py test`` run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from .environment import Tools
+from .paths import ROOT
+
+# Each worker holds a ComfyUI: more of them than this need more memory than many machines have.
+WORKERS = min(4, max(2, os.cpu_count() or 2))
+SPREAD = ["-n", str(WORKERS), "--dist", "loadgroup", "-q"]
+CORE = ["tests/core", "tests/demo", "tests/project"]
+
+
+def check(tools: Tools) -> int:
+    """Linters, types, the core's tests without ComfyUI, and the tests of what changed."""
+    failed = _failed(_linters(tools))
+    without_comfyui = Tools(None, tools.python)
+    if without_comfyui.run("-m", "pytest", *SPREAD, *CORE) != 0:
+        failed.append("tests of the core")
+    changed = tests_of(_changed_files())
+    if changed and tools.run("-m", "pytest", *SPREAD, *changed) != 0:
+        failed.append("tests of what changed")
+    return _result(failed)
+
+
+def test(tools: Tools, with_all: bool) -> int:
+    """Linters, types, and all tests: of large products a quarter, unless it is ``with_all``."""
+    failed = _failed(_linters(tools))
+    if tools.run("-m", "tests.browser.chromium") != 0:
+        failed.append("browser")
+    if tools.run("-m", "pytest", *SPREAD, *(["--all"] if with_all else [])) != 0:
+        failed.append("tests")
+    return _result(failed)
+
+
+def _linters(tools: Tools) -> dict[str, subprocess.Popen]:
+    """The linters by name, started beside each other."""
+    calls = {
+        "ruff check": ["ruff", "check", "."],
+        "ruff format": ["ruff", "format", "--check", "."],
+        "types": ["basedpyright", "--pythonpath", str(tools.python)],
+    }
+    return {name: tools.start("-m", *call) for name, call in calls.items()}
+
+
+def _failed(running: dict[str, subprocess.Popen]) -> list[str]:
+    """Names of the linters that find something, once all have ended and shown what."""
+    failed = []
+    for name, process in running.items():
+        printed, _ = process.communicate()
+        print(f"--- {name}\n{printed.decode('utf-8', 'replace').strip()}", flush=True)
+        if process.returncode != 0:
+            failed.append(name)
+    return failed
+
+
+def _result(failed: list[str]) -> int:
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", flush=True)
+    return 1 if failed else 0
+
+
+def _changed_files() -> list[str]:
+    """Files that differ from the last commit, new ones included; none outside a checkout of git."""
+    changed: list[str] = []
+    for command in (
+        ["diff", "--name-only", "HEAD"],
+        ["ls-files", "--others", "--exclude-standard"],
+    ):
+        done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True)
+        changed += done.stdout.splitlines() if done.returncode == 0 else []
+    return changed
+
+
+def tests_of(changed: list[str]) -> list[str]:
+    """The test files that belong to changed files and are not of the core, which run anyway.
+
+    A test file belongs to itself, ``test_name*.py`` to the module ``name.py`` of the same room.
+    """
+    found = set()
+    for path in map(Path, changed):
+        if path.name.startswith("test_") and path.suffix == ".py" and (ROOT / path).is_file():
+            found.add(path)
+        elif path.parts[0] == "nodes" and path.suffix == ".py":
+            room = ROOT / "tests" / "comfy" / "/".join(path.parts[1:-1])
+            found |= {p.relative_to(ROOT) for p in room.glob(f"test_{path.stem}*.py")}
+    others = (path.as_posix() for path in found)
+    return sorted(path for path in others if not path.startswith(tuple(CORE)))

@@ -1,0 +1,58 @@
+"""The cases of large products that are tested by default; ``--all`` tests every one.
+
+A parametrized test with several parameters runs on their whole product. Where that has 24 cases or
+more, about a quarter stays, spread like a Latin square: every value of every parameter occurs, as
+often as the others of its parameter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+SMALLEST = 24
+SHARE = 4
+
+
+def left_out(items: Sequence) -> list:
+    """Those of the collected tests that are not in the quarter of their product."""
+    functions = defaultdict(list)
+    for item in items:
+        functions[item.nodeid.partition("[")[0]].append(item)
+    return [
+        case
+        for cases in functions.values()
+        if len(cases) >= SMALLEST and len((rows := parameters(cases))[0]) >= 2
+        for case in set_apart(cases, covering(rows))
+    ]
+
+
+def set_apart(cases: Sequence, chosen: Sequence[int]) -> list:
+    """The cases at other places than the chosen ones."""
+    return [case for n, case in enumerate(cases) if n not in set(chosen)]
+
+
+def parameters(cases: Sequence) -> list[tuple[int, ...]]:
+    """The numbers of each case's values, one for each parameter.
+
+    Names that are parametrized together are one parameter; one with a single value is none.
+    """
+    indices = [case.callspec.indices if hasattr(case, "callspec") else {} for case in cases]
+    names = sorted(set().union(*indices))
+    columns = dict.fromkeys(tuple(given.get(name, -1) for given in indices) for name in names)
+    varied = [column for column in columns if len(set(column)) > 1]
+    return [tuple(column[n] for column in varied) for n in range(len(cases))]
+
+
+def covering(rows: Sequence[tuple[int, ...]]) -> list[int]:
+    """The places of the cases that stay: one by one that whose values were seen least so far."""
+    missing = {value for row in rows for value in enumerate(row)}
+    seen: Counter = Counter()
+    rest = {n: tuple(enumerate(row)) for n, row in enumerate(rows)}
+    chosen: list[int] = []
+    while missing or len(chosen) < len(rows) / SHARE:
+        place = min(rest, key=lambda n: sum(seen[value] for value in rest[n]))
+        missing -= set(rest[place])
+        seen.update(rest.pop(place))
+        chosen.append(place)
+    return sorted(chosen)
