@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from ..gates.accumulating import DICACHE_TENTH, DeltaMinus, DiCache, SeaCache, TeaCache, accumulate
+from ..gates import accumulating
+from ..gates.accumulating import DICACHE_TENTH
 from ..gates.base import Gate
 from ..gates.coefficients import Magnitudes, Polynomial, magnitudes_for, polynomial_for
 from ..gates.easycache import FIRST_FULL, EasyCache
@@ -42,10 +43,10 @@ HIGH_RATIO, MEDIUM_RATIO = 0.78, 0.66  # between the seed paper's cache ratios 0
 def _teacache(threshold: float, setting: Setting, exact: bool = False) -> Gate | Schedule:
     polynomial = _fitted("TeaCache", setting)
     if setting.time_changes is None:
-        return TeaCache(threshold, polynomial, exact)
+        return accumulating.TeaCache(threshold, polynomial, exact)
     forced = ALL[TEACACHE_RAW if exact else "TeaCache"].forced(setting).full_steps
     value = polynomial if exact else polynomial.guarded
-    return accumulate(map(value, setting.time_changes()), threshold, forced)
+    return accumulating.accumulate(map(value, setting.time_changes()), threshold, forced)
 
 
 def _sencache(threshold: float, setting: Setting) -> Gate:
@@ -130,7 +131,9 @@ METHODS: dict[str, Method] = {
             "arXiv 2602.18993",
             "summed change of the spectrally filtered input of the first block",
             Reuse(),
-            select=lambda threshold, s: SeaCache(threshold, raw_if_forced=s.family == "FLUX"),
+            select=lambda threshold, s: accumulating.SeaCache(
+                threshold, raw_if_forced=s.family == "FLUX"
+            ),
         ),
         Method(
             "TeaCache",
@@ -158,7 +161,7 @@ METHODS: dict[str, Method] = {
             "arXiv 2508.17356",
             "summed change of the first block's output",
             TwoAnchor(),
-            select=lambda threshold, s: DiCache(threshold),
+            select=lambda threshold, s: accumulating.DiCache(threshold),
             first_full=lambda s: (
                 int((0.1 if s.cache_ratio > s.of_family(DICACHE_TENTH) else 0.2) * s.num_steps) + 1
             ),
@@ -273,7 +276,7 @@ VARIANTS: dict[str, Method] = {
             METHODS["DiCache"],
             form="delta minus",
             rule="summed difference of the changes before and behind the first block",
-            select=lambda threshold, s: DeltaMinus(threshold),
+            select=lambda threshold, s: accumulating.DeltaMinus(threshold),
             first_full=lambda s: 1,
         ),
         replace(METHODS["L2P"], form="full steps only", plan=partial(_l2p, full_steps_only=True)),

@@ -1,8 +1,8 @@
 """The pack's pages in a real ComfyUI and a real browser.
 
-Every test of this folder runs on two front ends (the one that ComfyUI pins, the newest) and in
-both renderers. Without COMFYUI_PATH or a browser the folder is left out, on a build machine a
-missing browser is an error.
+Every test of this folder runs on the front end that ComfyUI pins with the classic canvas, and on
+the newest with Nodes 2.0; with ``--all`` on both in both renderers. Without COMFYUI_PATH or a
+browser the folder is left out; on a build machine a missing browser is an error.
 """
 
 import json
@@ -37,6 +37,27 @@ SETTINGS = {
     "Comfy.Locale": "en",
     "Comfy.ColorPalette": "dark",
 }
+
+
+# What runs without --all: each front end and each renderer once.
+USUAL = {("pinned", "classic"), ("newest", "vue")}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Leave out what needs --all, and keep what shares a page in one process."""
+    left_out = set()
+    for item in items:
+        if Path(__file__).parent not in item.path.parents:
+            continue
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        front_end_and_renderer = given.get("url"), given.get("renderer")
+        item.add_marker(pytest.mark.xdist_group("page {} {}".format(*front_end_and_renderer)))
+        if None not in front_end_and_renderer and front_end_and_renderer not in USUAL:
+            left_out.add(item)
+    if left_out and not config.getoption("--all"):
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_terminal_summary(terminalreporter):

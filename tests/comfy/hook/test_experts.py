@@ -116,7 +116,7 @@ def test_velocity_reuse_by_two_experts_is_euler_with_fewer_steps(model, low):
         (Reuse(), by_hand.reuse, (0, 2), (0, 2)),
         (TwoAnchor(), by_hand.two_anchor, (0, 1, 2), (0, 1, 2)),
     ],
-    ids=str,
+    ids=["residual reuse", "two-anchor"],
 )
 def test_residuals_of_two_experts_equal_an_independent_computation(
     model, low, policy, rule, high_full, low_full

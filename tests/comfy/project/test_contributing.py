@@ -24,15 +24,12 @@ def copy(tmp_path_factory):
     """A folder with the pack in which both files are changed as the page says."""
     folder = tmp_path_factory.mktemp("eleventh") / "pack"
     shutil.copytree(dev.ROOT, folder, ignore=shutil.ignore_patterns(".*", "__pycache__"))
-    gate, imported, row = BLOCKS
-    with (folder / "gph_core" / "accumulating.py").open("a", encoding="utf-8") as file:
+    gate, row = BLOCKS
+    with (folder / "gph_core" / "gates" / "accumulating.py").open("a", encoding="utf-8") as file:
         file.write(f"\n\n{gate}")
-    methods = folder / "gph_core" / "methods.py"
-    text, count = re.subn(
-        r"^from \.accumulating import .*\n", imported, methods.read_text("utf-8"), flags=re.M
-    )
-    before, line, after = text.partition("\nALL = ")
-    assert (count, line) == (1, "\nALL = ")
+    methods = folder / "gph_core" / "methods" / "table.py"
+    before, line, after = methods.read_text("utf-8").partition("\nALL = ")
+    assert line
     methods.write_text(f"{before}\n{row}{line}{after}", "utf-8")
     return folder
 
@@ -44,7 +41,7 @@ def pack(copy):
         patch.setattr(comfyui, "ROOT", copy)
         patch.setattr(comfyui, "PACK", "pack_of_eleven")
         comfyui.load_pack()
-    yield importlib.import_module("pack_of_eleven.nodes.adaptive")
+    yield importlib.import_module("pack_of_eleven.nodes.cache.adaptive")
     for name in [name for name in sys.modules if name.split(".")[0] == "pack_of_eleven"]:
         del sys.modules[name]
 

@@ -83,7 +83,7 @@ import os, random, signal, sys
 from pathlib import Path
 from gph_core.schedule import ScheduleSpace
 from gph_core.search.log import StudyLog
-from gph_core.search.sampling import exhaustive
+from gph_core.search.algorithms.sampling import exhaustive
 from gph_core.search.study import Measurement, Study
 
 class Examples:
