@@ -4,6 +4,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from filelock import FileLock
+
 from devtools.console import step
 from devtools.environment import check_archive, download
 from devtools.paths import DEV
@@ -13,11 +15,19 @@ SHA256 = "37912597537a731a8f421179618a736c24184c5bdbfa327f38b2fb7c291852d9"
 
 
 def bring(python: Path) -> Path:
-    """Unpack it; the folder is one for ComfyUI's ``--front-end-root``."""
+    """Unpack it, one test process at a time.
+
+    Returns:
+        The folder for ComfyUI's ``--front-end-root``.
+    """
     target = DEV / f"front-end-{VERSION}"
-    static = target / "comfyui_frontend_package" / "static"
-    if target.is_dir():
-        return static
+    with FileLock(DEV / "front-end.lock"):
+        if not target.is_dir():
+            _unpack(python, target)
+    return target / "comfyui_frontend_package" / "static"
+
+
+def _unpack(python: Path, target: Path) -> None:
     archive = DEV / "downloads" / f"comfyui_frontend_package-{VERSION}-py3-none-any.whl"
     if not archive.is_file():
         step(f"downloading ComfyUI's front end {VERSION} (29 MB)")
@@ -27,4 +37,3 @@ def bring(python: Path) -> Path:
         with zipfile.ZipFile(archive) as wheel:
             wheel.extractall(Path(temporary) / "whole")
         (Path(temporary) / "whole").rename(target)
-    return static
