@@ -1,11 +1,12 @@
 """What is left out of large products by default."""
 
 import itertools
+import os
 from types import SimpleNamespace
 
 import pytest
 
-from ..support.selection import left_out
+from ..support.selection import left_out, parameters
 
 
 def product(*sizes, name="test_it"):
@@ -13,7 +14,7 @@ def product(*sizes, name="test_it"):
     return [
         SimpleNamespace(
             nodeid=f"{name}[{row}]",
-            callspec=SimpleNamespace(indices=dict(zip("abc", row, strict=False))),
+            callspec=SimpleNamespace(_idlist=[str(value) for value in row]),
             row=row,
         )
         for row in itertools.product(*map(range, sizes))
@@ -34,3 +35,28 @@ def test_a_quarter_with_every_value_of_every_parameter_stays(sizes):
 def test_small_products_single_parameters_and_plain_tests_stay():
     plain = SimpleNamespace(nodeid="test_plain")
     assert left_out([*product(4, 5), *product(40, name="test_list"), plain]) == []
+
+
+def test_pytest_names_the_values_as_the_selection_reads_them(tmp_path):
+    """In the installed release; it once stopped to tell the values of a product apart."""
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('a', [{}, {1: 2}, {3: 4}, {5: 6}], ids='wxyz')\n"
+        "@pytest.mark.parametrize(('b', 'c'), [(n, [n]) for n in range(6)])\n"
+        "def test_it(a, b, c): pass\n",
+        "utf-8",
+    )
+    collected = Collected()
+    pytest.main(["--collect-only", "-q", "-c", os.devnull, str(tmp_path)], plugins=[collected])
+    assert len(collected.items) == 24
+    assert len(set(parameters(collected.items))) == 24
+    assert len(left_out(collected.items)) == 18
+
+
+class Collected:
+    """A plugin that keeps what pytest collects."""
+
+    items = ()
+
+    def pytest_collection_finish(self, session):
+        self.items = list(session.items)

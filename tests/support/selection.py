@@ -32,19 +32,19 @@ def set_apart(cases: Sequence, chosen: Sequence[int]) -> list:
     return [case for n, case in enumerate(cases) if n not in set(chosen)]
 
 
-def parameters(cases: Sequence) -> list[tuple[int, ...]]:
-    """The numbers of each case's values, one for each parameter.
+def parameters(cases: Sequence) -> list[tuple[str, ...]]:
+    """The names of each case's values, one for each call of ``parametrize`` with several values.
 
-    Names that are parametrized together are one parameter; one with a single value is none.
+    Pytest joins these names to the name of the test, from a field that it keeps to itself. Its
+    public ``indices`` count through the whole product in some releases.
     """
-    indices = [case.callspec.indices if hasattr(case, "callspec") else {} for case in cases]
-    names = sorted(set().union(*indices))
-    columns = dict.fromkeys(tuple(given.get(name, -1) for given in indices) for name in names)
-    varied = [column for column in columns if len(set(column)) > 1]
-    return [tuple(column[n] for column in varied) for n in range(len(cases))]
+    specs = [getattr(case, "callspec", None) for case in cases]
+    rows = [tuple(spec._idlist) if spec else () for spec in specs]
+    columns = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
+    return [tuple(column[n] for column in columns) for n in range(len(cases))]
 
 
-def covering(rows: Sequence[tuple[int, ...]]) -> list[int]:
+def covering(rows: Sequence[tuple[str, ...]]) -> list[int]:
     """The places of the cases that stay: one by one that whose values were seen least so far."""
     missing = {value for row in rows for value in enumerate(row)}
     seen: Counter = Counter()
