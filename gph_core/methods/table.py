@@ -22,6 +22,7 @@ from ..gates.coefficients import Magnitudes, Polynomial, magnitudes_for, polynom
 from ..gates.easycache import FIRST_FULL, EasyCache
 from ..gates.first_block import FirstBlockCache
 from ..gates.sensitivity import LIMITS, SenCache, Sensitivities
+from ..model.families import is_video
 from ..planning.dpcache import plan_near_published as plan_dpcache
 from ..planning.magcache import magnitude_schedule
 from ..planning.meancache import plan_near_published as plan_meancache
@@ -110,11 +111,6 @@ def _full_of(setting: Setting) -> int:
     if setting.num_full is None:
         raise ValueError("a planned method needs a number of full steps; choose a speed")
     return setting.num_full
-
-
-def is_video(family: str) -> bool:
-    """Whether the models of a family make videos; not if it is not known."""
-    return family.startswith(("Wan", "HunyuanVideo", "LTX", "CogVideoX", "Kandinsky", "MiniMax"))
 
 
 def _uniform(setting: Setting) -> Schedule:

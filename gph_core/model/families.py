@@ -20,6 +20,7 @@ class Family:
 
     name: str
     transformer: str  # exact class, as module.name: a subclass may compute elsewhere
+    is_video: bool  # some methods space the full steps of videos in another way
     block_lists: tuple[str, ...]  # attributes, in the order in which they run
     final_layers: tuple[str, ...] = ("final_layer",)  # one per stream
     image: str | int = "img"  # the first block's argument with the image tokens
@@ -46,6 +47,7 @@ _BEHIND = replace(_WAN_SIGNAL, before=(), after=("time_dim_concat", "reference_l
 _WAN = Family(
     name="Wan",
     transformer="comfy.ldm.wan.model.WanModel",
+    is_video=True,
     block_lists=("blocks",),
     final_layers=("head",),
     image=0,
@@ -57,6 +59,7 @@ FAMILIES = (
     Family(
         name="FLUX",
         transformer="comfy.ldm.flux.model.Flux",
+        is_video=False,
         block_lists=("double_blocks", "single_blocks"),
         output=0,
         first_block_key=("double_block", 0),
@@ -65,6 +68,7 @@ FAMILIES = (
     Family(
         name="Qwen-Image",
         transformer="comfy.ldm.qwen_image.model.QwenImageTransformer2DModel",
+        is_video=False,
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
         image="hidden_states",
@@ -75,6 +79,7 @@ FAMILIES = (
     Family(
         name="HunyuanVideo",
         transformer="comfy.ldm.hunyuan_video.model.HunyuanVideo",
+        is_video=True,
         block_lists=("double_blocks", "single_blocks"),
         output=0,
         first_block_key=("double_block", 0),
@@ -91,17 +96,20 @@ FAMILIES = (
         _WAN,
         name="Wan SCAIL",
         transformer="comfy.ldm.wan.model.SCAILWanModel",
+        is_video=True,
         signal=replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents")),
     ),
     Family(
         name="Lumina 2 / Z-Image",
         transformer="comfy.ldm.lumina.model.NextDiT",
+        is_video=False,
         block_lists=("layers",),
         image=0,
     ),
     Family(
         name="Chroma",
         transformer="comfy.ldm.chroma.model.Chroma",
+        is_video=False,
         block_lists=("double_blocks", "single_blocks"),
         output=0,
         first_block_key=("double_block", 0),
@@ -110,6 +118,7 @@ FAMILIES = (
     Family(
         name="SD3",
         transformer="comfy.ldm.modules.diffusionmodules.mmdit.OpenAISignatureMMDITWrapper",
+        is_video=False,
         block_lists=("joint_blocks",),
         image=1,
         output=1,
@@ -119,6 +128,7 @@ FAMILIES = (
     Family(
         name="LTX-Video",
         transformer="comfy.ldm.lightricks.model.LTXVModel",
+        is_video=True,
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
         image=0,
@@ -128,6 +138,7 @@ FAMILIES = (
     Family(
         name="LTX-2",
         transformer="comfy.ldm.lightricks.av_model.LTXAVModel",
+        is_video=True,
         block_lists=("transformer_blocks",),
         final_layers=("norm_out", "audio_norm_out"),
         image=0,
@@ -137,18 +148,21 @@ FAMILIES = (
     Family(
         name="Cosmos-Predict2",
         transformer="comfy.ldm.cosmos.predict2.MiniTrainDIT",
+        is_video=False,
         block_lists=("blocks",),
         image=0,
     ),
     Family(
         name="Anima",
         transformer="comfy.ldm.anima.model.Anima",
+        is_video=False,
         block_lists=("blocks",),
         image=0,
     ),
     Family(
         name="HiDream-I1",
         transformer="comfy.ldm.hidream.model.HiDreamImageTransformer2DModel",
+        is_video=False,
         block_lists=("double_stream_blocks", "single_stream_blocks"),
         image="image_tokens",
         output=0,
@@ -156,6 +170,7 @@ FAMILIES = (
     Family(
         name="Kandinsky 5",
         transformer="comfy.ldm.kandinsky5.model.Kandinsky5",
+        is_video=True,
         block_lists=("visual_transformer_blocks",),
         final_layers=("out_layer",),
         image=0,
@@ -164,6 +179,7 @@ FAMILIES = (
     Family(
         name="Krea 2",
         transformer="comfy.ldm.krea2.model.SingleStreamDiT",
+        is_video=False,
         block_lists=("blocks",),
         final_layers=("last",),
         image=0,
@@ -171,6 +187,7 @@ FAMILIES = (
     Family(
         name="OmniGen2",
         transformer="comfy.ldm.omnigen.omnigen2.OmniGen2Transformer2DModel",
+        is_video=False,
         block_lists=("layers",),
         final_layers=("norm_out",),
         image=0,
@@ -178,6 +195,7 @@ FAMILIES = (
     Family(
         name="Boogu",
         transformer="comfy.ldm.boogu.model.BooguTransformer2DModel",
+        is_video=False,
         block_lists=("double_stream_layers", "single_stream_layers"),
         final_layers=("norm_out",),
         image=0,
@@ -187,6 +205,7 @@ FAMILIES = (
     Family(
         name="Ernie-Image",
         transformer="comfy.ldm.ernie.model.ErnieImageModel",
+        is_video=False,
         block_lists=("layers",),
         final_layers=("final_norm",),
         image=0,
@@ -194,6 +213,7 @@ FAMILIES = (
     Family(
         name="CogVideoX",
         transformer="comfy.ldm.cogvideo.model.CogVideoXTransformer3DModel",
+        is_video=True,
         block_lists=("blocks",),
         final_layers=("norm_final",),
         image="hidden_states",
@@ -202,6 +222,7 @@ FAMILIES = (
     Family(
         name="MageFlow",
         transformer="comfy.ldm.mage_flow.model.MageFlowTransformer2DModel",
+        is_video=False,
         block_lists=("transformer_blocks",),
         final_layers=("norm_out",),
         image="hidden_states",
@@ -212,11 +233,20 @@ FAMILIES = (
     Family(
         name="MiniMax H3",
         transformer="comfy.ldm.minimax.model.MiniMaxH3Model",
+        is_video=True,
         block_lists=("blocks",),
         image=0,
         first_block_key=("double_block", 0),
     ),
 )
+
+
+_VIDEOS = frozenset(family.name for family in FAMILIES if family.is_video)
+
+
+def is_video(family: str) -> bool:
+    """Whether the models of the family of a name make videos; not if the name is not known."""
+    return family in _VIDEOS
 
 
 def detect(transformer: nn.Module) -> Family | None:

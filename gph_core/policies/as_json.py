@@ -8,16 +8,7 @@ from typing import Any
 
 from ..files.condition_diff import plain
 from .base import Policy, Site
-from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
-from .mean_velocity import MeanVelocity
-from .offset import OffsetReuse
-from .rest import RestReuse
-from .two_anchor import TwoAnchor
-
-# Causal linear is not among them: its weights are a file of their own.
-KINDS = {kind.__name__: kind for kind in (
-    Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
-)}  # fmt: skip
+from .table import KINDS
 
 
 def policy_to_json(policy: Policy) -> dict[str, Any]:

@@ -2,58 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import folder_paths
 from comfy_api.latest import io
 
 from ...gph_core.policies import causal_linear
-from ...gph_core.policies.base import Policy, Site
-from ...gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
-from ...gph_core.policies.mean_velocity import MAX_SPAN, MeanVelocity
-from ...gph_core.policies.two_anchor import TwoAnchor
+from ...gph_core.policies.mean_velocity import MAX_SPAN
+from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, Options
 from ..library.user_files import written_at
 from ..schema.types import CATEGORY, PolicyType
 
-
-class Settings(NamedTuple):
-    """Inputs of the node besides the policy; each policy takes what it needs."""
-
-    order: int
-    scale: float
-    span: int
-    weights: str
-    differences: str
-    max_amplification: float
-    max_distance: int
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of every extrapolation; 0 means none."""
-        return {
-            "divided": self.differences == DIVIDED,
-            "max_amplification": self.max_amplification or None,
-            "max_distance": self.max_distance or None,
-        }
-
-
 RECURSIVE, DIVIDED = "recursive", "divided"
-
-POLICIES: dict[str, Callable[[Settings], Policy]] = {
-    "residual reuse": lambda s: Reuse(),
-    "Taylor": lambda s: Taylor(s.order, **s.options),
-    "Hermite": lambda s: Hermite(s.order, s.scale, **s.options),
-    "two-anchor (DiCache)": lambda s: TwoAnchor(),
-    "token prediction (DPCache)": lambda s: TokenTaylor(**s.options),
-    "causal linear (L2P)": lambda s: causal_linear.load(weights_file(s.weights)),
-    "output reuse": lambda s: Reuse(Site.OUTPUT),
-    "output Taylor": lambda s: Taylor(s.order, site=Site.OUTPUT, **s.options),
-    "velocity reuse": lambda s: Reuse(Site.GUIDED),
-    "velocity Taylor": lambda s: Taylor(s.order, site=Site.GUIDED, **s.options),
-    "mean velocity (MeanCache)": lambda s: MeanVelocity(s.span),
-}
 
 
 def weights_folder() -> Path:
@@ -91,7 +52,7 @@ class PolicySelector(io.ComfyNode):
             inputs=[
                 io.Combo.Input(
                     "policy",
-                    options=list(POLICIES),
+                    options=list(CHOICES),
                     default="residual reuse",
                     tooltip=(
                         "residual reuse: repeat what the blocks added at the newest full step. "
@@ -195,9 +156,9 @@ class PolicySelector(io.ComfyNode):
     @classmethod
     def validate_inputs(cls, policy: str | None, weights: str | None = "") -> bool | str:
         # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if policy is not None and policy not in POLICIES:
-            return f"{policy!r} is not a policy; choose one of {', '.join(POLICIES)}"
-        if policy == "causal linear (L2P)" and weights is not None:
+        if policy is not None and policy not in CHOICES:
+            return f"{policy!r} is not a policy; choose one of {', '.join(CHOICES)}"
+        if policy == CAUSAL_LINEAR and weights is not None:
             try:
                 causal_linear.load(weights_file(weights))
             except ValueError as error:
@@ -207,7 +168,7 @@ class PolicySelector(io.ComfyNode):
     @classmethod
     def fingerprint_inputs(cls, policy: str | None, weights: str | None = "", **kwargs) -> Any:
         # A file that was fitted anew under the same name is another policy.
-        if policy not in ("causal linear (L2P)", None):
+        if policy not in (CAUSAL_LINEAR, None):
             return {}
         folder = weights_folder()
         return written_at(weights, folder.joinpath, folder.glob("*"))
@@ -217,7 +178,10 @@ class PolicySelector(io.ComfyNode):
         cls, policy: str, order: int = 1, scale: float = 0.5, span: int = 4, weights: str = "",
         differences: str = RECURSIVE, max_amplification: float = 0.0, max_distance: int = 0,
     ) -> io.NodeOutput:  # fmt: skip
-        settings = Settings(
-            order, scale, span, weights, differences, max_amplification, max_distance
-        )
-        return io.NodeOutput(POLICIES[policy](settings))
+        extrapolation = {
+            "divided": differences == DIVIDED,
+            "max_amplification": max_amplification or None,  # 0 means none
+            "max_distance": max_distance or None,
+        }
+        options = Options(order, scale, span, lambda: weights_file(weights), extrapolation)
+        return io.NodeOutput(CHOICES[policy](options))

@@ -8,9 +8,10 @@ import torch
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
+from golden_path_pack.gph_core.policies.table import CHOICES
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
-from golden_path_pack.nodes.cache.policy import POLICIES, PolicySelector
+from golden_path_pack.nodes.cache.policy import PolicySelector
 from safetensors.torch import save_file
 
 LINEAR = "causal linear (L2P)"
@@ -77,7 +78,7 @@ def test_a_missing_weights_file_is_said_before_anything_runs(weights, name, mess
 
 
 def test_other_policies_need_no_file():
-    for name in POLICIES:
+    for name in CHOICES:
         assert (PolicySelector.validate_inputs(name, "") is True) == (name != LINEAR)
 
 

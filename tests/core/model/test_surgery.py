@@ -8,7 +8,7 @@ from gph_core.model import families
 from gph_core.model.families import Family
 from gph_core.model.surgery import Surgery
 
-FAMILY = Family("toy", "tests.Toy", ("early", "late"), ("final",))
+FAMILY = Family("toy", "tests.Toy", False, ("early", "late"), ("final",))
 
 
 class Double(nn.Module):

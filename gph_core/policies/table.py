@@ -1,0 +1,59 @@
+"""The policies: those that are plain data, and those that people choose. A new one goes here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import causal_linear
+from .base import Policy, Site
+from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from .mean_velocity import MeanVelocity
+from .offset import OffsetReuse
+from .rest import RestReuse
+from .two_anchor import TwoAnchor
+
+# Kept in golden paths and recordings by their class names. Causal linear is not among them: its
+# weights are a file of their own.
+KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
+    Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
+)}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What people set beside the name of a policy; each policy takes what it needs.
+
+    Args:
+        order: derivatives of an extrapolation.
+        scale: contraction of Hermite polynomials.
+        span: steps that a mean velocity looks back.
+        weights: gives the file of fitted weights; called only for the policy that has some.
+        extrapolation: options that every extrapolation has.
+    """
+
+    order: int
+    scale: float
+    span: int
+    weights: Callable[[], Path]
+    extrapolation: dict[str, Any] = field(default_factory=dict)
+
+
+CAUSAL_LINEAR = "causal linear (L2P)"
+
+# By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates.
+CHOICES: dict[str, Callable[[Options], Policy]] = {
+    "residual reuse": lambda o: Reuse(),
+    "Taylor": lambda o: Taylor(o.order, **o.extrapolation),
+    "Hermite": lambda o: Hermite(o.order, o.scale, **o.extrapolation),
+    "two-anchor (DiCache)": lambda o: TwoAnchor(),
+    "token prediction (DPCache)": lambda o: TokenTaylor(**o.extrapolation),
+    CAUSAL_LINEAR: lambda o: causal_linear.load(o.weights()),
+    "output reuse": lambda o: Reuse(Site.OUTPUT),
+    "output Taylor": lambda o: Taylor(o.order, site=Site.OUTPUT, **o.extrapolation),
+    "velocity reuse": lambda o: Reuse(Site.GUIDED),
+    "velocity Taylor": lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation),
+    "mean velocity (MeanCache)": lambda o: MeanVelocity(o.span),
+}
