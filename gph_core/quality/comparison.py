@@ -10,9 +10,10 @@ from typing import Any
 
 from torch import Tensor
 
-Metric = Callable[[Tensor, Tensor], Tensor]
+from .metric_table import OF_FRAMES
 
-FRAME_CHANGE = "frame_change"  # the one metric of pairs of consecutive items
+Measure = Callable[[Tensor, Tensor], Tensor]
+
 IDENTICAL = "identical"  # stands for infinity, which JSON does not have
 
 
@@ -56,7 +57,7 @@ class Comparison:
 def compare(
     reference: Tensor,
     test: Tensor,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, Measure],
     ticked: Callable[[], None] = lambda: None,
 ) -> Comparison:
     """Measure item by item two batches ``[B, C, H, W]``; ``ticked`` is called after each item.
@@ -67,8 +68,8 @@ def compare(
     unavailable: dict[str, str] = {}
     for n in range(len(reference)):
         for name, metric in metrics.items():
-            items = slice(n, n + 1 + (name == FRAME_CHANGE))
-            is_last_frame = name == FRAME_CHANGE and n == len(reference) - 1
+            items = slice(n, n + 1 + (name in OF_FRAMES))
+            is_last_frame = name in OF_FRAMES and n == len(reference) - 1
             if name in unavailable or (is_last_frame and n > 0):
                 continue
             try:

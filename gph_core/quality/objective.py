@@ -1,6 +1,6 @@
 """What a search maximizes: a number made of the quality metrics of one example.
 
-Higher is always better; the sign of a metric is settled here and nowhere else.
+Higher is always better: a metric whose lower values are better gets a negative weight.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from .metric_table import COMPARED, METRICS
 
 # Metrics by name, as ``metrics`` computes them and a log keeps them.
 Metrics = Mapping[str, float]
@@ -42,17 +44,16 @@ class Objective:
         return tuple(name for name, _ in self.weights)
 
 
-PSNR = Objective("PSNR", (("psnr", 1.0),))
 OBJECTIVES = {
-    objective.name: objective
-    for objective in (
-        PSNR,
-        Objective("SSIM", (("ssim", 1.0),)),
-        Objective("LPIPS", (("lpips", -1.0),)),
-        Objective("latent MSE", (("latent_mse", -1.0),)),
-    )
+    row.title: Objective(row.title, ((row.key, float(row.better)),)) for row in COMPARED.values()
 }
+PSNR = OBJECTIVES["PSNR"]
 JOINT = "PSNR and LPIPS"  # standardized: it needs the statistics of a probe
+
+
+def metrics_of(name: str) -> tuple[str, ...]:
+    """Keys of the metrics that the objective of a name needs, ``JOINT`` included."""
+    return tuple(_JOINT_SIGNS) if name == JOINT else OBJECTIVES[name].metrics
 
 
 def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
@@ -82,7 +83,7 @@ def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
     return Objective(JOINT, tuple(weights), offset)
 
 
-_JOINT_SIGNS = {"psnr": 1.0, "lpips": -1.0}
+_JOINT_SIGNS = {key: float(METRICS[key].better) for key in ("psnr", "lpips")}
 
 
 def _finite(name: str, value: float) -> float:

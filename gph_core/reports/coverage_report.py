@@ -9,6 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from ..quality.coverage import coverage, gaps
+from ..quality.metric_table import unit_of
 from ..quality.reports import ADAPTIVE, FIXED, PLAIN, Table
 from . import figures
 from .texts import aligned, counted
@@ -71,7 +72,7 @@ def _row(
 
 def table(report: Mapping[str, Any]) -> str:
     """The figures as lines of text."""
-    margins, unit = report["margins"], _unit(report)
+    margins, unit = report["margins"], unit_of(report["metric"])
     parts = []
     for part in report["tables"]:
         cells = [["", *(f"{margin:.3g}{unit}" for margin in margins)]]
@@ -119,7 +120,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
             axes.errorbar(
                 shares, places, xerr=(reach, 0 * reach), markersize=8, **figures.mark(number),
                 linestyle="none",
-                label=f"within {margins[number]:.3g}{_unit(report)}",
+                label=f"within {margins[number]:.3g}{unit_of(report['metric'])}",
             )  # fmt: skip
         axes.axvline(0.5, color=figures.EDGE, linewidth=1, linestyle="--")
         axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=12)
@@ -141,7 +142,3 @@ def figure(report: Mapping[str, Any]) -> Tensor:
 
 def _label(row: Mapping[str, Any]) -> str:
     return row["name"] + _KINDS[row["kind"]]
-
-
-def _unit(report: Mapping[str, Any]) -> str:
-    return " dB" if report["metric"] == "PSNR" else ""

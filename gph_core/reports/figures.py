@@ -8,9 +8,6 @@ from torch import Tensor
 
 from ..schedule import Schedule
 
-# Of metrics by name, below a picture.
-CAPTIONS = {"psnr": "{:.2f} dB", "ssim": "SSIM {:.3f}", "lpips": "LPIPS {:.3f}"}
-
 FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
 # Of curves and marks: Okabe and Ito's, apart for all kinds of colour vision.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

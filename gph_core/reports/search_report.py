@@ -10,18 +10,13 @@ from typing import Any
 from torch import Tensor
 
 from ..paths.golden_path import SEARCHED, GoldenPath
+from ..quality.metric_table import BY_TITLE, LOWER
 from ..quality.objective import JOINT
 from ..search.protocol import Delivery, Validated
 from ..search.selection import paired_gain
 from . import figures
 
-# How the values of an objective are written: digits, unit, and the sign of what is a distance.
-_WRITTEN = {
-    "PSNR": "{:.2f} dB", "SSIM": "{:.4f}", "LPIPS": "{:.4f}", "latent MSE": "{:.3g}",
-    JOINT: "{:+.2f} σ",
-}  # fmt: skip
 LABEL_LENGTH = 28  # of a control's name in the figure: a path's may have 100 characters
-_DISTANCES = ("LPIPS", "latent MSE")
 
 
 def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> str:
@@ -71,11 +66,14 @@ def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
 
 def _signed(objective: str, score: float) -> float:
     """A score as people know its metric: a distance without the sign that makes higher better."""
-    return abs(score) if objective in _DISTANCES else score
+    is_distance = objective != JOINT and BY_TITLE[objective].better == LOWER
+    return abs(score) if is_distance else score
 
 
 def _value(objective: str, score: float) -> str:
-    return _WRITTEN[objective].format(_signed(objective, score))
+    if objective == JOINT:
+        return f"{score:+.2f} σ"
+    return BY_TITLE[objective].text(_signed(objective, score))
 
 
 def _strips(axes, rows: Sequence[Validated], name: str) -> None:

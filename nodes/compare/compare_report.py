@@ -7,18 +7,14 @@ from typing import Any
 
 from torch import Tensor
 
-from ...gph_core.quality.comparison import FRAME_CHANGE, IDENTICAL, Comparison
+from ...gph_core.quality.comparison import IDENTICAL, Comparison
+from ...gph_core.quality.metric_table import CAPTIONS, OF_IMAGES
 from ...gph_core.reports import figures
 from ...gph_core.reports.texts import named
 from .compare_session import CACHED, FEWER, FULL, UNIFORM, Run, Session
 
-# Metrics in the order of the table, with their titles and forms.
-COLUMNS = {
-    "psnr": ("PSNR dB", "{:.2f}"),
-    "ssim": ("SSIM", "{:.4f}"),
-    "lpips": ("LPIPS", "{:.4f}"),
-    FRAME_CHANGE: ("Δt", "{:+.4f}"),
-}
+# In the order of the table, where one PSNR is enough.
+COLUMNS = {key: row for key, row in OF_IMAGES.items() if key != "psnr_8bit"}
 
 
 def report_of(
@@ -76,11 +72,11 @@ def table(report: Mapping[str, Any]) -> str:
     """Table of the figures, as lines of text."""
     runs, speed = report["runs"], report["speed"]
     shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
-    titles = "".join(f"{title:>10}" for title, _ in shown.values())
+    titles = "".join(f"{row.heading:>10}" for row in shown.values())
     lines = [f"{'':20}{'full steps':>12}{'seconds':>9}{'speed-up':>10}{titles}"]
     for run in runs:
         counts = f"{run['full_steps']} of {run['steps']}"
-        means = (_mean(run, name, form) for name, (_, form) in shown.items())
+        means = (_mean(run, name, row.form) for name, row in shown.items())
         lines.append(
             f"{label(run, speed):20}{counts:>12}{run['seconds']:9.2f}{run['speedup']:9.2f}x"
             + "".join(f"{text:>10}" for text in means)
@@ -130,9 +126,7 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
 
 def _caption(run: Mapping[str, Any]) -> str:
     """Caption with figures and time of a run, in two lines."""
-    found = [
-        _mean(run, name, form) for name, form in figures.CAPTIONS.items() if name in run["metrics"]
-    ]
+    found = [_mean(run, name, form) for name, form in CAPTIONS.items() if name in run["metrics"]]
     first = " · ".join(found) or "the reference"
     faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
     steps = f"{run['full_steps']} of {run['steps']} steps full"

@@ -12,13 +12,8 @@ from comfy_api.latest import io
 from comfy_execution.graph_utils import ExecutionBlocker
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.comparison import (
-    FRAME_CHANGE,
-    Comparison,
-    Metric,
-    check_comparable,
-    compare,
-)
+from ...gph_core.quality.comparison import Comparison, Measure, check_comparable, compare
+from ...gph_core.quality.metric_table import CAPTIONS, OF_IMAGES
 from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
@@ -153,17 +148,14 @@ def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str 
     return compare(*planes, chosen, lambda: bar.update(1)), backbone
 
 
-def metrics_for(choice: str, video: bool) -> tuple[dict[str, Metric], str | None]:
+def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
     """Metrics by name, and the name of LPIPS's network."""
     network, backbone = network_of(choice)
     chosen = {
-        "psnr": metrics.psnr,
-        "psnr_8bit": metrics.psnr_8bit,
-        "ssim": metrics.ssim,
-        "lpips": partial(metrics.lpips, network=network),
+        key: partial(row.compute, network=network) if row.needs_network else row.compute
+        for key, row in OF_IMAGES.items()
+        if video or not row.of_frames
     }
-    if video:
-        chosen[FRAME_CHANGE] = partial(metrics.frame_change, network=network)
     return chosen, backbone
 
 
@@ -202,7 +194,7 @@ def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str
 
 def _caption(measured: Comparison, item: int):
     yield "test"
-    for name, form in figures.CAPTIONS.items():
+    for name, form in CAPTIONS.items():
         if name in measured.figures:
             value = measured.figures[name].values[item]
             yield "identical" if value == float("inf") else form.format(value)

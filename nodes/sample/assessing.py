@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.objective import JOINT, Metrics
+from ...gph_core.quality.metric_table import METRICS, OF_IMAGES, Metric
+from ...gph_core.quality.objective import Metrics, metrics_of
 from ..hook import fingerprint
 from . import lpips_weights
 
@@ -99,26 +100,34 @@ def decode(vae, latent) -> Tensor:
 
 def assessor_for(objective: str, vae, lpips: str) -> Assessor:
     """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` for a missing part."""
-    needed = {"latent MSE": (), JOINT: ("psnr", "lpips")}.get(objective, (objective.lower(),))
-    if needed and vae is None:
+    rows = [METRICS[key] for key in metrics_of(objective) if key in OF_IMAGES]
+    if rows and vae is None:
         raise ValueError(
             f"{objective} compares images: connect vae, or choose the objective latent MSE"
         )
-    found: dict[str, ImageMetric] = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
-    if "lpips" in needed:
-        try:
-            network, _ = lpips_weights.network(lpips)
-        except ValueError as error:
-            raise ValueError(f"{objective} needs the weights of LPIPS: lpips is {error}") from error
-        found["lpips"] = partial(metrics.lpips, network=network)
-    return Assessor(vae, {name: found[name] for name in needed})
+    try:
+        return Assessor(vae, {row.key: image_metric(row, lpips)[0] for row in rows})
+    except ValueError as error:
+        raise ValueError(f"{objective} needs the weights of LPIPS: lpips is {error}") from error
+
+
+def image_metric(row: Metric, lpips: str) -> tuple[ImageMetric, str | None]:
+    """Metric of images as they are saved, and the name of its network if it has one.
+
+    Raises:
+        ImportError, OSError, ValueError: the network of LPIPS is missing.
+    """
+    compute = row.saved or row.compute
+    if not row.needs_network:
+        return compute, None
+    network, backbone = lpips_weights.network(lpips)
+    return partial(compute, network=network), backbone
 
 
 def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
     """Fingerprints of the files that an objective's metrics depend on."""
-    if objective == "latent MSE":
-        return {}
-    files = {"VAE": fingerprint.of_module(vae)}
-    if "LPIPS" in objective:
+    rows = [METRICS[key] for key in metrics_of(objective) if key in OF_IMAGES]
+    files = {"VAE": fingerprint.of_module(vae)} if rows else {}
+    if any(row.needs_network for row in rows):
         files["LPIPS weights"] = lpips_weights.file_name(lpips)
     return files

@@ -19,6 +19,7 @@ from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.quality import metrics
+from ...gph_core.quality.metric_table import COMPARED, OF_IMAGES
 from ...gph_core.quality.shootout import Results
 from ...gph_core.reports import figures
 from ...gph_core.schedule import Schedule
@@ -26,7 +27,7 @@ from ..cache.adaptive import NONE
 from ..hook import fingerprint
 from ..library import calibrations
 from ..sample import lpips_weights
-from ..sample.assessing import Assessor, ImageMetric
+from ..sample.assessing import Assessor, ImageMetric, image_metric
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
@@ -245,20 +246,20 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
 
 def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
     """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network."""
+    rows = [row for key, row in COMPARED.items() if key in OF_IMAGES]
     if vae is None:
         needs = "it compares images: connect vae"
-        return Assessor(None, {}), dict.fromkeys(("psnr", "ssim", "lpips"), needs), None
-    found: dict[str, ImageMetric] = {"psnr": metrics.psnr_8bit}
-    unavailable, backbone = {}, None
-    try:
-        blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
-        metrics.ssim(blank, blank)  # its package may be missing
-        found["ssim"] = metrics.ssim
-    except ImportError as error:
-        unavailable["ssim"] = str(error)
-    try:
-        network, backbone = lpips_weights.network(lpips)
-        found["lpips"] = partial(metrics.lpips, network=network)
-    except (ImportError, OSError, ValueError) as error:
-        unavailable["lpips"] = str(error)
-    return Assessor(vae, found), unavailable, backbone
+        return Assessor(None, {}), {row.key: needs for row in rows}, None
+    found: dict[str, ImageMetric] = {}
+    unavailable, network = {}, None
+    blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
+    for row in rows:
+        try:
+            metric, backbone = image_metric(row, lpips)
+            if backbone is None:
+                metric(blank, blank)  # its package may be missing
+        except (ImportError, OSError, ValueError) as error:
+            unavailable[row.key] = str(error)
+            continue
+        found[row.key], network = metric, network or backbone
+    return Assessor(vae, found), unavailable, network

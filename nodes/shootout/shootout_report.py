@@ -11,6 +11,7 @@ from torch import Tensor
 from ...gph_core.analysis.frequency import Frequencies
 from ...gph_core.quality import reports
 from ...gph_core.quality.comparison import IDENTICAL
+from ...gph_core.quality.metric_table import COMPARED
 from ...gph_core.quality.shootout import Result, ahead, figures
 from ...gph_core.reports import figures as drawing
 from ...gph_core.reports.texts import aligned, named
@@ -18,13 +19,6 @@ from ...gph_core.schedule import Schedule
 from .contenders import FULL, UNIFORM, Contender
 from .shootout_session import Shootout
 
-# Metrics in the order of their weight, with title, form and the sign that makes higher better.
-COLUMNS = {
-    "psnr": ("PSNR dB", "{:.2f}", 1),
-    "ssim": ("SSIM", "{:.4f}", 1),
-    "lpips": ("LPIPS", "{:.4f}", -1),
-    "latent_mse": ("latent MSE", "{:.3g}", -1),
-}
 MOST_SCHEDULES = 5  # of a contender, as in the seed paper's figure
 # A mean number of full steps as far as this from the wanted one is another number of full steps.
 OTHER_COUNT = 0.5
@@ -47,7 +41,7 @@ def report_of(
     found = shootout.found()
     compared = [r for name, results in found.items() if name != FULL for r in results]
     # Another session may have lacked a package.
-    shared = [m for m in COLUMNS if all(m in result.metrics for result in compared)]
+    shared = [m for m in COMPARED if all(m in result.metrics for result in compared)]
     rows = [
         _row(c, found[c.name], num_full, () if c.name == FULL else shared)
         for c in shootout.contenders
@@ -125,7 +119,7 @@ def _ahead(
     """Lead of the results in each metric, example by example."""
     return {
         name: ahead(
-            *([COLUMNS[name][2] * v for v in _values(r, name)] for r in (results, baseline))
+            *([COMPARED[name].better * v for v in _values(r, name)] for r in (results, baseline))
         )
         for name in metrics
     }
@@ -142,21 +136,29 @@ def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]
     mean = row["metrics"][metric]["mean"]
     if mean == IDENTICAL:
         return other_count, 1, 0.0
-    return (other_count, 3, 0.0) if mean is None else (other_count, 2, -COLUMNS[metric][2] * mean)
+    return (
+        (other_count, 3, 0.0) if mean is None else (other_count, 2, -COMPARED[metric].better * mean)
+    )
 
 
 def table(report: Mapping[str, Any]) -> str:
     """Table of the figures, as lines of text."""
     rows, metric = report["rows"], report["metric"]
-    shown = [name for name in COLUMNS if any(name in row["metrics"] for row in rows)]
+    shown = [name for name in COMPARED if any(name in row["metrics"] for row in rows)]
     has_lead = any(row["ahead"] for row in rows)
-    titles = ["", "cached steps", "seconds", "speed-up", *(COLUMNS[name][0] for name in shown)]
+    titles = [
+        "",
+        "cached steps",
+        "seconds",
+        "speed-up",
+        *(COMPARED[name].heading for name in shown),
+    ]
     cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
     for row in rows:
         told = [_title(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
         told += [_mean(row, name) for name in shown]
         cells.append([*told, *([_gain(row, metric)] if has_lead else [])])
-    order = "" if metric is None else f"; best {COLUMNS[metric][0]} first"
+    order = "" if metric is None else f"; best {COMPARED[metric].heading} first"
     lines = [
         f"{report['steps']} steps, about {report['full_steps']} of them full, on "
         f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
@@ -166,7 +168,9 @@ def table(report: Mapping[str, Any]) -> str:
         "median",
     ]
     if has_lead and metric is not None:
-        lines.append(f"ahead of uniform: {COLUMNS[metric][0]} of the same examples, more is better")
+        lines.append(
+            f"ahead of uniform: {COMPARED[metric].heading} of the same examples, more is better"
+        )
     lines.append("")
     for row in rows:
         lines += [f"{row['name']}: {text}" for text in (_described(row), *_remarks(row, report))]
@@ -201,7 +205,7 @@ def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
         )
     return found + [
         f"{mean['identical']} of {row['runs']} examples are identical to the full run; the mean "
-        f"of {COLUMNS[name][0]} is that of the others"
+        f"of {COMPARED[name].heading} is that of the others"
         for name, mean in row["metrics"].items()
         if 0 < mean["identical"] < row["runs"]
     ]
@@ -216,7 +220,7 @@ def _cached(row: Mapping[str, Any]) -> str:
 def _mean(row: Mapping[str, Any], name: str) -> str:
     if name not in row["metrics"]:
         return ""
-    found, form = row["metrics"][name], COLUMNS[name][1]
+    found, form = row["metrics"][name], COMPARED[name].form
     if found["mean"] == IDENTICAL:
         return IDENTICAL
     if found["mean"] is None:
@@ -262,7 +266,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    measured = "" if metric is None else f"; left: mean {COLUMNS[metric][0]}, 95 % interval"
+    measured = "" if metric is None else f"; left: mean {COMPARED[metric].heading}, 95 % interval"
     cut = any(row["different_schedules"] > MOST_SCHEDULES for row in rows)
     most = f" of the {MOST_SCHEDULES} most frequent schedules" if cut else ""
     axes.set_xlabel(

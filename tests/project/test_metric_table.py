@@ -1,0 +1,39 @@
+"""Nothing is missing where the page and the reports show metrics."""
+
+from pathlib import Path
+
+import pytest
+
+from gph_core.quality import metrics
+from gph_core.quality.metric_table import HIGHER, LOWER, METRICS, NEITHER
+
+WEB = Path(__file__).parents[2] / "web"
+
+
+def test_every_metric_that_is_written_has_a_row():
+    written = {
+        name
+        for name, value in vars(metrics).items()
+        if getattr(value, "__module__", "") == metrics.__name__ and not name.startswith("_")
+    }
+    assert {row.compute.__name__ for row in METRICS.values()} == written
+    assert all(row.compute.__name__ == key for key, row in METRICS.items())
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_the_page_shows_and_names_every_metric(key):
+    assert f'"quality.{key}"' in (WEB / "locales/en.js").read_text("utf-8")
+    assert key in (WEB / "quality/quality_view.js").read_text("utf-8")
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_table_and_page_agree_on_which_way_is_better(key):
+    page = (WEB / "locales/en.js").read_text("utf-8")
+    arrow = {HIGHER: "↑", LOWER: "↓", NEITHER: "→"}[METRICS[key].better]
+    assert arrow in page.partition(f'"quality.{key}.best": "')[2].partition('"')[0]
+
+
+def test_values_are_written_with_their_unit():
+    assert METRICS["psnr"].text(30.126) == "30.13 dB"
+    assert METRICS["lpips"].text(0.12346) == "0.1235"
+    assert METRICS["latent_mse"].text(0.00012345) == "0.000123"
