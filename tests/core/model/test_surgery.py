@@ -1,5 +1,7 @@
 """The surgery on a toy transformer whose residuals can be computed in the head."""
 
+import operator
+
 import pytest
 import torch
 from torch import nn
@@ -25,6 +27,11 @@ class Double(nn.Module):
 class Negate(nn.Module):
     def forward(self, tokens, sign):
         return sign * tokens
+
+
+class Add(nn.Module):
+    def forward(self, tokens, sign):
+        return tokens + sign
 
 
 class Toy(nn.Module):
@@ -59,6 +66,29 @@ def test_a_recorded_call_is_unchanged_and_leaves_its_residual(toy):
     assert out.item() == -24
     assert values(surgery.take(1)) == [21]
     assert surgery.take(1) is None
+
+
+def test_a_module_that_was_exchanged_takes_part_from_the_next_call_on(toy):
+    surgery = Surgery(toy, FAMILY)
+    with surgery.recording():
+        toy(torch.tensor([2.0]))
+    toy.late = nn.ModuleList([Double(), Double()])
+    toy.final = Add()
+    with surgery.recording():
+        out = toy(torch.tensor([2.0]))
+    # Tokens 3, doubled four times 48, and one less.
+    assert out.item() == 47
+    assert values(surgery.take(1)) == [45]
+
+
+def test_the_modules_of_a_call_are_made_once(toy):
+    # What was compiled for them holds for the next call, too.
+    surgery, found = Surgery(toy, FAMILY), []
+    for _ in range(2):
+        with surgery.recording():
+            found.append([toy.early, toy.final])
+    assert all(map(operator.is_, *found))
+    assert found[0][1] is not toy.final
 
 
 def test_residuals_of_a_batch_are_tensors_of_their_own(toy):
