@@ -98,7 +98,7 @@ class AddResidual(FinalLayer):
     def forward(self, tokens: Tensor, *args, **kwargs):
         residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
         changed = cast(image + residual, tokens.dtype)
-        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
+        return self.final_layer(with_image(tokens, changed, self.tail), *args, **kwargs)
 
 
 class AddBehindFirst(FinalLayer):
@@ -112,7 +112,7 @@ class AddBehindFirst(FinalLayer):
         before, _ = aligned(self.scratch.first_input[self.stream], tokens, self.tail)
         residual, _ = aligned(self.scratch.feature[self.stream], before, self.tail)
         changed = cast(before + residual, tokens.dtype)
-        return self.final_layer(_with(tokens, changed, self.tail), *args, **kwargs)
+        return self.final_layer(with_image(tokens, changed, self.tail), *args, **kwargs)
 
 
 class ReplaceTokens(FinalLayer):
@@ -120,7 +120,7 @@ class ReplaceTokens(FinalLayer):
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         predicted, _ = aligned(self.scratch.feature[self.stream], tokens, self.tail)
-        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
+        return self.final_layer(with_image(tokens, predicted, self.tail), *args, **kwargs)
 
 
 class AddProbed(FinalLayer):
@@ -151,7 +151,7 @@ class AddProbed(FinalLayer):
             (like_probe(newest.feature), like_probe(older.feature)),
         )
         predicted = cast(before + residual, tokens.dtype)
-        return self.final_layer(_with(tokens, predicted, self.tail), *args, **kwargs)
+        return self.final_layer(with_image(tokens, predicted, self.tail), *args, **kwargs)
 
 
 def cloned(tokens: Tensor | Streams) -> Streams:
@@ -169,7 +169,7 @@ def aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
     return one[:, :common], other[:, :common]
 
 
-def _with(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
+def with_image(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
     """The tokens with those of the image replaced."""
     if image.shape == tokens.shape:
         return image

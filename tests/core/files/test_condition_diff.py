@@ -45,3 +45,9 @@ def test_conditions_in_words_leave_out_what_says_nothing_to_people():
     assert in_words(conditions) == (
         "family FLUX, precision float32, sampler euler, guidance CFGGuider cfg 5.0, latent 48×8×8"
     )
+
+
+@pytest.mark.parametrize(("wanted", "is_same"), [(2.01, True), (2.03, False), (1.99, True)])
+def test_numbers_may_differ_by_a_part_of_the_largest(wanted, is_same):
+    stored, close = {"sigmas": [2.0, 1.0]}, {"sigmas": [wanted, 1.0]}
+    assert (first_difference(stored, close, {"sigmas": 0.01}) is None) == is_same

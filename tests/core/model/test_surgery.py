@@ -8,6 +8,7 @@ from torch import nn
 
 from gph_core.model import families
 from gph_core.model.families import Family
+from gph_core.model.replacements import with_image
 from gph_core.model.surgery import Surgery
 
 FAMILY = Family("toy", "tests.Toy", False, ("early", "late"), ("final",))
@@ -147,3 +148,9 @@ def test_a_block_that_is_not_called_leaves_no_residual(toy):
 
 def test_a_class_without_a_row_is_not_detected(toy):
     assert families.detect(toy) is None
+
+
+@pytest.mark.parametrize(("tail", "expected"), [(False, [9, 9, 2, 3, 4]), (True, [0, 1, 2, 9, 9])])
+def test_image_tokens_are_replaced_at_their_end_of_all_tokens(tail, expected):
+    tokens, image = torch.arange(5).view(1, 5, 1), torch.full((1, 2, 1), 9)
+    assert with_image(tokens, image, tail).flatten().tolist() == expected

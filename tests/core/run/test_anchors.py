@@ -143,3 +143,14 @@ def test_anchors_of_two_prompts_may_wait_in_different_places(budget, monkeypatch
     newest, before = run.probe_anchors(decision, tokens.device)
     assert moved == [tokens.device] * 4  # before they are joined
     assert newest.feature[0].shape == before.probe[0].shape == (2, 16, 64)
+
+
+def test_a_sampler_may_step_back_by_two_and_further_means_a_new_start():
+    anchors = Anchors(Reuse(), Schedule.parse("0,6/8"))
+    anchors.insert("a", [anchor(0)])
+    anchors.forget_up_to(4)
+    anchors.forget_up_to(2)
+    assert steps(anchors.held["a"]) == [0]
+    anchors.forget_up_to(4)
+    anchors.forget_up_to(1)
+    assert not anchors.held
