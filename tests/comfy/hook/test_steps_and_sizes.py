@@ -98,6 +98,13 @@ def other_weights():
 # --- step counts and schedulers -------------------------------------------------------------------
 
 
+def test_noise_levels_without_a_step_give_what_they_give_without_the_node(model):
+    listener, level = tiny.Listener(), torch.tensor([1.0])
+    found = on_sigmas(guided(balanced(model, listener)), level)
+    assert torch.equal(found["samples"], on_sigmas(guided(model), level)["samples"])
+    assert not listener.records
+
+
 @pytest.mark.parametrize("steps", BALANCED)
 @pytest.mark.parametrize("scheduler", ["simple", "normal", "beta", "karras"])
 def test_a_speed_keeps_its_promise_at_any_step_count(model, monkeypatch, steps, scheduler):
