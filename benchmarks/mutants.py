@@ -71,7 +71,9 @@ def _fails(root: Path, arguments: list[str]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="mutants of files with this in their name")
-    chosen = [mutant for mutant in mutants() if parser.parse_args().only in mutant.file]
+    parser.add_argument("--check", action="store_true", help="exit with 1 if one is not found")
+    options = parser.parse_args()
+    chosen = [mutant for mutant in mutants() if options.only in mutant.file]
     shares: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
@@ -91,6 +93,8 @@ def main() -> None:
             print(f"{found:8} {mutant.file}: {mutant.text} -> {mutant.instead}", flush=True)
     default, both = shares[DEFAULT], shares[DEFAULT] + shares[ALL]
     print(f"found by default: {default} of {len(chosen)}; with --all: {both}")
+    if options.check and default < len(chosen):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,6 @@ FAMILIES = (
         _WAN,
         name="Wan SCAIL",
         transformer="comfy.ldm.wan.model.SCAILWanModel",
-        is_video=True,
         signal=replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents")),
     ),
     Family(

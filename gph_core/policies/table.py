@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Options:
     scale: float
     span: int
     weights: Callable[[], Path]
-    extrapolation: dict[str, Any] = field(default_factory=dict)
+    extrapolation: Mapping[str, Any]
 
 
 CAUSAL_LINEAR = "causal linear (L2P)"

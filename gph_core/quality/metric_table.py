@@ -82,8 +82,3 @@ OF_IMAGES = {key: row for key, row in METRICS.items() if not row.of_latents}
 COMPARED = {key: row for key, row in METRICS.items() if row.is_objective}
 OF_FRAMES = frozenset(key for key, row in METRICS.items() if row.of_frames)
 CAPTIONS = {key: row.caption for key, row in METRICS.items() if row.caption}
-
-
-def unit_of(title: str) -> str:
-    """Unit behind a value of the metric of a title; empty if it has none."""
-    return BY_TITLE[title].unit if title in BY_TITLE else ""

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from ..quality.coverage import coverage, gaps
-from ..quality.metric_table import unit_of
+from ..quality.metric_table import BY_TITLE
 from ..quality.reports import ADAPTIVE, FIXED, PLAIN, Table
 from . import figures
 from .texts import aligned, counted
@@ -72,7 +72,7 @@ def _row(
 
 def table(report: Mapping[str, Any]) -> str:
     """The figures as lines of text."""
-    margins, unit = report["margins"], unit_of(report["metric"])
+    margins, unit = report["margins"], BY_TITLE[report["metric"]].unit
     parts = []
     for part in report["tables"]:
         cells = [["", *(f"{margin:.3g}{unit}" for margin in margins)]]
@@ -105,6 +105,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     """Shares of all entrants with lines down to their corrected bounds, ``[1, H, W, 3]``."""
     from matplotlib.figure import Figure
 
+    unit = BY_TITLE[report["metric"]].unit
     tables, margins = report["tables"], report["margins"]
     counts = [len(part["rows"]) for part in tables]
     sheet = Figure(figsize=(10, 1.3 + sum(0.8 + 0.5 * n for n in counts)), dpi=110)
@@ -120,7 +121,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
             axes.errorbar(
                 shares, places, xerr=(reach, 0 * reach), markersize=8, **figures.mark(number),
                 linestyle="none",
-                label=f"within {margins[number]:.3g}{unit_of(report['metric'])}",
+                label=f"within {margins[number]:.3g}{unit}",
             )  # fmt: skip
         axes.axvline(0.5, color=figures.EDGE, linewidth=1, linestyle="--")
         axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=12)

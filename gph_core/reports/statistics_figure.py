@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ..quality.metric_table import unit_of
+from ..quality.metric_table import BY_TITLE
 from ..schedule import Schedule
 from . import figures
 
@@ -79,7 +79,7 @@ def _interaction(axes, found, metric) -> None:
         )
     axes.set_xticks(places, found["policies"], fontsize=12)
     axes.tick_params(axis="y", labelsize=12)
-    unit = unit_of(metric) or ", higher is better"
+    unit = BY_TITLE[metric].unit or ", higher is better"
     axes.set_ylabel(f"mean {metric}{unit}", fontsize=12)
     shares = ", ".join(f"{name} {share:.0%}" for name, share in found["shares"].items())
     axes.set_title(f"{found['full_steps']} full steps, of the variance: {shares}", fontsize=12)

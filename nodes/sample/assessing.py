@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.metric_table import METRICS, OF_IMAGES, Metric
+from ...gph_core.quality.metric_table import OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
 from ..hook import fingerprint
 from . import lpips_weights
@@ -98,9 +98,14 @@ def decode(vae, latent) -> Tensor:
     return decoded if decoded.ndim == 5 else decoded.unsqueeze(1)
 
 
+def _rows(objective: str) -> list[Metric]:
+    """Metrics of images that an objective needs."""
+    return [OF_IMAGES[key] for key in metrics_of(objective) if key in OF_IMAGES]
+
+
 def assessor_for(objective: str, vae, lpips: str) -> Assessor:
     """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` for a missing part."""
-    rows = [METRICS[key] for key in metrics_of(objective) if key in OF_IMAGES]
+    rows = _rows(objective)
     if rows and vae is None:
         raise ValueError(
             f"{objective} compares images: connect vae, or choose the objective latent MSE"
@@ -126,7 +131,7 @@ def image_metric(row: Metric, lpips: str) -> tuple[ImageMetric, str | None]:
 
 def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
     """Fingerprints of the files that an objective's metrics depend on."""
-    rows = [METRICS[key] for key in metrics_of(objective) if key in OF_IMAGES]
+    rows = _rows(objective)
     files = {"VAE": fingerprint.of_module(vae)} if rows else {}
     if any(row.needs_network for row in rows):
         files["LPIPS weights"] = lpips_weights.file_name(lpips)

@@ -136,9 +136,9 @@ def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]
     mean = row["metrics"][metric]["mean"]
     if mean == IDENTICAL:
         return other_count, 1, 0.0
-    return (
-        (other_count, 3, 0.0) if mean is None else (other_count, 2, -COMPARED[metric].better * mean)
-    )
+    if mean is None:
+        return other_count, 3, 0.0
+    return other_count, 2, -COMPARED[metric].better * mean
 
 
 def table(report: Mapping[str, Any]) -> str:
@@ -146,13 +146,8 @@ def table(report: Mapping[str, Any]) -> str:
     rows, metric = report["rows"], report["metric"]
     shown = [name for name in COMPARED if any(name in row["metrics"] for row in rows)]
     has_lead = any(row["ahead"] for row in rows)
-    titles = [
-        "",
-        "cached steps",
-        "seconds",
-        "speed-up",
-        *(COMPARED[name].heading for name in shown),
-    ]
+    headings = [COMPARED[name].heading for name in shown]
+    titles = ["", "cached steps", "seconds", "speed-up", *headings]
     cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
     for row in rows:
         told = [_title(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]

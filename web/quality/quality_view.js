@@ -1,9 +1,8 @@
 /** What the tables of Quality Compare, Compare Run and Method Shootout say. Needs no page. */
 
 import { parse } from "../editor/schedule.js";
+import { METRICS } from "../shared/metrics.js";
 
-/** Metrics in the order of the columns, with their decimals. */
-const COLUMNS = { psnr: 2, psnr_8bit: 2, ssim: 4, lpips: 4, frame_change: 4 };
 const IDENTICAL = "identical"; // in the place of infinity, as in gph_core/quality/comparison.py
 
 /**
@@ -25,7 +24,7 @@ const IDENTICAL = "identical"; // in the place of infinity, as in gph_core/quali
  */
 export function table(report, say) {
   const { metrics, images } = report;
-  const keys = Object.keys(COLUMNS).filter((key) => metrics[key]);
+  const keys = Object.keys(METRICS).filter((key) => metrics[key]);
   const row = (label, isMain, valueOf) => ({ label, isMain, cells: keys.map((key) => cell(key, valueOf(key), say)) });
   const rows = Array.from({ length: images }, (_, n) => row(String(n), false, (key) => valueAt(metrics, key, n)));
   if (images > 1) rows.unshift(row(say("quality.mean"), true, (key) => metrics[key].mean));
@@ -40,7 +39,7 @@ export function table(report, say) {
  */
 export function runsTable(report, say) {
   const { runs, speed, closest, absent, unavailable } = report;
-  const measured = Object.keys(COLUMNS).filter((key) => key !== "psnr_8bit" && runs[1].metrics[key]);
+  const measured = Object.keys(METRICS).filter((key) => key !== "psnr_8bit" && runs[1].metrics[key]);
   const label = ({ name, steps }) => say(`quality.run.${name}`, { speed, steps });
   const rows = runs.map((run) => ({
     label: label(run),
@@ -69,7 +68,7 @@ export function runsTable(report, say) {
  */
 export function methodsTable(report, say) {
   const { rows: methods, metric, absent, unavailable } = report;
-  const measured = ["psnr", "ssim", "lpips", "latent_mse"].filter((key) => methods[1]?.metrics[key]);
+  const measured = Object.keys(METRICS).filter((key) => methods[1]?.metrics[key]);
   const leads = methods.some(({ ahead }) => ahead[metric]) ? ["ahead"] : [];
   const label = (row) => (row.comparable ? row.name : say("quality.incomparable", row));
   const rows = methods.map((row, n) => ({
@@ -136,13 +135,11 @@ function valueAt(metrics, key, n) {
 function cell(key, value, say) {
   if (value === undefined) return "–";
   if (value === IDENTICAL) return say("quality.identical");
-  if (key === "latent_mse") return String(+value.toPrecision(3));
-  const text = value.toFixed(COLUMNS[key]);
-  return key === "frame_change" && value > 0 ? `+${text}` : text;
+  return METRICS[key].write(value);
 }
 
 function networkOf(key, report) {
-  return key === "lpips" || key === "frame_change" ? report.lpips_network : "";
+  return METRICS[key]?.needsNetwork ? report.lpips_network : "";
 }
 
 function notes({ metrics, images, unavailable, heat_map }, say) {

@@ -4,21 +4,17 @@
  */
 
 import { parse } from "../editor/schedule.js";
+import { METRICS, digits } from "../shared/metrics.js";
 
 /** What Python says; "stopped" and "failed" are the page's own: nobody tells the node. */
 const RUNNING = ["preparing", "searching", "validating"];
 const STATES = [...RUNNING, "done"];
 
-// Of each objective: its unit, how it is written, and whether its score is a distance with its sign
+// By objective: how it is written, its unit, and whether its score is a distance with its sign
 // changed, since a search maximizes.
-const dB = (value) => `${value.toFixed(2)} dB`;
-const digits = (value) => String(+value.toPrecision(3));
 const UNITS = {
-  PSNR: { write: dB },
-  SSIM: { write: (value) => value.toFixed(4) },
-  LPIPS: { write: (value) => value.toFixed(4), isDistance: true },
-  "latent MSE": { write: digits, isDistance: true },
-  "PSNR and LPIPS": { write: (value) => `${value > 0 ? "+" : ""}${value.toFixed(2)} σ` },
+  ...Object.fromEntries(Object.values(METRICS).map((metric) => [metric.title, metric])),
+  "PSNR and LPIPS": { write: (value) => `${value > 0 ? "+" : ""}${value.toFixed(2)}`, unit: " σ" },
 };
 const OTHER_UNIT = { write: digits };
 
@@ -69,8 +65,8 @@ export function ended(search, state) {
 
 /** A score with its unit, a distance with its own sign: "31.42 dB", "0.0512". */
 export function scoreText({ unit }, score) {
-  const { write, isDistance } = UNITS[unit] ?? OTHER_UNIT;
-  return write(isDistance ? 0 - score : score); // 0 - 0 has no sign
+  const { write, unit: sign = "", isDistance } = UNITS[unit] ?? OTHER_UNIT;
+  return write(isDistance ? 0 - score : score) + sign; // 0 - 0 has no sign
 }
 
 /** Whether the objective is a distance. */

@@ -2,13 +2,8 @@
 
 import { el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
-import { texts } from "../shared/strings.js";
+import { tables, texts } from "../shared/strings.js";
 import { addView, register } from "../shared/views.js";
-
-const NODES = [
-  "GPH_RecordTrajectory", "GPH_TrajectoryProfile", "GPH_ErrorDecomposition", "GPH_PropagationGain",
-  "GPH_Coverage", "GPH_ScheduleStatistics",
-];
 
 /** Rows of columns have wide gaps; sentences have none, and are indented by two spaces at most. */
 const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
@@ -20,8 +15,9 @@ register({
   name: "golden-path.told",
 
   nodeCreated(node) {
-    if (!NODES.includes(node.comfyClass)) return;
-    const idle = texts(host.locale())(`told.${node.comfyClass}`);
+    const key = `told.${node.comfyClass}`; // a node that shows a text has one for before its runs
+    if (!(key in tables.en)) return;
+    const idle = texts(host.locale())(key);
     const element = el("div", { className: "gph-told", "data-testid": "gph-told", role: "status" });
     element.append(el("div", { className: "gph-told-idle" }, idle));
     const show = (output) => {
