@@ -18,7 +18,7 @@ from playwright.sync_api import sync_playwright
 import dev
 
 from . import chromium, front_end
-from .page import READY
+from .page import READY, one_empty_tab
 
 CHROMIUM = chromium.find() if os.environ.get("COMFYUI_PATH") else None
 collect_ignore_glob = [] if CHROMIUM else ["test_*.py"]
@@ -86,15 +86,18 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="module", params=["classic", "vue"])
+@pytest.fixture(scope="package", params=["classic", "vue"])
 def renderer(request):
     """The classic canvas, or Nodes 2.0."""
     return request.param
 
 
-@pytest.fixture(scope="module")
-def page(url, browser, renderer):
-    """A loaded page; the module fails on errors of the page or of the pack's scripts."""
+@pytest.fixture(scope="package")
+def loaded(url, browser, renderer):
+    """The one page of a front end and renderer, and the list of what went wrong in it.
+
+    A page takes 5 to 15 seconds to load, so all files of tests share it.
+    """
     settings = SETTINGS | {"Comfy.VueNodes.Enabled": renderer == "vue"}
     body = json.dumps(settings).encode()
     headers = {"Content-Type": "application/json"}
@@ -107,9 +110,20 @@ def page(url, browser, renderer):
     page.on("console", lambda message: problems.extend(_ours(message)))
     page.goto(url, timeout=90_000)
     page.wait_for_function(READY, timeout=90_000)
-    yield page
+    yield page, problems
     context.close()
-    assert problems == []
+
+
+@pytest.fixture(scope="module")
+def page(loaded):
+    """The loaded page with one empty tab; the module fails on its errors or our scripts'."""
+    page, problems = loaded
+    problems.clear()
+    one_empty_tab(page)
+    yield page
+    found = list(problems)
+    problems.clear()
+    assert found == []
 
 
 # What the pack's routes answer where the user is to be told something, and 503, with which tests

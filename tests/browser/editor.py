@@ -76,6 +76,14 @@ class Editor:
     def messages(self) -> str:
         return self.find("messages").inner_text()
 
+    def wait_for_place(self, selector: str) -> None:
+        """Until it is inside such an element."""
+        self.page.wait_for_function(
+            """([id, selector]) => app.canvas.graph.getNodeById(id)
+              ?.widgets.find(w => w.name === "schedule_grid").element.closest(selector)""",
+            arg=[self.id, selector],
+        )
+
     def wait_for_message(self, words: str) -> None:
         """Until a message has these words; they may come from the server."""
         self.page.wait_for_function(
@@ -92,8 +100,10 @@ class Editor:
         )
 
     def at(self, step: int) -> tuple[float, float]:
-        """The middle of a cell, on the screen."""
-        box = self.root.query_selector(f'[data-step="{step}"]').bounding_box()
+        """The middle of a cell at rest, on the screen."""
+        cell = self.root.query_selector(f'[data-step="{step}"]')
+        cell.wait_for_element_state("stable")
+        box = cell.bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def click(self, step: int, key: str | None = None) -> None:

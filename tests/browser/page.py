@@ -31,6 +31,20 @@ def load(page, workflow: dict, scale: float = 1) -> None:
     two_frames(page)
 
 
+def one_empty_tab(page) -> None:
+    """Close all workflows, outputs and selections of earlier tests."""
+    page.evaluate("""async () => {
+      await app.loadGraphData({ last_node_id: 0, last_link_id: 0, nodes: [], links: [],
+        groups: [], config: {}, extra: {}, version: 0.4 });
+      const tabs = app.extensionManager.workflow;
+      for (const tab of [...tabs.openWorkflows]) {
+        if (tab !== tabs.activeWorkflow) await tabs.closeWorkflow(tab);
+      }
+    }""")
+    page.mouse.move(1300, 900)
+    two_frames(page)
+
+
 def added(page, kind: str, pos: list[int]) -> str:
     """Put a node into the workflow, at its place on the canvas; its id."""
     return page.evaluate(

@@ -9,7 +9,7 @@ import dev
 
 from .conftest import SETTINGS
 from .editor import Editor, back_to_tab, node, prompt, serialized, undo_depth, workflow
-from .page import READY, load, two_frames
+from .page import READY, load, there_and_back, two_frames
 
 TEN = "0-2,5,9/10"  # ooo..o...o
 
@@ -32,7 +32,7 @@ def test_undo_and_redo_leave_a_working_editor_with_the_focus(page):
 def test_another_workflow_does_not_get_the_focus(page):
     Editor.open(page, TEN).click(7)
     editor = Editor.open(page, TEN)
-    page.wait_for_timeout(100)
+    two_frames(page)  # the focus comes back two frames after an undo
     editor.press("f")
     assert editor.text == TEN
 
@@ -42,7 +42,7 @@ def test_looking_at_an_editor_changes_nothing(page):
     before = (undo_depth(page), page.evaluate("JSON.stringify(app.rootGraph.serialize().nodes)"))
     editor.find("figures").hover()
     editor.focus(3)
-    page.wait_for_timeout(300)
+    two_frames(page)
     page.evaluate("app.extensionManager.workflow.activeWorkflow.changeTracker.captureCanvasState()")
     after = (undo_depth(page), page.evaluate("JSON.stringify(app.rootGraph.serialize().nodes)"))
     assert after == before
@@ -55,8 +55,10 @@ def test_a_copied_node_is_independent(page):
     page.locator("#graph-canvas").press("Control+v")
     page.wait_for_function("app.rootGraph.nodes.length === 2")
     copy = Editor(page, page.evaluate("app.rootGraph.nodes.find(n => n.id != 1).id"))
-    page.evaluate("([id]) => { app.rootGraph.getNodeById(id).pos = [500, 0]; }", [copy.id])
-    two_frames(page)
+    page.evaluate(
+        "id => { app.rootGraph.getNodeById(id).pos = [500, 0]; app.canvas.setDirty(true, true); }",
+        copy.id,
+    )
     two_frames(page)
     copy.click(3)
     assert (copy.text, editor.text) == ("0-3,5,9/10", TEN)
@@ -148,17 +150,12 @@ def test_collapsing_and_expanding_keeps_a_working_editor(page):
 
 def test_switching_the_renderer_keeps_a_working_editor(page, renderer):
     editor = Editor.open(page, TEN)
-    switch = "on => app.extensionManager.setting.set('Comfy.VueNodes.Enabled', on)"
-    try:
-        page.evaluate(switch, renderer == "classic")
-        page.wait_for_timeout(500)
-        editor.click(7)
-        assert editor.text == "0-2,5,7,9/10"
-    finally:
-        page.evaluate(switch, renderer == "vue")
-    page.wait_for_timeout(500)
-    editor.click(3)
-    assert editor.cells == "oooo.o.o.o"
+    expected = {7: "ooo..o.o.o", 3: "oooo.o.o.o"}
+    places = there_and_back(page, renderer)
+    for place, (step, cells) in zip(places, expected.items(), strict=True):
+        editor.wait_for_place(place)
+        editor.click(step)
+        assert editor.cells == cells
 
 
 def test_the_side_panel_leaves_the_width_and_its_field_reaches_the_cells(page):
@@ -170,7 +167,7 @@ def test_the_side_panel_leaves_the_width_and_its_field_reaches_the_cells(page):
     panel = page.locator('[data-testid="properties-panel"]')
     try:
         panel.wait_for()
-        page.wait_for_timeout(300)
+        panel.element_handle().wait_for_element_state("stable")
         assert editor.find("grid").bounding_box()["width"] == pytest.approx(width, abs=1)
         field = panel.locator("input:not([type=number])").last
         field.fill("0,3/4")
@@ -191,7 +188,6 @@ def test_an_editor_in_a_subgraph_works_and_reaches_the_prompt(page):
       app.canvas.setGraph(subgraph);
       return [node.id, subgraph.nodes[0].id].map(String);
     }""")
-    page.wait_for_timeout(200)
     editor = Editor(page, inner)
     try:
         editor.click(7)
@@ -230,7 +226,7 @@ def test_another_tab_and_back_keeps_a_working_editor(page):
     first = page.evaluate("app.rootGraph.id")
     Editor.open(page, "0,3/4")
     back_to_tab(page, first)
-    page.wait_for_timeout(200)
+    two_frames(page)
     assert editor.cells == "ooo..o.o.o"
     editor.click(3)
     assert editor.text == "0-3,5,7,9/10"
@@ -243,7 +239,8 @@ def test_a_saved_workflow_opens_in_the_size_it_had(page):
     two_frames(page)
     saved = page.evaluate("app.rootGraph.serialize()")
     page.evaluate("saved => app.loadGraphData(saved)", saved)
-    page.wait_for_timeout(300)
+    two_frames(page)
+    two_frames(page)
     assert page.evaluate("[...app.rootGraph.getNodeById(1).size]") == saved["nodes"][0]["size"]
 
 
@@ -251,8 +248,9 @@ def test_a_saved_workflow_opens_in_the_size_it_had(page):
 def test_words_and_cells_can_be_read_in_dark_and_light(page, palette):
     editor = Editor.open(page, TEN)
     page.evaluate("p => app.extensionManager.setting.set('Comfy.ColorPalette', p)", palette)
-    page.wait_for_timeout(300)
     try:
+        two_frames(page)
+        page.evaluate("Promise.allSettled(document.getAnimations().map(each => each.finished))")
         contrasts = editor.root.evaluate("""root => {
           const canvas = document.createElement("canvas").getContext("2d");
           const rgb = colour => {
