@@ -53,11 +53,17 @@ def pytest_collection_modifyitems(config, items):
         given = item.callspec.params if hasattr(item, "callspec") else {}
         front_end_and_renderer = given.get("url"), given.get("renderer")
         item.add_marker(pytest.mark.xdist_group("page {} {}".format(*front_end_and_renderer)))
-        if None not in front_end_and_renderer and front_end_and_renderer not in USUAL:
+        if None not in front_end_and_renderer and front_end_and_renderer not in _usual(item):
             left_out.add(item)
     if left_out and not config.getoption("--all"):
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def _usual(item):
+    """The pages of a test without --all; a test that takes long may name one."""
+    named = item.get_closest_marker("usual_page")
+    return {named.args} if named else USUAL
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -25,10 +25,13 @@ STEPS = {
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 INSIDE = "Look_Inside_a_Run"  # which samples in its analyses alone, without a cache node
-# How many images come of those that need no files.
+# How many images come of those that need no files, and the page on which each runs without --all.
 DEMO = {
-    "Compare_Full_and_Cached": 2, INSIDE: 5, "Search_a_Golden_Path": 2, "Try_Golden_Path_Cache": 1,
-}  # fmt: skip
+    "Compare_Full_and_Cached": (2, ("pinned", "classic")),
+    INSIDE: (5, ("newest", "vue")),
+    "Search_a_Golden_Path": (2, ("pinned", "classic")),
+    "Try_Golden_Path_Cache": (1, ("newest", "vue")),
+}
 # A search of four schedules of 12 steps, or analyses of two prompts, which take seconds.
 SHORTEN = """() => {
   const set = (type, name, value) => {
@@ -130,18 +133,25 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
     assert sent == ["Fast"] * len(of_type(prompt, "GPH_Cache"))
 
 
-def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt, name):
-    if name in DEMO:
-        page.evaluate(SHORTEN)
-        assert run(page) == "execution_success"
-        images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
-        assert page.evaluate(images) == DEMO[name]
-        two_frames(page)
-        assert page.evaluate(OVERLAPS) == []
-        return
+@pytest.mark.parametrize("name", [name for name in STEPS if name not in DEMO], indirect=True)
+def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
     refused = errors(url, prompt)
     assert refused
     for error in refused:
         assert error["type"] in MISSING, error
         received = error["extra_info"].get("received_value", error["details"])
         assert ".safetensors" in received or "Invalid image file" in received, error
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.usual_page(*page)) for name, (_, page) in DEMO.items()],
+    indirect=True,
+)
+def test_a_workflow_of_the_demo_model_runs(page, prompt, name):
+    page.evaluate(SHORTEN)
+    assert run(page) == "execution_success"
+    images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
+    assert page.evaluate(images) == DEMO[name][0]
+    two_frames(page)
+    assert page.evaluate(OVERLAPS) == []
