@@ -102,8 +102,8 @@ def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
     """Uniform spacing behind as many full first steps as three of 50 are.
 
     The published rule has three at any N; in short runs that leaves long gaps behind them
-    (docs/decisions.md has the measurement). Where they and the last step would be more than all,
-    one has to do.
+    (docs/decisions/schedules_and_paths.md has the measurement). Where they and the last step would
+    be more than all, one has to do.
     """
     first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
     if num_full <= first_full:
