@@ -16,52 +16,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from benchmarks import _demo, _paths
-from benchmarks._memory import Memory
-from benchmarks._search import FORCED
+from benchmarks._path_scores import (
+    CONTROLS,
+    NO_POLICY,
+    NOISES,
+    PLAIN,
+    PROMPTS,
+    UNIFORM,
+    Scores,
+    Way,
+    sample,
+    searched,
+)
 from demo.comfyui import load_pack, use_comfyui
-from demo.sampling import sigmas as noise_levels
-from gph_core.paths.library import bundled_paths
-from gph_core.paths.retarget import retarget
 from gph_core.quality.resampling import RESAMPLES, bootstrapped
-from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
 RESULTS = Path(__file__).parent / "results"
-SAMPLED = _paths.MEMORY / "pictures.jsonl"
-PROMPTS, CAPTION_SEED = 200, 3
-NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
 BAR = 0.5  # dB ahead of uniform spacing and of plain steps
-UNIFORM, PLAIN = "uniform", "plain steps"
-RANDOM, MOVED = "random", "published, moved"
-CONTROLS = (UNIFORM, PLAIN, RANDOM, MOVED)
-NO_POLICY = "none"
-PAPERS = 8  # scoring prompts in the seed paper
-
-
-def searched(scoring: int) -> str:
-    """The name of what a search on some prompts found."""
-    return f"searched on {scoring}"
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way of sampling with some full steps."""
-
-    num_full: int
-    name: str
-    policy: str
-
-
-Scores = dict[Way, np.ndarray]  # dB [P, S] of prompts and noises
 
 
 def main() -> int:
@@ -83,87 +61,6 @@ def main() -> int:
     missed = misses(rows, found)
     print("\n".join(["", f"less than {BAR} dB ahead:", *(missed or ["none"])]))
     return int(options.check and bool(missed))
-
-
-def sample(found: list[_paths.Found]) -> Scores:
-    """dB of every way on every picture; what is known from an earlier run is not sampled again."""
-    prompts = _demo.captions(PROMPTS, CAPTION_SEED, held_out=True)
-    known = Memory(SAMPLED)
-    chunks: dict[Way, dict[tuple[int, int], list[float]]] = {}
-    for first in range(0, PROMPTS, _demo.BATCH):
-        for noise in NOISES:
-            wanted = dict(ways(found, first, noise))
-            some = prompts[first : first + _demo.BATCH]
-            values = measured(known, some, noise + first, wanted)
-            for way, decibels in values.items():
-                chunks.setdefault(way, {})[first, noise] = decibels
-        print(f"{first + _demo.BATCH} of {PROMPTS} prompts", flush=True)
-    return {way: matrix(parts) for way, parts in chunks.items()}
-
-
-def matrix(parts: dict[tuple[int, int], list[float]]) -> np.ndarray:
-    """``[P, S]`` of the lists of a first prompt and a noise each."""
-    columns = [
-        [value for (_, seed), values in sorted(parts.items()) if seed == noise for value in values]
-        for noise in NOISES
-    ]
-    return np.array([column for column in columns if column]).T
-
-
-def ways(
-    found: list[_paths.Found], first: int, noise: int
-) -> Iterator[tuple[Way, tuple[Schedule | int, str]]]:
-    """What is sampled for one chunk of pictures: a schedule, or a number of plain steps, and the
-    policy."""
-    pairs = {(path.full, path.policy) for path in found}
-    for path in found:
-        full, pair, even = path.full, path.policy, uniform(_paths.STEPS, path.full)
-        yield Way(full, PLAIN, NO_POLICY), (full, NO_POLICY)
-        yield Way(full, RANDOM, pair), (drawn(full, f"{first} {noise}"), pair)
-        yield Way(full, MOVED, pair), (moved(full), pair)
-        for policy, schedule in path.schedules.items():
-            if (full, policy) in pairs or noise == NOISES[0]:
-                yield Way(full, UNIFORM, policy), (even, policy)
-            if policy == pair or (noise == NOISES[0] and path.scoring == PAPERS):
-                yield Way(full, searched(path.scoring), policy), (schedule, policy)
-
-
-def drawn(full: int, seed: str) -> Schedule:
-    """A random schedule of the space that is searched."""
-    space = ScheduleSpace(_paths.STEPS, _paths.STEPS - full, FORCED)
-    return space.sample(random.Random(f"{full} {seed}"))
-
-
-def moved(full: int) -> Schedule:
-    """The path that was published for FLUX.1-dev, on the noise levels of the demo model."""
-    published = Schedule.parse(_paths.PUBLISHED[full])
-    (source,) = {p.sigmas for p in bundled_paths() if p.schedule == published and p.sigmas}
-    return retarget(published, source, noise_levels(_paths.STEPS).tolist(), min_anchors=3)
-
-
-def measured(
-    known: Memory, prompts: list[str], seed: int, wanted: dict[Way, tuple[Schedule | int, str]]
-) -> dict[Way, list[float]]:
-    """dB of each way for some prompts, the first with the noise of ``seed``."""
-    keys = {way: f"{seed}: {what}, {policy}" for way, (what, policy) in wanted.items()}
-    missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in known}
-    if missing:
-        pictures = _demo.Pictures(prompts, seed)
-        reference = pictures.sample(_paths.SCHEDULER, _paths.STEPS)
-        found = {
-            key: _decibels(pictures, reference, what, policy)
-            for key, (what, policy) in missing.items()
-        }
-        known.keep(found)
-    return {way: known[key] for way, key in keys.items()}
-
-
-def _decibels(pictures, reference, what: Schedule | int, policy: str) -> list[float]:
-    if isinstance(what, int):
-        images = pictures.sample(_paths.SCHEDULER, what)
-    else:
-        images = pictures.sample(_paths.SCHEDULER, _paths.STEPS, what, _paths.policies()[policy])
-    return [round(value, 3) for value in _demo.psnr(images, reference).tolist()]
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import _demo, _dense, golden_path, search
+from benchmarks import _demo, _dense, _path_scores, golden_path, search
+from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, Way
 from benchmarks._paths import Found
-from benchmarks.golden_path import NO_POLICY, PLAIN, UNIFORM, Way
 from benchmarks.retarget import gained
 from demo import scenes
 from gph_core.schedule import Schedule
@@ -107,14 +107,14 @@ def test_an_interval_is_over_prompts_and_rounded():
 
 
 def test_lists_of_chunks_become_one_column_a_noise():
-    noises = golden_path.NOISES
+    noises = _path_scores.NOISES
     parts = {
         (8, noises[0]): [3.0],
         (0, noises[0]): [1.0, 2.0],
         (0, noises[1]): [4.0, 5.0],
         (8, noises[1]): [6.0],
     }
-    assert golden_path.matrix(parts).tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    assert _path_scores.matrix(parts).tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 
 
 def test_a_searched_pair_is_held_against_uniform_with_its_policy_and_against_plain_steps():
