@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots, Way
+from benchmarks._ways import way_of
 from benchmarks.study._work import Work
 
 METHODS = ("SeaCache", "TeaCache", "SenCache", "DiCache")
@@ -36,5 +36,5 @@ def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> I
     shots = Shots(lab)
     for full in counts:
         for name in names:
-            way = methods.way_of(name, lab, full)
+            way = way_of(name, lab, full)
             yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._memory import Memory
+from benchmarks._ways import fixed
 from gph_core.analysis.decomposition import Decomposition
 from gph_core.analysis.isolated_steps import IsolatedStep, measured_steps
 from gph_core.schedule import Schedule
@@ -34,7 +34,7 @@ def decomposed(lab: Lab, schedule: Schedule, numbers: Sequence[int]) -> list[Dec
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.nodes.analyze import decomposing
 
-    way = methods.fixed("schedule", schedule, Reuse())
+    way = fixed("schedule", schedule, Reuse())
 
     def measured(number: int) -> dict:
         return decomposing.decomposed(lab.unseen, number, way.plan).to_dict()

@@ -16,9 +16,9 @@ from itertools import pairwise, starmap
 
 import numpy as np
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots
+from benchmarks._ways import fixed
 from benchmarks.study import _report
 from benchmarks.study._errors import decomposed, isolated
 from benchmarks.study._work import Work, label
@@ -121,7 +121,7 @@ def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]
 
 def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[Shot]:
     """Pictures of some prompts under a schedule."""
-    return Shots(lab).of(methods.fixed("schedule", schedule, policy), numbers)
+    return Shots(lab).of(fixed("schedule", schedule, policy), numbers)
 
 
 def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:

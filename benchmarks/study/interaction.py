@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._shots import Shots
+from benchmarks._ways import fixed, way_of
 from benchmarks.study import _candidates, _report
 from benchmarks.study._adaptive import of_lab
 from benchmarks.study._work import Work, label
@@ -39,7 +39,7 @@ def measure(work: Work) -> dict:
     for full in counts:
         found = candidates(lab, full, work.size(DRAWN, 2))
         quality = np.array([
-            [[s.psnr for s in shots.of(methods.fixed(name, schedule, policy), prompts)]
+            [[s.psnr for s in shots.of(fixed(name, schedule, policy), prompts)]
              for policy in policies().values()]
             for name, schedule in found.items()
         ])  # fmt: skip
@@ -73,7 +73,7 @@ def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
     from golden_path_pack.gph_core.paths.choice import spacing
 
     found = {UNIFORM: spacing(lab.steps, full, len(FIRST))}
-    found |= {name: methods.way_of(name, lab, full).plan.custom for name in OFFLINE}
+    found |= {name: way_of(name, lab, full).plan.custom for name in OFFLINE}
     (dicache,) = of_lab(lab, [full], ["DiCache"])
     found[DICACHE] = _candidates.frequent(dicache.found, full)
     found |= _candidates.drawn(lab.steps, full, count)

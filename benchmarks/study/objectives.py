@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots
+from benchmarks._ways import fixed, way_of
 from benchmarks.study import _report
 from benchmarks.study._searched import searched
 from benchmarks.study._work import Work, label
@@ -61,7 +61,7 @@ def schedules(lab: Lab, full: int, budget: int):
     for name, (algorithm, objective) in SEARCHES.items():
         yield name, searched(lab, full, budget, algorithm, objective)
     for name in OFFLINE:
-        yield name, methods.way_of(name, lab, full).plan.custom
+        yield name, way_of(name, lab, full).plan.custom
     yield "uniform", spacing(lab.steps, full)
 
 
@@ -69,7 +69,7 @@ def on_new_prompts(shots: Shots, schedule: Schedule) -> list[Shot]:
     """A schedule with residual reuse, whatever it was made for."""
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
-    way = methods.fixed("schedule", schedule, Reuse())
+    way = fixed("schedule", schedule, Reuse())
     return shots.of(way, range(shots.lab.prompts.unseen))
 
 

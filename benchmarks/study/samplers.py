@@ -10,8 +10,8 @@ import random
 
 import numpy as np
 
-from benchmarks import methods
 from benchmarks._shots import Shots
+from benchmarks._ways import fixed
 from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
 from gph_core.analysis.transfer import transfer
@@ -37,7 +37,7 @@ def measure(work: Work) -> dict:
     found = {}
     for sampler in work.size(SAMPLERS, QUICK_SAMPLERS):
         shots = Shots(work.lab(table.space.num_steps, sampler))
-        ways = [methods.fixed("candidate", schedule, Reuse()) for schedule in candidates]
+        ways = [fixed("candidate", schedule, Reuse()) for schedule in candidates]
         found[sampler] = np.array([[s.psnr for s in shots.of(way, numbers)] for way in ways])
         print(f"samplers: {sampler}, {found[sampler][0].mean():.2f} dB", flush=True)
     return {

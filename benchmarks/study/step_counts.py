@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks import methods
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots, Way
+from benchmarks._ways import fixed
 from benchmarks.study import _report
 from benchmarks.study._searched import searched
 from benchmarks.study._work import Work, label
@@ -46,8 +46,8 @@ def row(lab: Lab, full: int, budget: int) -> dict:
 
     schedule = searched(lab, full, budget)
     ways = {
-        SEARCHED: methods.fixed(SEARCHED, schedule, Reuse()),
-        UNIFORM: methods.fixed(UNIFORM, spacing(lab.steps, full), Reuse()),
+        SEARCHED: fixed(SEARCHED, schedule, Reuse()),
+        UNIFORM: fixed(UNIFORM, spacing(lab.steps, full), Reuse()),
         PLAIN: Way(PLAIN, f"{full} plain", None, full),
     }
     shots = Shots(lab)

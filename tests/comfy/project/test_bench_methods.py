@@ -11,9 +11,10 @@ from golden_path_pack.gph_core.schedule import Schedule as PackSchedule
 
 from benchmarks import _demo, _lab, _shots, methods
 from benchmarks._shots import Shot, Shots, Way
+from benchmarks._ways import fixed
 from gph_core.schedule import Schedule
 
-CACHED = methods.fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
+CACHED = fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_settings_are_chosen_by_their_names():
 
 
 def test_a_schedule_without_cached_steps_gives_the_picture_of_the_full_run(lab):
-    full = methods.fixed("full", Schedule.all_full(6), Reuse())
+    full = fixed("full", Schedule.all_full(6), Reuse())
     assert Shots(lab).of(full, [1]) == [Shot(_demo.PSNR_OF_EQUAL, 1.0, 0.0, "0-5/6")]
 
 
@@ -96,11 +97,9 @@ def test_the_most_frequent_schedule_is_replayed_where_the_method_chose_another(m
 
 def test_equal_schedules_with_other_weights_are_other_ways():
     schedule, ones = Schedule.all_full(6), torch.tril(torch.ones(6, 6), -1)
-    one, other = (
-        methods.fixed("L2P", schedule, CausalLinear(weights)) for weights in (ones, ones / 2)
-    )
+    one, other = (fixed("L2P", schedule, CausalLinear(weights)) for weights in (ones, ones / 2))
     assert one.key != other.key
-    assert methods.fixed("L2P", schedule, CausalLinear(ones)).key == one.key
+    assert fixed("L2P", schedule, CausalLinear(ones)).key == one.key
 
 
 def test_nothing_is_said_of_a_replay_that_differs_nowhere(monkeypatch):

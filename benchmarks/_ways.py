@@ -1,0 +1,58 @@
+"""Ways of sampling that the benchmarks compare: methods, a golden path, controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks import _demo
+from benchmarks._lab import Lab, compared
+from benchmarks._shots import Way
+from gph_core.policies.base import options_of
+
+GOLDEN, UNIFORM, PLAIN = "golden path", "uniform", "plain steps"
+
+
+def ways(lab: Lab, full: int) -> Iterator[Way]:
+    """Uniform spacing first, as all others are compared with it."""
+    from golden_path_pack.gph_core.methods.table import ALL
+    from golden_path_pack.gph_core.paths.choice import spacing
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+
+    yield fixed(UNIFORM, spacing(lab.steps, full), Reuse())
+    yield Way(PLAIN, f"{full} plain", None, full)
+    yield fixed(GOLDEN, *lab.golden_path(full))
+    yield from (way_of(name, lab, full) for name in compared(ALL))
+
+
+def way_of(name: str, lab: Lab, full: int) -> Way:
+    """One of the methods, as it is calibrated."""
+    from golden_path_pack.gph_core.methods.table import ALL
+    from golden_path_pack.nodes.cache.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
+
+    workload, method = lab.preparation, ALL[name]
+    entry, policy = lab.entries().get(method.name), method.policy
+    run = workload.run_conditions(policy)
+    setting = setting_of(workload.guider.model_patcher, run, full, fit_of(method, entry))
+    if not method.is_adaptive:
+        return fixed(name, *method.plan(setting)[:2])
+    settings = settings_of(method, setting, policy)
+    threshold = entry.threshold(settings, lab.steps - full)
+    plan = AdaptivePlan(method, policy, threshold, full, entry)
+    key = f"{name} {threshold!r} {full} {digest(entry.values)}"
+    return Way(name, key, plan, full, alone=True)
+
+
+def fixed(name: str, schedule, policy) -> Way:
+    """A schedule with a policy."""
+    from golden_path_pack.nodes.cache.plan import CachePlan
+
+    plan = CachePlan("Custom", _demo.of_pack(schedule), policy)
+    options = list(options_of(policy).values())
+    return Way(name, f"{schedule} {policy} {digest(options)}", plan, schedule.num_full)
+
+
+def digest(*values) -> str:
+    """Tells plain data and tensors apart."""
+    from golden_path_pack.nodes.hook.fingerprint import of_values
+
+    return of_values(*values)[:8]
