@@ -1,4 +1,4 @@
-"""Isolated steps and decomposed runs of a lab's new prompts; what is known is kept."""
+"""Isolated steps, decomposed runs and pictures of a lab's new prompts; what is known is kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 
 from benchmarks._lab import Lab
 from benchmarks._memory import Memory
+from benchmarks._shots import Shot, Shots
 from benchmarks._ways import fixed
 from gph_core.analysis.decomposition import Decomposition
 from gph_core.analysis.isolated_steps import IsolatedStep, measured_steps
@@ -41,6 +42,11 @@ def decomposed(lab: Lab, schedule: Schedule, numbers: Sequence[int]) -> list[Dec
 
     known = Memory(lab.memory / "decompositions.jsonl")
     return list(map(Decomposition.from_dict, _kept(known, f"{lab}: {way.key}", numbers, measured)))
+
+
+def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[Shot]:
+    """Pictures of some prompts under a schedule."""
+    return Shots(lab).of(fixed("schedule", schedule, policy), numbers)
 
 
 def _kept(

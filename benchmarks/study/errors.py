@@ -10,26 +10,22 @@ Cache-Error Analysis*. Planning by propagation gains is ours.
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Mapping, Sequence
-from itertools import pairwise, starmap
+from collections.abc import Sequence
 
 import numpy as np
 
 from benchmarks._lab import Lab
-from benchmarks._shots import Shot, Shots
-from benchmarks._ways import fixed
+from benchmarks._shots import Shot
 from benchmarks.study import _report
-from benchmarks.study._errors import decomposed, isolated
+from benchmarks.study._errors import isolated, shots
+from benchmarks.study._taken_apart import taken_apart
 from benchmarks.study._work import Work, label
-from gph_core.analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
 from gph_core.analysis.isolated_steps import IsolatedStep
 from gph_core.analysis.propagation import Observations, transfer
 from gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
 from gph_core.paths.choice import spacing
-from gph_core.quality.correlation import spearman
 from gph_core.quality.resampling import paired_difference
-from gph_core.schedule import Schedule, ScheduleSpace
+from gph_core.schedule import Schedule
 
 TITLE = "How errors of cached steps reach the final latent"
 STEPS, QUICK_STEPS = 20, 8
@@ -76,26 +72,6 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def taken_apart(
-    lab: Lab, sensitivity: StepSensitivity, full: int, drawn: int, numbers: Sequence[int]
-) -> dict:
-    """Whole schedules with residual reuse, which the sensitivity is of, on some prompts."""
-    from golden_path_pack.gph_core.policies.extrapolation import Reuse
-
-    schedules = candidates(plan_by_sensitivity(sensitivity, full).schedule, drawn)
-    known = {schedule: decomposed(lab, schedule, numbers) for schedule in schedules}
-    rows = [
-        row(runs, shots(lab, schedule, Reuse(), numbers))
-        | {"schedule": str(schedule), "cost": cost(sensitivity, schedule)}
-        for schedule, runs in known.items()
-    ]
-    return {
-        "over schedules": over_schedules(known)._asdict(),
-        "rounding": max(run.rounding for runs in known.values() for run in runs),
-        "ranks": ranks(rows), "rows": rows,
-    }  # fmt: skip
-
-
 def scored(prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -> dict:
     """What foretells the final error of a step that is cached alone, under one policy."""
     found = Observations.of(prompts, sigmas)
@@ -119,11 +95,6 @@ def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]
     }  # fmt: skip
 
 
-def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[Shot]:
-    """Pictures of some prompts under a schedule."""
-    return Shots(lab).of(fixed("schedule", schedule, policy), numbers)
-
-
 def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
     """PSNR, and the error of the final latent that plans are made for, of both and paired."""
     psnr = [[shot.psnr for shot in some] for some in (ours, theirs)]
@@ -131,43 +102,6 @@ def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
     return {
         "psnr": np.mean(psnr, axis=1), "ahead": paired_difference(*psnr),
         "rms error": np.mean(errors, axis=1), "less error": paired_difference(*reversed(errors)),
-    }  # fmt: skip
-
-
-def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
-    """A planned schedule, uniform spacing, some that are a swap away from either, random ones."""
-    n, rng = planned.num_steps, random.Random(0)
-    space = ScheduleSpace(n, planned.num_cached, (0, n - 1))
-    known = [planned, spacing(n, planned.num_full)]
-    near = [other for one in known for other in rng.sample(space.neighbors(one), drawn)]
-    return list(dict.fromkeys([*known, *near, *(space.sample(rng) for _ in range(drawn))]))
-
-
-def cost(sensitivity: StepSensitivity, schedule: Schedule) -> float:
-    """What the plan takes for the final error: the sum over all jumps."""
-    ends = (*schedule.full_steps, schedule.num_steps)
-    return sum(starmap(sensitivity.jump_cost, pairwise(ends)))
-
-
-def row(runs: Sequence[Decomposition], shots: Sequence[Shot]) -> dict:
-    """One schedule over its prompts."""
-    return {
-        "psnr": np.mean([shot.psnr for shot in shots]),
-        "output error": np.mean([run.output_error for run in runs]),
-        "state": np.mean([run.state_sum for run in runs]),
-        "current": np.mean([run.current_sum for run in runs]),
-        "over prompts": over_runs(runs)._asdict(), "gaps": median_gaps(runs),
-    }  # fmt: skip
-
-
-def ranks(rows: Sequence[Mapping]) -> dict:
-    """Correlations over schedules."""
-    psnr, errors, costs = ([row[name] for row in rows] for name in ("psnr", "output error", "cost"))
-    gaps = zip(*(row["gaps"] for row in rows), strict=True)
-    return {
-        "gap and psnr": [spearman(gap, psnr) for gap in gaps],
-        "error and psnr": spearman(errors, psnr),
-        "cost and error": spearman(costs, errors), "cost and psnr": spearman(costs, psnr),
     }  # fmt: skip
 
 
