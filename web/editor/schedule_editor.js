@@ -2,8 +2,8 @@
 
 import { el, set } from "../shared/dom.js";
 import * as host from "../shared/host.js";
+import { openPaths } from "../library/paths_menu.js";
 import { surroundings } from "../shared/links.js";
-import { openPaths } from "./paths_menu.js";
 import { format, readout } from "./schedule.js";
 import { askServer } from "./schedule_answers.js";
 import { createBar } from "./schedule_bar.js";

@@ -2,7 +2,7 @@
 
 import { el, icon, svg } from "../shared/dom.js";
 import * as host from "../shared/host.js";
-import { parse } from "./schedule.js";
+import { parse } from "../editor/schedule.js";
 
 const OWN = "user/"; // begins the ids of the user's own paths
 
