@@ -1,5 +1,5 @@
 /**
- * The cells of a schedule: drawing, pointer, keys. Knows the page, nothing of ComfyUI.
+ * The cells of a schedule: drawing and keys. Knows the page, nothing of ComfyUI.
  *
  * @typedef {object} Callbacks
  * @property {() => (key: string, values?: object) => string} texts of the language
@@ -9,24 +9,22 @@
  * @property {() => void} moved cursor or range changed
  */
 
-import { el, set, svg } from "../shared/dom.js";
-import { between, change, curve, move } from "./schedule.js";
-import { sensitivityPath } from "./schedule_sensitivity.js";
+import { el, set } from "../shared/dom.js";
+import { between, change, move } from "./schedule.js";
+import { createChart } from "./schedule_chart.js";
+import { followPointer } from "./schedule_pointer.js";
 
 const LEAST_WIDTH = 16; // of a cell, in CSS pixels
 const TEN = 10; // cells wrap by tens
 
 /** @param {Callbacks} callbacks */
 export function createGrid(callbacks) {
-  const chart = svg("svg", {
-    class: "gph-curve", preserveAspectRatio: "none", "aria-hidden": "true",
-    "data-testid": "gph-curve",
-  });
+  const chart = createChart();
   const element = el("div", {
     className: "gph-grid", tabIndex: 0, role: "listbox", "aria-multiselectable": true,
     "data-testid": "gph-grid",
   });
-  const box = el("div", { className: "gph-grid-box" }, chart, element);
+  const box = el("div", { className: "gph-grid-box" }, chart.element, element);
   const id = `gph-${Math.random().toString(36).slice(2)}`;
   const options = [];
   let cells = [true];
@@ -66,7 +64,7 @@ export function createGrid(callbacks) {
       "aria-activedescendant": options[cursor].id,
       "aria-disabled": off,
     });
-    drawChart();
+    chart.draw(cells, levels, gains);
     layout();
   }
 
@@ -76,26 +74,6 @@ export function createGrid(callbacks) {
     if (width) most = Math.max(TEN, Math.floor(width / LEAST_WIDTH / TEN) * TEN);
     columns = Math.min(cells.length, most);
     box.style.setProperty("--gph-columns", columns);
-  }
-
-  /** Noise levels, the full steps filled; without levels the full steps alone. Sensitivity above. */
-  function drawChart() {
-    const points = levels ? curve(levels) : cells.concat(true).map((_, step) => [step, 0.4]);
-    // Even the last step, without noise, has some height.
-    const foot = ([x]) => `${x} 1`;
-    const at = ([x, y]) => `${x} ${0.06 + 0.82 * y}`;
-    const filled = cells.flatMap((full, step) => {
-      const [a, b] = points.slice(step, step + 2);
-      return full ? [`M${foot(a)}L${at(a)}L${at(b)}L${foot(b)}Z`] : [];
-    });
-    const line = points.map(at).join("L");
-    chart.setAttribute("viewBox", `0 0 ${cells.length} 1`);
-    chart.replaceChildren(
-      svg("path", { d: `M${foot(points[0])}L${line}L${foot(points.at(-1))}Z`, class: "gph-area" }),
-      svg("path", { d: filled.join(""), class: "gph-filled" }),
-      ...(levels ? [svg("path", { d: `M${line}`, class: "gph-line" })] : []),
-      ...(gains ? [svg("path", { d: sensitivityPath(gains), class: "gph-sensitivity" })] : []),
-    );
   }
 
   function createCell(step) {
@@ -131,71 +109,17 @@ export function createGrid(callbacks) {
     end();
   }
 
-  // --- pointer
-
-  let gesture = null;
-
-  element.addEventListener("pointerdown", (event) => {
-    const step = stepAt(event);
-    if (event.button !== 0 || step === undefined) return;
-    event.stopPropagation();
-    element.focus({ preventScroll: true });
-    if (isOff) return;
-    element.setPointerCapture(event.pointerId);
-    const selects = event.ctrlKey || event.metaKey;
-    const kind = selects ? "select" : event.shiftKey && cells[step] && step > 0 ? "move" : "paint";
-    gesture = {
-      kind, from: step, before: cells, steps: new Set(), at: [event.clientX, event.clientY],
-      anchor: cursor, dragged: false, full: !cells[step],
-      end: selects ? () => {} : callbacks.begin(),
-    };
-    if (selects) choose(step, [step, step]);
-    else drag(step);
+  followPointer(element, {
+    cells: () => cells,
+    cursor: () => cursor,
+    isOff: () => isOff,
+    isLocked: callbacks.isLocked,
+    begin: callbacks.begin,
+    choose,
+    put: (step) => ([cursor, range] = [step, null]),
+    edit,
+    moved: callbacks.moved,
   });
-
-  element.addEventListener("pointermove", (event) => {
-    if (!gesture) return;
-    for (const step of stepsTo(event)) drag(step);
-  });
-
-  function drag(step) {
-    const { kind, from, before, steps } = gesture;
-    gesture.dragged ||= step !== from;
-    if (kind === "select") return choose(step, [from, step]);
-    [cursor, range] = [step, null];
-    if (kind === "move") edit(move(before, from, step));
-    else edit(change(before, [...steps.add(step)], gesture.full, callbacks.isLocked()));
-    callbacks.moved();
-  }
-
-  function stop() {
-    if (!gesture) return;
-    const { kind, from, anchor, dragged, end } = gesture;
-    gesture = null;
-    if (kind === "select" && !dragged) choose(from, [anchor, from]);
-    end();
-  }
-  for (const type of ["pointerup", "pointercancel", "lostpointercapture"]) {
-    element.addEventListener(type, stop);
-  }
-
-  // The page may be scaled, so that only the page knows which cell is at a point.
-  function stepAt({ clientX, clientY }) {
-    const cell = document.elementFromPoint(clientX, clientY)?.closest(".gph-step");
-    return cell && element.contains(cell) ? Number(cell.dataset.step) : undefined;
-  }
-
-  /** The steps under the way from the last event to this one: a fast pointer skips cells. */
-  function stepsTo({ clientX, clientY }) {
-    const [x, y] = gesture.at;
-    gesture.at = [clientX, clientY];
-    const parts = Math.ceil(Math.hypot(clientX - x, clientY - y) / 4);
-    const found = Array.from({ length: parts }, (_, i) => {
-      const share = (i + 1) / parts;
-      return stepAt({ clientX: x + (clientX - x) * share, clientY: y + (clientY - y) * share });
-    });
-    return new Set(found.filter((step) => step !== undefined));
-  }
 
   // --- keys
 
