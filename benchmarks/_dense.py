@@ -59,7 +59,7 @@ def measure() -> None:
 
 
 def summary(course: list[tuple[float, float]], sample: np.ndarray) -> dict:
-    """Where a search ended, and its full steps until it was ahead of the whole sample.
+    """Full steps and best score of a search, and full steps until it was ahead of the sample.
 
     Args:
         course: full steps so far and best mean, after each improvement and at the end.

@@ -1,4 +1,4 @@
-"""Whether the latents of early steps tell how good a schedule will be.
+"""Latents of early steps as a sign of how good a schedule will be.
 
 The gap at step n is the distance of a cached run's latent to that of the full run, of the latter's
 norm. It depends on the steps before n alone, so each prefix of the scored space is run once.

@@ -26,7 +26,7 @@ RATIOS = {"Quality": 21, "Balanced": 13, "Fast": 9}  # full steps of 50
 
 @dataclass(frozen=True)
 class Prompts:
-    """How many of each kind."""
+    """Numbers of prompts of each kind."""
 
     preparation: int = 50  # those that training saw
     scoring: int = 8  # others of them
@@ -72,7 +72,7 @@ class Lab:
 
     @cached_property
     def file(self) -> Path:
-        """Of the calibrations."""
+        """File of the calibrations."""
         return self.memory / f"{self}.safetensors"
 
     def entries(self) -> dict:
@@ -158,7 +158,7 @@ class Lab:
             )  # fmt: skip
 
     def examples(self, workload, assessor):
-        """Of a workload, in batches, with residual reuse."""
+        """Examples of a workload, in batches, with residual reuse."""
         from golden_path_pack.gph_core.policies.extrapolation import Reuse
         from golden_path_pack.nodes.sample.measuring import SampledExamples
 
@@ -177,14 +177,14 @@ class Lab:
 
 
 def compared(names: Iterable[str]) -> list[str]:
-    """Those methods that take part: all but other forms that would need thresholds of their own."""
+    """Methods that take part: all but other forms that would need thresholds of their own."""
     from golden_path_pack.gph_core.methods.table import ADAPTIVE, VARIANTS
 
     return [name for name in names if not (name in VARIANTS and name in ADAPTIVE)]
 
 
 def prepare(workload):
-    """How several examples of a workload are sampled at once."""
+    """Function that samples several examples of a workload at once."""
     from golden_path_pack.nodes.sample.examples import sampling_of
 
     return sampling_of(

@@ -1,4 +1,4 @@
-"""What was measured before, so that a benchmark which was stopped goes on."""
+"""Measurements that are kept, so that a benchmark that was stopped goes on."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PAPERS = 8  # scoring prompts in the seed paper
 
 
 def searched(scoring: int) -> str:
-    """The name of what a search on some prompts found."""
+    """Name of the schedule that a search on some prompts found."""
     return f"searched on {scoring}"
 
 
@@ -71,7 +71,7 @@ def matrix(parts: dict[tuple[int, int], list[float]]) -> np.ndarray:
 def ways(
     found: list[_paths.Found], first: int, noise: int
 ) -> Iterator[tuple[Way, tuple[Schedule | int, str]]]:
-    """What is sampled for one chunk of pictures: a schedule, or a number of plain steps, and the
+    """Ways to sample one chunk of pictures: each has a schedule, or a number of plain steps, and a
     policy."""
     pairs = {(path.full, path.policy) for path in found}
     for path in found:

@@ -33,7 +33,7 @@ STATE_BYTES = 2**30  # for each policy
 
 @dataclass(frozen=True)
 class Found:
-    """What a search delivered: a policy, and for every policy the best schedule known for it."""
+    """Result of a search: its policy, and for every policy the best schedule known for it."""
 
     full: int
     scoring: int  # prompts
@@ -42,7 +42,7 @@ class Found:
 
 
 def load() -> list[Found]:
-    """What the searches delivered.
+    """Results of the searches.
 
     A policy that did not go on after the short searches is given the delivered schedule.
     """

@@ -55,7 +55,7 @@ class Shots:
         self._known = Memory(lab.memory / "shots.jsonl")
 
     def of(self, way: Way, numbers: Sequence[int]) -> list[Shot]:
-        """Those of some prompts."""
+        """Pictures of some prompts, in their order."""
         size = 1 if way.alone else _demo.BATCH
         for first in range(0, len(numbers), size):
             some = numbers[first : first + size]
@@ -88,7 +88,7 @@ class Shots:
         return found
 
     def _reference(self, number: int, numbers: Sequence[int]):
-        """Of the full run; a batch rounds otherwise than its items alone, so each has its own."""
+        """Result of the full run, sampled alone or in a batch, which rounds otherwise."""
         key = number, len(numbers) > 1
         if key not in self._references:
             sampling = prepare(self.lab.unseen)(numbers)

@@ -13,7 +13,7 @@ GOLDEN, UNIFORM, PLAIN = "golden path", "uniform", "plain steps"
 
 
 def ways(lab: Lab, full: int) -> Iterator[Way]:
-    """Uniform spacing first, as all others are compared with it."""
+    """Ways to compare, uniform spacing first, as all others are compared with it."""
     from golden_path_pack.gph_core.methods.table import ALL
     from golden_path_pack.gph_core.paths.choice import spacing
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
@@ -52,7 +52,7 @@ def fixed(name: str, schedule, policy) -> Way:
 
 
 def digest(*values) -> str:
-    """Tells plain data and tensors apart."""
+    """Short text that tells plain data and tensors apart."""
     from golden_path_pack.nodes.hook.fingerprint import of_values
 
     return of_values(*values)[:8]

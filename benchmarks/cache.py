@@ -1,4 +1,4 @@
-"""What full and cached steps cost, and how much faster whole runs are, against the ideal.
+"""Cost of full and cached steps, and speed of whole runs, against the ideal.
 
 Everything is measured in one process, kinds of step by turns: a step's time runs from one callback
 of the sampler to the next, so sampler, guidance and all wrappers are in it. On a CPU it is the time

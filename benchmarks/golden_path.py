@@ -1,4 +1,4 @@
-"""What searched golden paths of the demo model are worth on prompts that no search saw.
+"""Quality of the demo model's searched golden paths on prompts that no search saw.
 
 The pairs of schedule and policy of ``_paths`` (searched on 8, 32 or 128 prompts, validated on
 others) against controls with as many full steps, on 200 held-out prompts with three noises each.
@@ -93,7 +93,7 @@ def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
 
 
 def misses(rows: list[dict], found: list[_paths.Found]) -> list[str]:
-    """Which searched pairs are not ahead of both controls by the bar, in words."""
+    """Searched pairs that are not ahead of both controls by the bar, in words."""
     return [
         f"{path.full} full, {name}: {row['ahead'][name][0]:+.2f} dB ahead of {row['name']}"
         for path in found
@@ -106,7 +106,7 @@ def misses(rows: list[dict], found: list[_paths.Found]) -> list[str]:
 
 
 def table(rows: list[dict]) -> str:
-    """As markdown, the best of each number of full steps first."""
+    """Table of the rows as markdown, the best of each number of full steps first."""
     pairs = sorted({name for row in rows for name in row["ahead"]})
     head = ["full", "schedule", "policy", "PSNR dB", *(f"{name} ahead" for name in pairs)]
     lines = [head, ["---"] * len(head)]
@@ -137,7 +137,7 @@ def save(rows: list[dict]) -> None:
 
 
 def draw(rows: list[dict]) -> None:
-    """How far the searched pairs are ahead of the controls, a panel for each number of full
+    """Draw how far the searched pairs are ahead of the controls, a panel for each number of full
     steps."""
     from matplotlib.figure import Figure
 

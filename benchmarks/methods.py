@@ -144,7 +144,7 @@ def misses(found: list[dict]) -> list[str]:
 
 
 def table(found: list[dict]) -> str:
-    """As markdown, the best of each setting and number of full steps first."""
+    """Table of the rows as markdown, the best of each setting and number of full steps first."""
     head = ["setting", "full", "method", "cached", "PSNR dB", "ahead of uniform", "SSIM"]
     head += ["schedules", "most frequent", "replayed, dB", "random, dB", "runs"]
     lines = [head, ["---"] * len(head)]
@@ -162,7 +162,8 @@ def table(found: list[dict]) -> str:
 
 
 def most_frequent(row: dict) -> str:
-    """Its share of the selected third; where none has the wanted number, that of its own."""
+    """Share of the most frequent schedule in the selected third, and how many steps it caches where
+    that is not the wanted number."""
     again = row["replay"]
     if again is None:
         return ""
@@ -190,7 +191,7 @@ def save(found: list[dict]) -> None:
 
 
 def draw(found: list[dict]) -> None:
-    """PSNR of each way, a panel for each setting, a color for each number of full steps."""
+    """Draw each way's PSNR, a panel for each setting, a color for each number of full steps."""
     from matplotlib.figure import Figure
 
     settings = list(dict.fromkeys(row["setting"] for row in found))

@@ -33,7 +33,7 @@ class Mutant:
     tests: tuple[str, ...]
 
     def plant(self, root: Path) -> str:
-        """Write it into the copy at ``root``; returns what the file was."""
+        """Write the defect into the copy at ``root``; return what the file was."""
         path = root / self.file
         whole = path.read_text("utf-8")
         if whole.count(self.text) != 1:
@@ -43,7 +43,7 @@ class Mutant:
 
 
 def mutants() -> list[Mutant]:
-    """The list."""
+    """Defects of the list."""
     rows = [line.split("\t") for line in LIST.read_text("utf-8").splitlines()]
     return [Mutant(file, text, new, tuple(tests.split())) for file, text, new, tests in rows]
 

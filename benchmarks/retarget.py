@@ -1,4 +1,4 @@
-"""How well each rule of ``gph_core.retarget`` carries a path over to other grids.
+"""Quality of paths that each rule of ``gph_core.paths.retarget`` carries over to other grids.
 
 The demo model's own paths at 50 steps (``_search``) are retargeted to fewer steps and other
 schedulers. Every rule's schedule is sampled for prompts that neither training nor search saw and
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def save(figures: dict[str, list]) -> None:
-    """Write them with their conditions, one line an item."""
+    """Write figures with their conditions, one line an item."""
     from comfyui_version import __version__
 
     conditions = {
@@ -125,7 +125,7 @@ def scorer(pictures: _demo.Pictures, scheduler: str, steps: int) -> Callable:
 
 
 def on_own_grid(pictures: _demo.Pictures, paths: list[Schedule]) -> list[dict]:
-    """How the paths do where they were searched, on the unseen prompts."""
+    """Quality of the paths on the grid where they were searched, on the unseen prompts."""
     score = scorer(pictures, _search.SCHEDULER, _search.STEPS)
     figures = []
     for path in paths:
@@ -164,7 +164,7 @@ def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
 
 
 def lead(rows: list[Row], rule: str) -> tuple[float, float]:
-    """How much better than the default a rule is, paired by prompt, with half its interval."""
+    """Lead of a rule over the default, paired by prompt, with half its interval."""
     ahead = [row.scores[rule] - row.scores[DEFAULT_RULE] for row in rows]
     return rounded(np.mean(ahead, axis=0))
 

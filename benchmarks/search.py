@@ -1,4 +1,4 @@
-"""How many transformer evaluations each search needs to find the best schedule.
+"""Transformer evaluations that each search needs to find the best schedule.
 
 On a space of the demo model of which every schedule is scored (``_space``), so the best one is
 known. The cost unit is a *full step*: one transformer evaluation at full compute of one example.
@@ -55,10 +55,10 @@ class Table:
         return _space.PROMPTS
 
     def begin(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing: scores are looked up."""
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no memory is kept."""
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         values = self.values[schedule]
@@ -177,7 +177,7 @@ def median_cost(courses: list, best: float, gap: float) -> float:
 
 
 def worst_end(courses: list, best: float) -> float:
-    """How far below the best the unluckiest seed ends."""
+    """dB by which the unluckiest seed ends below the best."""
     return max(best - course[-1][1] for course in courses)
 
 

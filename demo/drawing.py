@@ -25,7 +25,7 @@ MODEL = Part("GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODE
 
 
 def sampling(steps: int) -> dict[str, Part]:
-    """What the part *model* is sampled with: Euler on simple noise levels, one image of it."""
+    """Nodes that sample the part *model*: Euler on simple noise levels, one image of it."""
     return {
         "latent": Part(
             "EmptyLatentImage", (500, 120, 280, 110), {}, {"LATENT": "LATENT"}, (64, 64, 1)

@@ -197,7 +197,7 @@ def load(template: str) -> dict:
 
 
 def title_of(template: str) -> str:
-    """Its name in the page's list of templates."""
+    """Title of a template in the page's list."""
     listed = [entry for category in packaged("index") for entry in category["templates"]]
     return next(entry["title"] for entry in listed if entry["name"] == template)
 

@@ -51,7 +51,7 @@ class WordEncoder(nn.Module):
 
 
 class DemoNetwork(nn.Module):
-    """What is trained and saved together: transformer, word vectors, autoencoder."""
+    """Parts that are trained and saved together: transformer, word vectors, autoencoder."""
 
     def __init__(self) -> None:
         super().__init__()

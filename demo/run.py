@@ -155,13 +155,13 @@ def table(rows: list[Row]) -> str:
 
 
 def verdict(group: list[Row]) -> str:
-    """Which way of sampling with one number of full steps is closest to the full run."""
+    """Line that names the way closest to the full run, among those with as many full steps."""
     best = max(group, key=lambda row: statistics.mean(row.psnr_db))
     return f"closest to the full run with {best.schedule.num_full} full steps: {best.name}"
 
 
 def report(rows: list[Row], conditions: dict) -> dict:
-    """Everything that the table summarises."""
+    """Report of everything that the table summarises."""
     names = [f.name for f in fields(Row) if f.name != "images"]
     listed = [
         {name: getattr(row, name) for name in names} | {"schedule": str(row.schedule)}

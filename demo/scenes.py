@@ -62,7 +62,7 @@ class PlacedShape:
 
 @dataclass(frozen=True)
 class Scene:
-    """What a caption says, plus everything it leaves open (places, sizes, phase of the pattern)."""
+    """Content of a caption, plus all that it leaves open (places, sizes, phase of the pattern)."""
 
     caption: str
     background: str

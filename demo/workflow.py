@@ -38,7 +38,7 @@ def nodes_of_type(prompt: dict, class_type: str) -> list[str]:
 
 
 def _widget_values(node: dict, info: dict) -> dict:
-    """Saved values are positional: in schema order, one for each input that has a widget."""
+    """Saved values by name; they are positional: in schema order, one for each widget."""
     values = iter(node["widgets_values"])
     inputs = {}
     for group in ("required", "optional"):

@@ -31,7 +31,7 @@ def slot(node: dict, name: str) -> dict:
 
 
 def as_dicts(workflow: dict) -> dict:
-    """Links outside of subgraphs are stored as lists."""
+    """Turn the links outside of subgraphs, which are stored as lists, into dicts."""
     workflow["links"] = [dict(zip(LINK, link, strict=True)) for link in workflow["links"]]
     return workflow
 

@@ -1,4 +1,4 @@
-"""What ``dev.py check`` and ``dev.py test`` run."""
+"""Linters and tests that ``dev.py check`` and ``dev.py test`` run."""
 
 from __future__ import annotations
 

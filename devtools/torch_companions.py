@@ -37,7 +37,7 @@ sys.meta_path.insert(0, _DescribeOperators)
 
 
 def make_compatible(python: Path) -> None:
-    """See the comment above ``COMPATIBILITY``."""
+    """Mend the imports that fail; see the comment above ``COMPATIBILITY``."""
 
     def imports(module: str) -> bool:
         return (

@@ -27,7 +27,7 @@ MEMORY = ROOT / ".dev" / "study"
 
 @dataclass(frozen=True)
 class Places:
-    """Where results go, and where measurements are kept."""
+    """Places of the results, of the report and of kept measurements."""
 
     results: Path
     report: Path

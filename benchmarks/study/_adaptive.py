@@ -24,14 +24,14 @@ class Runs(NamedTuple):
 
 
 def runs(work: Work) -> Iterator[Runs]:
-    """All of them; what is known is neither calibrated nor sampled again."""
+    """Runs of all methods; what is known is neither calibrated nor sampled again."""
     for steps in work.size(STEPS, QUICK_STEPS):
         lab = work.lab(steps)
         yield from of_lab(lab, work.size(lab.counts, lab.counts[:1]))
 
 
 def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> Iterator[Runs]:
-    """Those of one number of steps, at these numbers of full steps."""
+    """Runs of some methods under one setting, at these numbers of full steps."""
     lab.calibrate(names, counts)
     shots = Shots(lab)
     for full in counts:

@@ -52,7 +52,7 @@ def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[
 def _kept(
     known: Memory, what: str, numbers: Sequence[int], measured: Callable[[int], Any]
 ) -> list[Any]:
-    """What is known of some prompts, after the rest of it was measured."""
+    """Measurements of some prompts; those that are not known are made."""
     keys = {f"{what}: {number}": number for number in numbers}
     for key, number in keys.items():
         if key not in known:

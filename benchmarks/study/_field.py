@@ -71,7 +71,7 @@ def measured(work: Work, shots: Shots, full: int, selection: int) -> Field:
 
 
 def variants(schedule: Schedule) -> tuple[_Named, _Named]:
-    """With one, two and four steps exchanged: behind the first cached one, and from step 3 on."""
+    """Variants with 1, 2 and 4 steps exchanged: behind the first cached one, and from step 3 on."""
     rng, first = random.Random(0), schedule.cached_steps[0] + 1
     late: _Named = {
         f"{VARIED}, {n} exchanged": _candidates.varied(schedule, n, rng, first) for n in SWAPS

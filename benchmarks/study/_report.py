@@ -1,4 +1,4 @@
-"""What a part leaves behind: numbers, a figure, and its section of the report."""
+"""Results of a part: numbers, a figure, and its section of the report."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _line(data: Any) -> str:
 
 
 def write(file: Path, text: str) -> None:
-    """All of it or nothing."""
+    """Write a file wholly or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     beside.write_text(text, "utf-8")
@@ -49,7 +49,7 @@ def write(file: Path, text: str) -> None:
 
 
 def draw(part, data: Mapping[str, Any], file: Path) -> None:
-    """The figure of a part."""
+    """Draw the figure of a part into a file."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=DPI, layout="constrained")
@@ -76,7 +76,7 @@ def replaced(report: str, name: str, numbers: str) -> str:
 
 
 def numbers(report: str, name: str) -> str:
-    """What stands between the marks of a part."""
+    """Text between the marks of a part."""
     first, last = marks(name)
     return report.partition(first)[2].partition(last)[0].strip("\n")
 
@@ -87,7 +87,7 @@ def marks(name: str) -> tuple[str, str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """As markdown."""
+    """Markdown table of a head and rows."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
 

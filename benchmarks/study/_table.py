@@ -73,7 +73,7 @@ def load(work: Work) -> Table:
 
 
 def _units(space: ScheduleSpace, prompts: int) -> Iterator[list[tuple[int, int, int]]]:
-    """For each batch of prompts what is measured at once: first prompt, end, first free step."""
+    """Units of measurement by batch of prompts: first prompt, end, first free step."""
     firsts = list(dict.fromkeys(_first_free(space, schedule) for schedule in space))
     for begin in range(0, prompts, _demo.BATCH):
         end = min(begin + _demo.BATCH, prompts)

@@ -21,7 +21,7 @@ from gph_core.schedule import Schedule, ScheduleSpace
 def taken_apart(
     lab: Lab, sensitivity: StepSensitivity, full: int, drawn: int, numbers: Sequence[int]
 ) -> dict:
-    """Whole schedules with residual reuse, which the sensitivity is of, on some prompts."""
+    """Whole schedules on some prompts, with residual reuse, as the sensitivity was measured."""
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     schedules = candidates(plan_by_sensitivity(sensitivity, full).schedule, drawn)
@@ -48,7 +48,7 @@ def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
 
 
 def cost(sensitivity: StepSensitivity, schedule: Schedule) -> float:
-    """What the plan takes for the final error: the sum over all jumps."""
+    """Estimate of the final error by which plans are made: the sum over all jumps."""
     ends = (*schedule.full_steps, schedule.num_steps)
     return sum(starmap(sensitivity.jump_cost, pairwise(ends)))
 

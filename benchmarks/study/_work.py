@@ -1,4 +1,4 @@
-"""How much a part of the study measures, and where that is kept."""
+"""Extent of what a part of the study measures, and the place where that is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Work:
-    """What every part is given.
+    """Extent and memory that every part is given.
 
     Args:
         is_quick: only to see that everything runs.

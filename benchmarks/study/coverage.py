@@ -1,4 +1,4 @@
-"""How often one schedule comes near the best of several candidates for a new prompt.
+"""Share of new prompts for which one schedule comes near the best of several candidates.
 
 Source: seed paper, appendix *The coverage test*. SSIM stands for its LPIPS, too.
 """
@@ -56,7 +56,7 @@ def measure(work: Work) -> dict:
 
 
 def changes(fields: Sequence[Field], metric: str, selection: int) -> list[float]:
-    """What a cached step more costs, of the source's four schedules; empty at one number alone."""
+    """Cost of one more cached step under the source's four schedules; empty at one number alone."""
     if len(fields) < 2:
         return []
     return [
@@ -70,7 +70,7 @@ def changes(fields: Sequence[Field], metric: str, selection: int) -> list[float]
 
 
 def margins_of(metric: str, costs: Sequence[float]) -> dict[str, tuple[float, ...]]:
-    """The source's, and where it is known what a cached step costs, those of as much meaning."""
+    """Margins of the source, and equivalent ones where the cost of a cached step is known."""
     found = {OF_SOURCE: margins.PUBLISHED[metric]}
     return found | ({DERIVED: margins.derived(costs)} if costs else {})
 
@@ -157,7 +157,7 @@ def _cell(found: list[float]) -> str:
 
 
 def _passed(rows: list[dict], size: str) -> str:
-    """How many bounds say that most prompts are covered."""
+    """Number of bounds that say that most prompts are covered."""
     some = [row for row in rows if row["set"] == size]
 
     def passed(cells: str) -> str:

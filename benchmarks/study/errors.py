@@ -1,4 +1,4 @@
-"""How errors of cached steps reach the final latent, and what that says about schedules.
+"""Errors of cached steps on their way to the final latent, and what they say about schedules.
 
 On some new prompts every single step is cached alone. On others whole schedules are taken apart,
 and those that the single steps propose are compared with uniform spacing.
@@ -73,7 +73,7 @@ def measure(work: Work) -> dict:
 
 
 def scored(prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -> dict:
-    """What foretells the final error of a step that is cached alone, under one policy."""
+    """Scores that foretell the final error of a step that is cached alone, under one policy."""
     found = Observations.of(prompts, sigmas)
     halves = transfer(found)
     return {
@@ -86,7 +86,7 @@ def scored(prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -
 
 
 def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> dict:
-    """What a planned schedule is worth on new prompts, beside uniform spacing."""
+    """Quality of a planned schedule on new prompts, beside uniform spacing."""
     even = spacing(lab.steps, schedule.num_full, policy.min_anchors)
     ours, theirs = (shots(lab, one, policy, numbers) for one in (schedule, even))
     return {

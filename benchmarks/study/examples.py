@@ -1,4 +1,4 @@
-"""How many scoring examples it takes to choose a schedule that holds on new prompts.
+"""Number of scoring examples that it takes to choose a schedule that holds on new prompts.
 
 The source paper leaves this open. On the exhaustive table, so what is chosen is the best schedule
 of the whole space for the examples, and no search stands between.
@@ -31,7 +31,7 @@ def measure(work: Work) -> dict:
 
 
 def row(scoring: np.ndarray, means: np.ndarray, uniform: int, count: int) -> dict:
-    """What choosing on so many prompts costs, on all scoring prompts and on the new ones."""
+    """Cost of choosing on so many prompts, on all scoring prompts and on the new ones."""
     here = losses(scoring, count, at_most=SUBSETS)
     there = losses(scoring, count, means, at_most=SUBSETS)
     return {

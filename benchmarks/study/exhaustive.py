@@ -64,7 +64,7 @@ def selection(table: _table.Table, count: int) -> dict:
 
 
 def row(table: _table.Table, name: str, number: int) -> dict:
-    """What one schedule is worth on the new prompts."""
+    """Quality of one schedule on the new prompts."""
     means = table.new.mean(axis=1)
     gaps = table.new.max(axis=0) - table.new[number]
     return {

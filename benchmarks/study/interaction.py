@@ -1,4 +1,4 @@
-"""Whether the best schedule depends on the approximation policy.
+"""Dependence of the best schedule on the approximation policy.
 
 The source's four schedules, that of MeanCache and random ones, each under its five policies.
 
@@ -69,7 +69,7 @@ def policies() -> dict:
 
 
 def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
-    """Schedules by name, those of which every policy can predict."""
+    """Schedules by name, those under which every policy can predict."""
     from golden_path_pack.gph_core.paths.choice import spacing
 
     found = {UNIFORM: spacing(lab.steps, full, len(FIRST))}
@@ -82,7 +82,7 @@ def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
 
 
 def summary(names: list[str], policies: list[str], quality: np.ndarray) -> dict:
-    """Of the PSNR ``[S, A, P]`` of schedules under policies on prompts."""
+    """Summary of the PSNR ``[S, A, P]`` of schedules under policies on prompts."""
     means = quality.mean(axis=2)
     papers = [row for row, name in enumerate(names) if name in PAPERS]
     half = quality.shape[2] // 2

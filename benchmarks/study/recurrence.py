@@ -1,4 +1,4 @@
-"""How many different schedules adaptive methods choose over many prompts.
+"""Number of different schedules that adaptive methods choose over many prompts.
 
 Source: seed paper, section *Shared Schedules Recur and Transfer* and appendix
 *Schedule-distribution statistics*.
@@ -36,7 +36,7 @@ def measure(work: Work) -> dict:
 
 
 def summary(schedules: Sequence[Schedule]) -> dict:
-    """Of the runs of one method."""
+    """Summary of the runs of one method."""
     found = Frequencies.of(schedules)
     half = len(schedules) // 2
     halves = [Frequencies.of(part) for part in (schedules[:half], schedules[half:])]

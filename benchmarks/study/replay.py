@@ -1,4 +1,4 @@
-"""What it costs to give every prompt an adaptive method's most frequent schedule.
+"""Cost of giving every prompt an adaptive method's most frequent schedule.
 
 The schedule is selected on a third of the prompts and replayed on the others where the method chose
 another one; so are random schedules of as many full steps.

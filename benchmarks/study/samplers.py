@@ -1,4 +1,4 @@
-"""Whether a schedule that was found with Euler holds with other samplers.
+"""Quality of a schedule that was found with Euler under other samplers.
 
 The best schedule of the exhaustive table on the scoring prompts, and other schedules of its space,
 under each sampler on the new prompts. The source paper leaves this out.

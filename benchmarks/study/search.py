@@ -1,4 +1,4 @@
-"""How many schedules each search has to score until it has the best one.
+"""Number of schedules that each search has to score until it has the best one.
 
 On the exhaustive table, where looking up the mean of a schedule is one evaluation.
 
@@ -38,10 +38,10 @@ class Lookup:
         return 1
 
     def begin(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing: scores are looked up."""
 
     def forget(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no memory is kept."""
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         return Measurement([{"psnr": self.means[schedule]}], schedule.num_full)
@@ -87,7 +87,7 @@ def summary(
     courses: Sequence[Sequence[Schedule]], means: Mapping[Schedule, float],
     new: Mapping[Schedule, float],
 ) -> dict:  # fmt: skip
-    """Of several searches of one kind; one that ended early stays with what it has."""
+    """Summary of several searches of one kind; one that ended early stays with what it has."""
     best = max(means.values())
     gaps = [[best - means[schedule] for schedule in course] for course in courses]
     reached = [next((n for n, g in enumerate(gap, 1) if g <= NEAR), np.inf) for gap in gaps]

@@ -1,4 +1,4 @@
-"""Whether shared schedules hold at other step counts, beside a run of just as many plain steps.
+"""Quality of shared schedules at other step counts, beside runs of just as many plain steps.
 
 The source paper has 50 steps only, and no control of fewer steps. A schedule is searched for each
 number of steps and of full steps, on eight prompts and with residual reuse.

@@ -1,4 +1,4 @@
-"""What full runs have in common on their way from noise to image, and what they have not.
+"""Traits that full runs share on their way from noise to image, and traits that they do not.
 
 Each prompt is sampled from three noises, and each noise is that of three prompts, so that pairs of
 runs share one of both, or neither.
@@ -85,7 +85,7 @@ def crossed(workload, prompts: int):
 
 
 def states(workload) -> Iterator[Tensor]:
-    """Of a full run of each example, ``[N + 1, C, H, W]``."""
+    """States of a full run of each example, ``[N + 1, C, H, W]``."""
     from golden_path_pack.nodes.sample.sampling import telling
 
     for first in range(0, len(workload), _demo.BATCH):
@@ -97,7 +97,7 @@ def states(workload) -> Iterator[Tensor]:
 
 
 def row(title: str, spread: dict, begin: int) -> dict:
-    """Where the median of a profile is least and most, and where runs differ.
+    """Steps at which the median of a profile is least and most, and at which runs differ.
 
     Args:
         spread: ``Spread.to_dict`` of it.
