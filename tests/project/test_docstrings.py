@@ -1,0 +1,45 @@
+"""Docstrings begin with a noun or a verb."""
+
+import ast
+import re
+
+import pytest
+
+from ..support.sources import name, sources
+
+# These refer to something that the docstring does not name. "How" and "What" often do so, too, but
+# also begin good ones: "How many steps are full".
+DANGLING = re.compile(r"(Of|That|Those|The same|As)\b")
+HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def dangling(source):
+    """Docstrings of a Python source that begin with a reference to something unnamed."""
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, HAVE_DOCSTRINGS))
+    found = filter(None, map(ast.get_docstring, nodes))
+    return [text for text in found if DANGLING.match(text)]
+
+
+def test_no_docstring_begins_with_a_reference_to_something_unnamed():
+    found = {name(path): dangling(path.read_text("utf-8")) for path in sources(".py")}
+    assert {file: texts for file, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize("begin", ["Of", "That", "Those", "The same", "As"])
+@pytest.mark.parametrize(
+    "source",
+    ['"""{}"""', 'class A:\n    """{}"""', 'def f():\n    """\n    {}\n    """',
+     'class A:\n    async def f(self):\n        """{}"""'],
+    ids=["module", "class", "function", "method"],
+)  # fmt: skip
+def test_such_a_docstring_is_found(source, begin):
+    text = f"{begin} one."
+    assert dangling(source.format(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['"""Offset of one."""', '"""Asks that."""', "# Of one\nx = 'Of one'", 'x = 1\n"""Of one."""'],
+)  # fmt: skip
+def test_other_docstrings_and_other_texts_are_not(source):
+    assert dangling(source) == []
