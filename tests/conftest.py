@@ -21,7 +21,7 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Group first, for the workers; leave out at the end, of what ``-k`` and others keep."""
     for item in items:
-        if not item.get_closest_marker("xdist_group"):
+        if PAGE not in item.path.parents:  # which has groups of its own
             # The fixtures of a module are made once, and ComfyUI's state stays that of one worker.
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     yield
