@@ -25,6 +25,7 @@ from .anchors import Anchors, concatenated, joined
 from .call_log import CallLog
 from .noise_levels import NoiseLevels
 from .record import RunRecord
+from .step_kinds import StepKinds
 
 
 class Decision(NamedTuple):
@@ -58,10 +59,10 @@ class ActiveRun:
         device_budget: see ``Anchors``.
         family: the model's name, for the record and the policy's check.
         origin: where the schedule comes from, for the record.
-        on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
-            schedule), once it is known; again if a later call of the step changes it.
+        on_step: see ``StepKinds``.
         for_others: see ``Anchors``.
         gate: decides during the run which of the cached steps are full after all.
+        spare: see ``Anchors``.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class ActiveRun:
         on_step: Callable[[int, str], None] | None = None,
         for_others: bool = False,
         gate: Gate | None = None,
+        spare: int = 0,
     ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
@@ -89,14 +91,13 @@ class ActiveRun:
         self.origin = origin
         self.notes: list[str] = []
         # What a gate will need is not known: it needs what any schedule could.
-        self.anchors = Anchors(policy, schedule, device_budget, for_others or gate is not None)
+        for_others = for_others or gate is not None
+        self.anchors = Anchors(policy, schedule, device_budget, for_others, spare)
         self.gating = Gating(gate) if gate else None
-        self._full = set(schedule.full_steps)
+        self.kinds = StepKinds(schedule, on_step)
         self._levels = NoiseLevels(sigmas)
         self._calls = CallLog()
         self._stopped = ""  # why
-        self._on_step = on_step
-        self._told: dict[int, str] = {}
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
@@ -121,7 +122,7 @@ class ActiveRun:
                 if self.schedule.num_cached:
                     self.note("evaluations between two steps were computed in full")
             else:
-                newest = max((n for n in self._full if n < step), default=0)
+                newest = self.kinds.newest_full(step)
                 self.anchors.forget_up_to(step, newest if self.gating else 0)
                 if self.gating and not self._stopped:
                     decider = self.gating.place(step, branches, deciding)
@@ -130,7 +131,7 @@ class ActiveRun:
                             "steps were computed in full where another prompt or context window "
                             "came first, which decides from then on"
                         )
-                if step not in self._full and not self._stopped:
+                if not self.kinds.is_full(step) and not self._stopped:
                     anchors = self.anchors.before(step, branches, newest)
                     if anchors is None:
                         self.note("steps were computed in full because a branch had no anchor yet")
@@ -138,7 +139,7 @@ class ActiveRun:
             keeps = self._keeps(step, branches, anchors)
             decision = Decision(step, sigma, anchors, keeps, call, decider)
             if step is not None and decider is None:
-                self._tell(step, decision.is_cached)
+                self.kinds.tell(step, decision.is_cached)
             return decision
 
     def settle(
@@ -163,8 +164,8 @@ class ActiveRun:
                 if math.isnan(self.gating.values[step]):
                     self.note("steps were computed in full because a signal was no number")
                 if not is_cached:
-                    self._full.add(step)
-            self._tell(step, is_cached)
+                    self.kinds.make_full(step)
+            self.kinds.tell(step, is_cached)
             anchors = decision.anchors if is_cached else None
             self._calls.settle(decision.call, is_cached)
             keeps = self._keeps(step, branches, anchors)
@@ -173,7 +174,7 @@ class ActiveRun:
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
         step = self._levels.step_at(sigma)
-        return step is not None and step not in self._full and not self._stopped
+        return step is not None and not self.kinds.is_full(step) and not self._stopped
 
     def predict(self, decision: Decision, like: Tensor) -> Streams:
         """The feature of a cached call under a ``Prediction``, all branches in one batch.
@@ -257,7 +258,7 @@ class ActiveRun:
         ended = time.perf_counter()
         self._drop()
         return RunRecord(
-            schedule=str(Schedule(tuple(self._full), self.schedule.num_steps)),
+            schedule=str(self.kinds.schedule),
             origin=self.origin,
             family=self.family,
             site=self.policy.site.value,
@@ -290,10 +291,3 @@ class ActiveRun:
         self.anchors.clear()
         if self.gating:
             self.gating.clear()
-
-    def _tell(self, step: int, cached: bool) -> None:
-        """Report the kind of a step, if it is new; one full call makes the step full."""
-        kind = "cached" if cached else "full" if step in self._full else "refused"
-        if self._on_step and self._told.get(step) not in (kind, "refused"):
-            self._told[step] = kind
-            self._on_step(step, kind)

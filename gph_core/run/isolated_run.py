@@ -17,7 +17,6 @@ from torch import Tensor
 from ..policies.base import Anchor, Now, Policy, Prediction, Streams
 from ..schedule import Schedule
 from .active_run import ActiveRun, Decision
-from .anchors import Anchors
 
 
 class IsolatedRun(ActiveRun):
@@ -46,10 +45,12 @@ class IsolatedRun(ActiveRun):
             )
         num_steps = len(sigmas) - 1
         first = Schedule(tuple(range(min(policy.min_anchors, num_steps))), num_steps)
-        super().__init__(first, policy, sigmas, device_budget, family, for_others=True)
         self.reach = 1 if policy.keeps_predictions else reach
-        self.anchors = Anchors(policy, first, device_budget, for_others=True, spare=self.reach - 1)
-        self._full = set(range(num_steps))
+        super().__init__(
+            first, policy, sigmas, device_budget, family, for_others=True, spare=self.reach - 1
+        )
+        for step in range(num_steps):
+            self.kinds.make_full(step)
         self._refused: set[int] = set()
         self._squares: defaultdict[int, list[float]] = defaultdict(lambda: [0.0] * self.reach)
 
@@ -59,11 +60,11 @@ class IsolatedRun(ActiveRun):
 
         Nothing of them is kept. ``ValueError`` at the end if one of them was computed after all.
         """
-        self._full.discard(step)
+        self.kinds.make_cached(step)
         try:
             yield
         finally:
-            self._full.add(step)
+            self.kinds.make_full(step)
         if step in self._refused:
             raise ValueError(
                 f"step {step} cannot be cached in this workflow ({'; '.join(self.notes)}); take "
@@ -82,7 +83,7 @@ class IsolatedRun(ActiveRun):
         decision = super().begin_call(sigma, branches, deciding)
         step = decision.step
         if decision.anchors is None:
-            if step is not None and step not in self._full:
+            if step is not None and not self.kinds.is_full(step):
                 self._refused.add(step)
             return decision
         usual = tuple(anchors[: self.policy.num_anchors] for anchors in decision.anchors)
@@ -96,7 +97,8 @@ class IsolatedRun(ActiveRun):
         probes: Sequence[Streams | None] = (),
         latent: Tensor | None = None,
     ) -> None:
-        if decision.is_cached or decision.step not in self._full:
+        step = decision.step
+        if decision.is_cached or step is None or not self.kinds.is_full(step):
             return
         if features is not None:
             latents = [None] * len(branches) if latent is None else latent.chunk(len(branches))
