@@ -1,4 +1,4 @@
-"""One sampling run while it lasts: which step is this, full or cached, and what is predicted.
+"""One sampling run while it lasts: which step is this, full or cached, and what is remembered.
 
 A run is created when sampling starts and dropped when it ends, so nothing can be left over from
 another prompt, size or model. It sees noise levels, branch keys and tensors, no sampler and no
@@ -11,45 +11,24 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from ..gates.base import Gate, Seen
 from ..gates.gating import Gating
 from ..policies.as_json import policy_data
-from ..policies.base import Anchor, Now, Policy, Prediction, Streams
+from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
-from .anchors import Anchors, concatenated, joined
+from .anchors import Anchors
 from .call_log import CallLog
+from .decision import Decision
 from .noise_levels import NoiseLevels
 from .record import RunRecord
 from .step_kinds import StepKinds
 
 
-class Decision(NamedTuple):
-    """What to do in one call."""
-
-    step: int | None  # None off the grid
-    sigma: float
-    anchors: tuple[list[Anchor], ...] | None  # of each branch; None for a full call
-    keeps: bool  # whether what this call computes or predicts will be used
-    call: int  # counts the calls of the run
-    decider: int | None = None  # which of the branches the gate has to see; None: none of them
-
-    @property
-    def is_cached(self) -> bool:
-        return self.anchors is not None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the step can be cached, but the gate has not decided yet."""
-        return self.is_cached and self.decider is not None
-
-
 class ActiveRun:
-    """Decides and predicts during one run; ``anchors`` holds what it remembers.
+    """Decides during one run; ``anchors`` holds what it remembers.
 
     A *branch* is one conditioning of one evaluation (a prompt, an area, a context window), or the
     guided result of all of them; its key is any hashable. Anchors never cross branches.
@@ -117,27 +96,15 @@ class ActiveRun:
         """
         with self._lock:
             step = self._levels.step_at(sigma)
-            anchors = decider = None
-            if step is None:
-                if self.schedule.num_cached:
-                    self.note("evaluations between two steps were computed in full")
-            else:
-                newest = self.kinds.newest_full(step)
-                self.anchors.forget_up_to(step, newest if self.gating else 0)
-                if self.gating and not self._stopped:
-                    decider = self.gating.place(step, branches, deciding)
-                    if self.gating.has_changed:
-                        self.note(
-                            "steps were computed in full where another prompt or context window "
-                            "came first, which decides from then on"
-                        )
-                if not self.kinds.is_full(step) and not self._stopped:
-                    anchors = self.anchors.before(step, branches, newest)
-                    if anchors is None:
-                        self.note("steps were computed in full because a branch had no anchor yet")
+            anchors = decider = sigma_next = None
+            if step is not None:
+                sigma_next = self._levels.sigmas[step + 1]
+                anchors, decider = self._place(step, branches, deciding)
+            elif self.schedule.num_cached:
+                self.note("evaluations between two steps were computed in full")
             call = self._calls.begin(step, anchors is not None)
             keeps = self._keeps(step, branches, anchors)
-            decision = Decision(step, sigma, anchors, keeps, call, decider)
+            decision = Decision(step, sigma, sigma_next, anchors, keeps, call, decider)
             if step is not None and decider is None:
                 self.kinds.tell(step, decision.is_cached)
             return decision
@@ -176,33 +143,6 @@ class ActiveRun:
         step = self._levels.step_at(sigma)
         return step is not None and not self.kinds.is_full(step) and not self._stopped
 
-    def predict(self, decision: Decision, like: Tensor) -> Streams:
-        """The feature of a cached call under a ``Prediction``, all branches in one batch.
-
-        Args:
-            decision: a cached one.
-            like: a tensor on the device of the call; the states of the branches in one batch, for
-                policies that use states.
-        """
-        step, anchors = decision.step, decision.anchors
-        assert anchors is not None
-        assert step is not None
-        assert isinstance(self.policy, Prediction)
-        parts = []
-        for of_branch, latent in zip(anchors, like.chunk(len(anchors)), strict=True):
-            now = Now(step, decision.sigma, self._levels.sigmas[step + 1], latent)
-            parts.append(self.policy.predict([a.to(like.device) for a in of_branch], now))
-        return concatenated(parts)
-
-    def probe_anchors(self, decision: Decision, device: torch.device) -> tuple[Anchor, Anchor]:
-        """The two newest anchors for a ``ProbedPrediction``, all branches in one batch.
-
-        A branch with one anchor counts it twice, which is reuse.
-        """
-        assert decision.anchors is not None
-        here = [[anchor.to(device) for anchor in anchors[:2]] for anchors in decision.anchors]
-        return joined([anchors[0] for anchors in here]), joined([anchors[-1] for anchors in here])
-
     def end_call(
         self,
         decision: Decision,
@@ -229,11 +169,8 @@ class ActiveRun:
             if features is None:
                 self.note("steps were computed in full because the blocks could not be observed")
                 return
-            latents = none = [None] * len(features)
-            if latent is not None and self.policy.uses_latents:
-                latents = latent.chunk(len(features))
-            items = zip(features, latents, probes or none, strict=True)
-            anchors = [Anchor(step, decision.sigma, *item) for item in items]
+            latent = latent if self.policy.uses_latents else None
+            anchors = decision.new_anchors(features, probes, latent)
             beside = self.gating.num_bytes if self.gating else 0
             self.anchors.insert(branches, anchors, beside)
             if self.gating and self.gating.gate.reads_outputs and not decision.is_cached:
@@ -275,6 +212,26 @@ class ActiveRun:
             gate_values=self.gating.compared(self.schedule.num_steps) if self.gating else (),
             policy_data=policy_data(self.policy),
         )
+
+    def _place(
+        self, step: int, branches: Sequence[Hashable], deciding: int
+    ) -> tuple[tuple[list[Anchor], ...] | None, int | None]:
+        """Anchors and decider of a call on the grid, as in ``Decision``."""
+        anchors = decider = None
+        newest = self.kinds.newest_full(step)
+        self.anchors.forget_up_to(step, newest if self.gating else 0)
+        if self.gating and not self._stopped:
+            decider = self.gating.place(step, branches, deciding)
+            if self.gating.has_changed:
+                self.note(
+                    "steps were computed in full where another prompt or context window "
+                    "came first, which decides from then on"
+                )
+        if not self.kinds.is_full(step) and not self._stopped:
+            anchors = self.anchors.before(step, branches, newest)
+            if anchors is None:
+                self.note("steps were computed in full because a branch had no anchor yet")
+        return anchors, decider
 
     def _keeps(self, step: int | None, branches: Sequence[Hashable], anchors: object) -> bool:
         """Whether a call, cached if it has anchors, leaves one that will be used."""

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from ..policies.base import Anchor, Now, Policy, Prediction, Streams
+from ..policies.base import Anchor, Policy, Prediction, Streams
 from ..schedule import Schedule
-from .active_run import ActiveRun, Decision
+from .active_run import ActiveRun
+from .decision import Decision
 
 
 class IsolatedRun(ActiveRun):
@@ -113,7 +114,7 @@ class IsolatedRun(ActiveRun):
         assert isinstance(self.policy, Prediction)
         step = decision.step
         assert step is not None
-        now = Now(step, decision.sigma, self._levels.sigmas[step + 1], state)
+        now = decision.now(state)
         for distance in range(1, min(step, self.reach) + 1):
             anchors = [a for a in held if a.step <= step - distance][: self.policy.num_anchors]
             if not anchors or anchors[0].step != step - distance:

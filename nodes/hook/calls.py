@@ -17,7 +17,8 @@ from ...gph_core.gates.base import Look, Seen
 from ...gph_core.model import families
 from ...gph_core.model.surgery import Surgery
 from ...gph_core.policies.base import ProbedPrediction, Site
-from ...gph_core.run.active_run import ActiveRun, Decision
+from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.decision import Decision
 from .branches import Branches, guided
 from .controlnet import Deferrals
 from .model_call import ModelCall
@@ -53,7 +54,7 @@ class GuidedCalls:
         branches = [(tuple(x.shape), guided(guider.conds, sigma))]
         decision = self._run.begin_call(sigma, branches)
         if decision.is_cached:
-            (velocity,) = self._run.predict(decision, x)
+            (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - sigma * velocity
         else:
             denoised = executor(x, timestep, model_options, *args, **kwargs)
@@ -138,7 +139,7 @@ class OutputCalls(_BranchCalls):
     def _answer(self, call: ModelCall, decision: Decision):
         x = call.x
         if decision.is_cached:
-            (velocity,) = self._run.predict(decision, x)
+            (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - decision.sigma * velocity
         else:
             denoised = call.denoised()
@@ -226,8 +227,8 @@ class StackCalls(_BranchCalls):
 
     def _predicting(self, surgery: Surgery, decision: Decision, x):
         if isinstance(self._run.policy, ProbedPrediction):
-            return surgery.probing(*self._run.probe_anchors(decision, x.device), decision.is_open)
-        feature = self._run.predict(decision, x)
+            return surgery.probing(*decision.probe_anchors(x.device), decision.is_open)
+        feature = decision.predicted(self._run.policy, x)
         predicting = surgery.replacing if self._run.policy.replaces_tokens else surgery.adding
         return predicting(feature, decision.is_open)
 

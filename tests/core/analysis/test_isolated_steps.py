@@ -59,7 +59,7 @@ def call(run, step, values, branches=("p", "n")):
     run.end_call(decision, branches, features)
     if not decision.is_cached:
         return None
-    (found,) = run.predict(decision, torch.zeros(len(branches)))
+    (found,) = decision.predicted(run.policy, torch.zeros(len(branches)))
     return found[::2].tolist()
 
 

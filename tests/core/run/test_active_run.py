@@ -12,7 +12,7 @@ def play(run, sigma, value=0.0, branches=("p",)):
     """One call; a full one leaves a feature of ``value`` in every branch."""
     decision = run.begin_call(sigma, branches)
     if decision.is_cached:
-        (feature,) = run.predict(decision, torch.zeros(len(branches)))
+        (feature,) = decision.predicted(run.policy, torch.zeros(len(branches)))
         return feature[:, 0].tolist()
     run.end_call(decision, branches, [(torch.full((1, 2), value),)] * len(branches))
     return "full"

@@ -103,7 +103,7 @@ def test_what_exceeds_the_budget_goes_to_main_memory(device, budget, where):
     assert run.anchors.num_bytes == 32
     # Where they wait does not matter: the prediction is on the device of the call.
     decision = run.begin_call(0.6, ("b", "a"))
-    (feature,) = run.predict(decision, torch.zeros(2, 2, device=device))
+    (feature,) = decision.predicted(run.policy, torch.zeros(2, 2, device=device))
     assert feature.shape == (2, 2)
     assert feature.device.type == device.type
 
@@ -140,7 +140,7 @@ def test_anchors_of_two_prompts_may_wait_in_different_places(budget, monkeypatch
         run.end_call(decision, ("p", "n"), [(tokens,)] * 2, [(tokens,)] * 2)
     decision = run.begin_call(0.4, ("p", "n"))
     moved.clear()
-    newest, before = run.probe_anchors(decision, tokens.device)
+    newest, before = decision.probe_anchors(tokens.device)
     assert moved == [tokens.device] * 4  # before they are joined
     assert newest.feature[0].shape == before.probe[0].shape == (2, 16, 64)
 
