@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-MAX_STEPS = 10_000  # in text: a typing error must not exhaust the memory
+from . import schedule_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +46,7 @@ class Schedule:
 
         Raises ``ValueError`` that says what is wrong with the text.
         """
-        compact = "".join(text.split())
-        if compact and set(compact) <= {"0", "1"}:
-            return cls(tuple(n for n, bit in enumerate(compact) if bit == "0"), len(compact))
-        steps, slash, count = compact.partition("/")
-        if not slash:
-            raise ValueError(
-                f"{text!r} has no step count; write the full steps, then /N, as in '0-2,5,9/10'"
-            )
-        num_steps = _number(count, text)
-        if num_steps > MAX_STEPS:
-            raise ValueError(f"{text!r} has {num_steps} steps, at most {MAX_STEPS} are supported")
-        full_steps: list[int] = []
-        for part in steps.split(","):
-            first, dash, last = part.partition("-")
-            begin = _number(first, text)
-            end = _number(last, text) if dash else begin
-            if end < begin:
-                raise ValueError(f"{part!r} in {text!r} runs backwards; write {end}-{begin}")
-            if end >= num_steps:
-                raise ValueError(
-                    f"step {end} in {text!r} is outside the schedule; "
-                    f"{num_steps} steps are numbered 0 to {num_steps - 1}"
-                )
-            full_steps.extend(range(begin, end + 1))
-        return cls(tuple(full_steps), num_steps)
+        return cls(*schedule_text.parse(text))
 
     @classmethod
     def all_full(cls, num_steps: int) -> Schedule:
@@ -78,13 +54,7 @@ class Schedule:
         return cls(tuple(range(num_steps)), num_steps)
 
     def __str__(self) -> str:
-        runs = []
-        # Consecutive steps keep a constant distance to their position in the tuple.
-        groups = itertools.groupby(enumerate(self.full_steps), lambda pair: pair[1] - pair[0])
-        for _, group in groups:
-            steps = [step for _, step in group]
-            runs.append(str(steps[0]) if len(steps) == 1 else f"{steps[0]}-{steps[-1]}")
-        return f"{','.join(runs)}/{self.num_steps}"
+        return schedule_text.write(self.full_steps, self.num_steps)
 
     @property
     def bits(self) -> str:
@@ -143,15 +113,6 @@ class Schedule:
                 f"step {cached_step} is {'full' if cached_step in full else 'cached'}"
             )
         return Schedule(tuple(full - {full_step} | {cached_step}), self.num_steps)
-
-
-def _number(digits: str, text: str) -> int:
-    if not digits.isascii() or not digits.isdigit():
-        raise ValueError(
-            f"{digits!r} in {text!r} is not a step number; "
-            "write the full steps, then /N, as in '0-2,5,9/10'"
-        )
-    return int(digits)
 
 
 def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:

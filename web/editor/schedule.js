@@ -9,7 +9,7 @@
 
 import { texts } from "../shared/strings.js";
 
-const MAX_STEPS = 10_000; // as gph_core/schedule.py
+const MAX_STEPS = 10_000; // as gph_core/schedule_text.py
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 
 /** A text that is no schedule. The message is Python's; `say` translates it. */

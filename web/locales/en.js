@@ -120,7 +120,7 @@ export default {
   "search.usedTip": "Used part of the budget, former runs of this study included",
   "search.table": "Result of the search",
 
-  // The reasons of gph_core/schedule.py, word by word.
+  // The reasons of `Schedule.parse` in gph_core/schedule.py, word by word.
   "schedule.noCount": "{text} has no step count; write the full steps, then /N, as in '0-2,5,9/10'",
   "schedule.tooMany": "{text} has {count} steps, at most {most} are supported",
   "schedule.backwards": "{part} in {text} runs backwards; write {end}-{begin}",

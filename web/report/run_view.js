@@ -25,7 +25,7 @@
 import { parse } from "../editor/schedule.js";
 
 const KINDS = ["full", "cached", "refused"];
-const MOST_STEPS = 10_000; // as gph_core/schedule.py
+const MOST_STEPS = 10_000; // as gph_core/schedule_text.py
 const MOST_RUNS = 1000;
 
 /** The report after an event of `golden_path.run`; a new prompt begins a new report. */
