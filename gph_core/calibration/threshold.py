@@ -1,7 +1,6 @@
 """The threshold at which a wanted number of steps is cached, on average over examples.
 
-What a run tells is in ``outcome``. A *piece* is an interval of thresholds within which no example's
-run changes; pieces are uncovered one after the other, and no run is ever repeated.
+What a run tells is in ``outcome``, the intervals of thresholds that runs uncover in ``pieces``.
 
 The search brackets the place where the mean crosses the target and halves the bracket, first on a
 few examples, then on all, then compares the pieces around the best one.
@@ -11,15 +10,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .outcome import Outcome
-
-# A run of one example, by its number, at a threshold.
-Run = Callable[[int, float], Outcome]
+from .pieces import Piece, Run, StepFunctions, best_piece, middle, widened
 
 # Growth of the threshold in search of a bracket, and its relative width in the end. The few
 # examples tell only about where the others are; of these, each piece counts. Where runs cannot be
@@ -33,18 +29,6 @@ PATIENCE = 3
 # How far a mean may be from its target without a note: half a step, the usual drift on other
 # examples.
 NEAR = 0.5
-
-
-class Piece(NamedTuple):
-    """What all thresholds above ``low``, up to ``high``, give."""
-
-    low: float
-    high: float
-    counts: tuple[int, ...]  # cached steps of each example
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +107,10 @@ def find_threshold(
     if target < 0 or (max_cached is not None and target > max_cached):
         most = "" if max_cached is None else f", at most {max_cached} can be cached"
         raise ValueError(f"{target:g} cached steps are out of reach{most}; choose another number")
-    functions = _StepFunctions(run, known, on_run)
+    functions = StepFunctions(run, known, on_run)
     if num_few < num_examples:
         piece = _crossing(lambda t: functions.piece(t, num_few), target * num_few, start, *FEW)
-        start, growth = _middle(piece.low, piece.high), ALL[0]
+        start, growth = middle(piece.low, piece.high), ALL[0]
     else:
         growth = FEW[0]
     seen: dict[Piece, None] = {}  # pieces of all examples, in the order of their discovery
@@ -137,56 +121,16 @@ def find_threshold(
         return piece
 
     _crossing(at, target * num_examples, start, growth, ALL[1])
-    best = _best(seen, target)
+    best = best_piece(seen, target)
     while True:
         _uncover_neighbors(at, best, around)
-        better = _best(seen, target)
+        better = best_piece(seen, target)
         if better == best:
             break
         best = better
-    low, high = _widened(best, seen)
+    low, high = widened(best, seen)
     note = _note(best, seen, target)
-    return Found(target, _middle(low, high), low, high, best.counts, functions.num_runs, note)
-
-
-class _StepFunctions:
-    """The cached steps of each example by threshold, as far as they are known."""
-
-    def __init__(
-        self,
-        run: Run,
-        known: Iterable[tuple[int, Outcome]],
-        on_run: Callable[[int, Outcome], None] | None,
-    ) -> None:
-        self._run, self._on_run = run, on_run
-        self._outcomes: dict[int, list[Outcome]] = defaultdict(list)
-        for example, outcome in known:
-            self._outcomes[example].append(outcome)
-
-    @property
-    def num_runs(self) -> int:
-        return sum(map(len, self._outcomes.values()))
-
-    def piece(self, threshold: float, num_examples: int) -> Piece:
-        """The piece of the first examples that contains a threshold."""
-        outcomes = [self._outcome(example, threshold) for example in range(num_examples)]
-        low, high = max(o.low for o in outcomes), min(o.high for o in outcomes)
-        return Piece(low, high, tuple(o.num_cached for o in outcomes))
-
-    def _outcome(self, example: int, threshold: float) -> Outcome:
-        for outcome in self._outcomes[example]:
-            if outcome.answers(threshold):
-                return outcome
-        outcome = self._run(example, threshold)
-        if not outcome.answers(threshold):
-            raise RuntimeError(
-                f"a run at the threshold {threshold:g} says that it holds above {outcome.low:g}, "
-                f"up to {outcome.high:g}"
-            )
-        self._outcomes[example].append(outcome)
-        if self._on_run:
-            self._on_run(example, outcome)
-        return outcome
+    return Found(target, middle(low, high), low, high, best.counts, functions.num_runs, note)
 
 
 def _crossing(
@@ -216,7 +160,7 @@ def _crossing(
                 return last
             threshold *= growth
     while above.low > below.high * (1 + width):
-        piece = at(_middle(below.high, above.low))
+        piece = at(middle(below.high, above.low))
         if piece.total == wanted:
             return piece
         if piece.total > wanted:
@@ -234,42 +178,6 @@ def _uncover_neighbors(at: Callable[[float], Piece], piece: Piece, count: int) -
             above = at(math.nextafter(above.high, math.inf))
         if below.low > 0:
             below = at(below.low)
-
-
-def _best(pieces: Iterable[Piece], target: float) -> Piece:
-    def order(piece: Piece) -> tuple[float, ...]:
-        distance = abs(piece.total - target * len(piece.counts))
-        return (
-            distance,
-            -sum(count == target for count in piece.counts),
-            statistics.pstdev(piece.counts),
-            piece.low,
-        )
-
-    return min(pieces, key=order)
-
-
-def _widened(piece: Piece, pieces: Iterable[Piece]) -> tuple[float, float]:
-    """The interval of a piece, with those of its neighbors that have the same counts."""
-    low, high = piece.low, piece.high
-    same = sorted(other for other in pieces if other.counts == piece.counts)
-    for other in same:
-        if other.low <= high:
-            high = max(high, other.high)
-    for other in reversed(same):
-        if other.high >= low:
-            low = min(low, other.low)
-    return low, high
-
-
-def _middle(low: float, high: float) -> float:
-    """A positive threshold well inside an interval: the geometric mean where that exists."""
-    if high == math.inf:
-        return 2 * low if low > 0 else 1.0
-    if low <= 0:
-        return high / 2
-    middle = math.sqrt(low) * math.sqrt(high)
-    return middle if low < middle <= high else high
 
 
 def _note(best: Piece, pieces: Iterable[Piece], target: float) -> str:
