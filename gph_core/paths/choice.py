@@ -19,7 +19,8 @@ from ..policies.extrapolation import Reuse
 from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule, uniform
 from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
-from .retarget import FIRST_FULL, FIRST_OF, MAX_STEPS, retarget
+from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
+from .retarget import retarget
 
 # Largest difference of noise levels that count as the same, of the highest: schedulers that only
 # round their table differently stay below it.

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..paths.retarget import FIRST_FULL, FIRST_OF
+from ..paths.grids import FIRST_FULL, FIRST_OF
 from ..policies.base import Policy
 from ..quality.objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
 from ..schedule import Schedule, ScheduleSpace

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
+from ...gph_core.paths.grids import MAX_STEPS
 from ...gph_core.paths.library import bundled_paths
-from ...gph_core.paths.retarget import MAX_STEPS, retarget
+from ...gph_core.paths.retarget import retarget
 from ...gph_core.schedule import Schedule
 from . import user_paths
 from .library import find
