@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from .families import Family
+    from .family import Family
 
 Arguments = Mapping[str, Any]
 WAN_TIMESTEPS = 1000.0  # Wan's timestep at noise level 1

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
-from .families import Family
+from .family import Family
 from .replacements import (
     AddBehindFirst,
     AddProbed,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...gph_core.gates.base import Look
 from ...gph_core.model import families
-from ...gph_core.model.families import Family
+from ...gph_core.model.family import Family
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.mean_velocity import MeanVelocity

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...gph_core.gates.base import Seen
 from ...gph_core.model import signals
-from ...gph_core.model.families import Family
+from ...gph_core.model.family import Family
 from ...gph_core.model.surgery import Looked
 from .controlnet import Pending
 
