@@ -10,7 +10,8 @@ from comfy_api.latest import io
 
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.gates.base import Gate, check_threshold
-from ...gph_core.methods.table import ADAPTIVE, ALL, Method, Setting
+from ...gph_core.methods.method import Method, Setting
+from ...gph_core.methods.table import ADAPTIVE, ALL
 from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.paths.library import NONE
 from ...gph_core.paths.retarget import num_full

@@ -10,7 +10,8 @@ from comfy_api.latest import io
 from ...gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.files.condition_diff import in_words
-from ...gph_core.methods.table import METHODS, VARIANTS, Method, Setting
+from ...gph_core.methods.method import Method, Setting
+from ...gph_core.methods.table import METHODS, VARIANTS
 from ...gph_core.model.families import is_video
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS

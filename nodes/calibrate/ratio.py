@@ -14,7 +14,7 @@ import numpy as np
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.outcome import Outcome, outcome_of
 from ...gph_core.calibration.threshold import Found, find_threshold
-from ...gph_core.methods.table import Method, Setting
+from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted

@@ -9,15 +9,15 @@ import torch
 from gph_core.gates.accumulating import DeltaMinus, DiCache
 from gph_core.gates.base import Gate
 from gph_core.gates.coefficients import Polynomial, magnitudes, polynomials
+from gph_core.methods.method import Setting
+from gph_core.methods.rules import L2P_OWN
 from gph_core.methods.table import (
     ADAPTIVE,
     ALL,
     CONTROLS,
     GREEDY,
-    L2P_OWN,
     METHODS,
     VARIANTS,
-    Setting,
 )
 from gph_core.policies.extrapolation import Hermite
 from gph_core.policies.two_anchor import TwoAnchor

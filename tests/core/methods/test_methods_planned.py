@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from gph_core.methods import table
-from gph_core.methods.table import ALL, METHODS, Setting
+from gph_core.methods.method import Setting
+from gph_core.methods.rules import L2P_OWN
+from gph_core.methods.table import ALL, METHODS
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.schedule import Schedule
 
@@ -41,7 +43,7 @@ def off_by(plan, outputs):
         yield f"{errors.mean().sqrt():.1%}"
 
 
-@pytest.mark.parametrize("name", ["L2P", table.L2P_OWN])
+@pytest.mark.parametrize("name", ["L2P", L2P_OWN])
 def test_l2p_says_how_far_predictions_of_predictions_are_off(name):
     angles = torch.linspace(0, 3, 50, dtype=torch.float64)[:, None] * torch.arange(1, 7)
     outputs = torch.cat([angles.sin(), angles.cos()], 1)
@@ -60,7 +62,7 @@ def test_l2p_says_how_far_predictions_of_predictions_are_off(name):
     assert plan.note[len(note) :] == (went_wrong if name == "L2P" else "")
 
 
-@pytest.mark.parametrize("name", ["L2P", table.L2P_OWN])
+@pytest.mark.parametrize("name", ["L2P", L2P_OWN])
 def test_how_far_l2p_is_off_is_measured_on_examples_that_it_was_not_fitted_to(name):
     # Outputs of random directions: nothing of the one says anything of the other.
     fitted, others = (
@@ -81,7 +83,7 @@ def test_the_weights_of_l2p_carry_the_conditions_of_the_calibration():
     fit = METHODS["L2P"].read({"gram": torch.eye(2, dtype=torch.float64)})
     setting = Setting(2, 1, fit=fit, conditions=conditions)
     assert METHODS["L2P"].plan(setting).policy.conditions == conditions
-    own = ALL[table.L2P_OWN].plan(setting).policy.conditions
+    own = ALL[L2P_OWN].plan(setting).policy.conditions
     assert own == conditions | {"schedule": "0/2"}
 
 
