@@ -15,11 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..paths.grids import FIRST_FULL, FIRST_OF
 from ..policies.base import Policy
 from ..quality.objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
-from ..schedule import Schedule, ScheduleSpace
-from .algorithms.sampling import median_difference, temperatures
+from ..schedule import Schedule
 from .algorithms.table import ALGORITHMS, Setup, choose_default
 from .budget import Asked, Budget
 from .log import StudyLog
@@ -27,9 +25,9 @@ from .probing import probed
 from .proposals import Proposal, Score
 from .racing import Race
 from .selection import finalists
+from .setup import prepared, search_space
 from .study import Examples, Study
 
-SHORTEST_CHAIN = 100
 NO_VALUES = (
     "no schedule could be scored: the images hold values that are no numbers, with every schedule; "
     "look at one image of Golden Path Cache first"
@@ -108,18 +106,6 @@ class Listener:
 
     def validates(self, done: int, total: int) -> None:
         """So many of the schedules that are compared in the end are done."""
-
-
-def search_space(num_steps: int, num_full: int, policy: Policy) -> ScheduleSpace:
-    """The schedules that are searched: first steps and the last one are full.
-
-    As many first ones as three of 50, as the policy needs, and as leave two free full steps.
-    """
-    first = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
-    first = max(policy.min_anchors, min(first, num_full - 3))
-    last = {num_steps - 1} if num_full - first >= 2 else set()
-    required = {*range(min(first, num_full)), *last}
-    return ScheduleSpace(num_steps, num_steps - num_full, tuple(required))
 
 
 def find_path(
@@ -216,7 +202,8 @@ class _Leg:
             starts = [self._space.sample(rng)]
         setup = Setup()
         if algorithm.needs_length:
-            setup = self._setup(study, objective, starts[0], algorithm.needs_probe)
+            seed = self._settings.seed if algorithm.needs_probe else None
+            setup = prepared(study, self._space, starts[0], seed)
         return study.run(algorithm.start(self._space, rng, starts, setup))
 
     def end(self) -> None:
@@ -257,22 +244,3 @@ class _Leg:
             asked=self._asked,
         )
         return study
-
-    def _setup(
-        self, study: Study, objective: Objective, start: Schedule, needs_probe: bool
-    ) -> Setup:
-        """Annealing's temperatures and the length of its chains, or of a model's beginning.
-
-        The temperatures for PSNR are those of the source's comparison of searches; other objectives
-        have other units, which a probe of 25 pairs measures, as in the source's own searches. A
-        chain is as long as there are neighbors, as in the source (200, 360 and 680 for 205, 333 and
-        493) but not shorter than 100, and at most half of what can be afforded.
-        """
-        study.score(Proposal(start))
-        affordable = study.affordable([start])
-        length = max(SHORTEST_CHAIN, len(self._space.neighbors(start)))
-        length = max(1, round(min(length, affordable / 2)))
-        if objective == PSNR or not needs_probe:
-            return Setup(num_proposals=length)
-        median = median_difference(probed(study, self._space, self._settings.seed), study.scores)
-        return Setup(*temperatures(median), length)

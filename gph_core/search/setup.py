@@ -1,0 +1,49 @@
+"""Setup of a search: the schedules that it may propose, and what its algorithm has to be told."""
+
+from __future__ import annotations
+
+from ..paths.grids import FIRST_FULL, FIRST_OF
+from ..policies.base import Policy
+from ..quality.objective import PSNR
+from ..schedule import Schedule, ScheduleSpace
+from .algorithms.sampling import median_difference, temperatures
+from .algorithms.table import Setup
+from .probing import probed
+from .proposals import Proposal
+from .study import Study
+
+SHORTEST_CHAIN = 100
+
+
+def search_space(num_steps: int, num_full: int, policy: Policy) -> ScheduleSpace:
+    """The schedules that are searched: first steps and the last one are full.
+
+    As many first ones as three of 50, as the policy needs, and as leave two free full steps.
+    """
+    first = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
+    first = max(policy.min_anchors, min(first, num_full - 3))
+    last = {num_steps - 1} if num_full - first >= 2 else set()
+    required = {*range(min(first, num_full)), *last}
+    return ScheduleSpace(num_steps, num_steps - num_full, tuple(required))
+
+
+def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | None) -> Setup:
+    """Annealing's temperatures and the length of its chains, or of a model's beginning.
+
+    The temperatures for PSNR are those of the source's comparison of searches; other objectives
+    have other units, which a probe of 25 pairs measures, as in the source's own searches. A
+    chain is as long as there are neighbors, as in the source (200, 360 and 680 for 205, 333 and
+    493) but not shorter than 100, and at most half of what can be afforded.
+
+    Args:
+        start: is scored, and what it costs counts as typical.
+        seed: of the probe; None where the algorithm needs none.
+    """
+    study.score(Proposal(start))
+    affordable = study.affordable([start])
+    length = max(SHORTEST_CHAIN, len(space.neighbors(start)))
+    length = max(1, round(min(length, affordable / 2)))
+    if study.objective == PSNR or seed is None:
+        return Setup(num_proposals=length)
+    median = median_difference(probed(study, space, seed), study.scores)
+    return Setup(*temperatures(median), length)
