@@ -9,23 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..quality.objective import PSNR, Metrics, NotANumberError, Objective
+from ..quality.objective import PSNR, Metrics, Objective
 from ..schedule import Schedule, ScheduleSpace
 from .budget import Asked, Budget
+from .judge import Judge
 from .log import StudyLog
-from .proposals import END_OF_UNIT, Proposal, Score, Search, Unit
-from .racing import Race, Spread, paired
+from .progress import STALLED, Progress
+from .proposals import Proposal, Score, Search, Unit
+from .racing import Race
 
 # An algorithm that proposes nothing new any more would never end.
 MOST_REPEATS = 2000
-
-STALLED = "two units in a row brought no clear gain; another seed or algorithm goes on"
-
-# Of a schedule whose images hold values that are no numbers: worse than any other.
-UNUSABLE = Score((-math.inf,), is_whole=False)
 
 
 class Measurement(NamedTuple):
@@ -95,8 +92,7 @@ class Study:
         self.scores: dict[Schedule, Score] = {}  # in the order in which they were asked for
         self._examples = examples
         self._log = StudyLog(None, {}) if log is None else log
-        self._race = race
-        self._spread = Spread()
+        self._judge = Judge(examples, objective, race)
         self._stops_when_stalled = stops_when_stalled
         self._on_score = on_score
         self._repeats = 0
@@ -110,8 +106,12 @@ class Study:
 
     @property
     def best_mean(self) -> float:
-        """Its mean; minus infinity if there is none."""
+        """The mean of the best schedule; minus infinity if there is none."""
         return self.scores[self.best].mean if self.best else -math.inf
+
+    @property
+    def _best_score(self) -> Score | None:
+        return self.scores[self.best] if self.best else None
 
     @property
     def used(self) -> float:
@@ -145,7 +145,9 @@ class Study:
 
         Those of former runs with another algorithm or seed are among them.
         """
-        found = {s: self._judge(Proposal(s), self._log.metrics(s)) for s in self._log if s in space}
+        found = {
+            s: self._judge.judge(Proposal(s), self._log.metrics(s)) for s in self._log if s in space
+        }
         return {
             s: score for s, score in found.items() if isinstance(score, Score) and score.is_whole
         }
@@ -156,8 +158,7 @@ class Study:
 
     def run(self, search: Search) -> str:
         """Answer a search's proposals; why it ended, in words."""
-        baseline = self.best_mean
-        stalled = 0
+        progress = Progress(self._best_score)
         self._repeats = 0
         answer: Any = None
         while True:
@@ -167,10 +168,8 @@ class Study:
                 return "the search is complete"
             answer = None
             if isinstance(asked, Unit):
-                if asked is END_OF_UNIT:
-                    stalled = stalled + 1 if self._is_stalled(baseline) else 0
-                baseline = self.best_mean
-                if stalled == 2 and self._stops_when_stalled:
+                progress.mark(asked, self._best_score)
+                if progress.is_stalled and self._stops_when_stalled:
                     return STALLED
                 continue
             if self.refuses(asked):
@@ -183,11 +182,11 @@ class Study:
         """The score of a proposal, from memory as far as it is there."""
         schedule, rival, lead = proposal
         known = self.scores.get(schedule)
-        if known and (known.is_whole or (rival and self._is_lost(known.values, rival, lead))):
+        if known and (known.is_whole or (rival and self._judge.is_lost(known.values, rival, lead))):
             self._repeats += 1
             return known
         metrics = self._asked.metrics.setdefault(schedule, {})
-        while not isinstance(score := self._judge(proposal, metrics), Score):
+        while not isinstance(score := self._judge.judge(proposal, metrics), Score):
             self._ask(schedule, score)
         if known and len(score.values) <= len(known.values):
             # Dropped again, and earlier. Taken for news, such answers could go on forever.
@@ -196,7 +195,7 @@ class Study:
         self._repeats = 0
         self.scores[schedule] = score
         if rival:
-            self._spread.add(paired(score.values, rival))
+            self._judge.remember(score, rival)
         if not known and self._on_score:
             self._on_score(schedule, score)
         return score
@@ -215,34 +214,7 @@ class Study:
             return True
         if asked.full_steps < limit.full_steps and asked.seconds < limit.seconds:
             return False
-        return not isinstance(self._judge(proposal, known), Score)
-
-    def _judge(self, proposal: Proposal, metrics: Mapping[int, Metrics]) -> Score | list[int]:
-        """The score by what is known of each example, or the examples to run before there is one.
-
-        All of them at once, or in a race group by group.
-        """
-        try:
-            return self._compare(proposal, metrics)
-        except NotANumberError:
-            return UNUSABLE
-
-    def _compare(self, proposal: Proposal, metrics: Mapping[int, Metrics]) -> Score | list[int]:
-        _, rival, lead = proposal
-        count = len(self._examples)
-        group = self._race.group if self._race and rival else count
-        for end in range(group, count, group):
-            missing = [e for e in range(end) if e not in metrics]
-            if missing:
-                return missing
-            values = self._values(metrics, end)
-            if rival and self._is_lost(values, rival, lead):
-                return Score(values, is_whole=False)
-        missing = [e for e in range(count) if e not in metrics]
-        return missing or Score(self._values(metrics, count))
-
-    def _values(self, metrics: Mapping[int, Metrics], end: int) -> tuple[float, ...]:
-        return tuple(self.objective.value(metrics[e]) for e in range(end))
+        return not isinstance(self._judge.judge(proposal, known), Score)
 
     def _ask(self, schedule: Schedule, examples: Sequence[int]) -> None:
         """Take examples from the log, which gets those that it lacks batch by batch."""
@@ -266,19 +238,3 @@ class Study:
         self._log.add(schedule, missing, found.metrics, found.full_steps, seconds)
         self.full_steps += found.full_steps
         self.seconds += seconds
-
-    def _is_lost(self, values: Sequence[float], rival: Score, lead: float) -> bool:
-        return self._race is not None and self._race.is_lost(values, rival, lead, self._spread)
-
-    def _is_stalled(self, baseline: float) -> bool:
-        """Whether a unit that began at this best mean brought less than 2 standard errors.
-
-        A unit that began before anything was scored is exempt, and so is a single example, which
-        has no standard error.
-
-        Source: seed paper, stopping rule; the exemptions are those of its program.
-        """
-        if self.best is None or baseline == -math.inf:
-            return False
-        score = self.scores[self.best]
-        return len(score.values) > 1 and score.mean - baseline < 2 * score.standard_error
