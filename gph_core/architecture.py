@@ -1,4 +1,4 @@
-"""What tells a model's architecture from others of its family."""
+"""Architecture of a model: what tells it from others of its family."""
 
 from __future__ import annotations
 

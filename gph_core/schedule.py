@@ -1,4 +1,4 @@
-"""Which of N denoising steps are computed in full.
+"""Schedule: which of N denoising steps are computed in full.
 
 Step n maps state n to state n + 1; step 0 is the noisiest. A step that is not full is cached.
 """

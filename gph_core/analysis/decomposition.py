@@ -24,11 +24,11 @@ class PlannedModel(Protocol):
     """Velocities of a model, after guidance, by step and state."""
 
     def full(self, step: int, state: Tensor) -> Tensor:
-        """In full; the cached run takes no notice of it."""
+        """Velocity in full; the cached run takes no notice of it."""
         ...
 
     def planned(self, step: int, state: Tensor) -> tuple[Tensor, bool]:
-        """As the cached run has it, whose steps come in their order; whether it is to be cached."""
+        """Velocity in the cached run, whose steps come in their order; whether it is cached."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How often which schedule occurred over many runs of an adaptive method."""
+"""Frequencies of schedules over many runs of an adaptive method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Frequencies:
 
     @property
     def runs(self) -> int:
-        """How many runs were counted."""
+        """Number of runs that were counted."""
         return sum(self.counts.values())
 
     def most_frequent(self, num_cached: int | None = None) -> Schedule:
@@ -57,7 +57,7 @@ class Frequencies:
 
     @property
     def effective(self) -> float:
-        """How many equally frequent schedules have the same entropy: ``exp(-Σ p ln p)``."""
+        """Number of equally frequent schedules with the same entropy: ``exp(-Σ p ln p)``."""
         shares = [count / self.runs for count in self.counts.values()]
         return math.exp(-sum(p * math.log(p) for p in shares))
 

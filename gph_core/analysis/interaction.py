@@ -1,4 +1,4 @@
-"""Whether a policy does the same to every schedule: an additive fit and what it leaves.
+"""Interaction of policies and schedules: an additive fit and what it leaves.
 
 Source: seed paper, appendix *Schedule and approximation policy comparisons*.
 """
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 
 class Shares(NamedTuple):
-    """Of the sum of squared deviations from the grand mean; they add up to 1."""
+    """Shares of the sum of squared deviations from the grand mean; they add up to 1."""
 
     schedule: float
     policy: float

@@ -28,15 +28,15 @@ class TriedModel(Protocol):
     """Velocities of a model, after guidance, by step and state."""
 
     def recorded(self, step: int, state: Tensor) -> Tensor:
-        """In full; later steps are predicted from it."""
+        """Velocity in full; later steps are predicted from it."""
         ...
 
     def tried(self, step: int, state: Tensor) -> Tried:
-        """As ``recorded``, and as it would be if this step were cached."""
+        """Velocity as ``recorded`` has it, and as it would be if this step were cached."""
         ...
 
     def full(self, step: int, state: Tensor) -> Tensor:
-        """In full; nothing is predicted from it."""
+        """Velocity in full; nothing is predicted from it."""
         ...
 
 
@@ -118,5 +118,5 @@ def norm(tensor: Tensor) -> float:
 
 
 def exact(tensor: Tensor) -> Tensor:
-    """In float64 on the CPU: not every accelerator has it, and latents are small."""
+    """Tensor in float64 on the CPU: not every accelerator has it, and latents are small."""
     return tensor.detach().to("cpu", torch.float64)

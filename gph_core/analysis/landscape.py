@@ -1,4 +1,4 @@
-"""What a space looks like of which every schedule is scored.
+"""Landscape of a space of which every schedule is scored.
 
 Quality stands in arrays ``[S, P]`` of schedules, in the order of their space, and prompts.
 
@@ -39,13 +39,13 @@ def shared(quality: ArrayLike) -> Shared:
 
 
 def near_best_mean(quality: ArrayLike, margins: Sequence[float]) -> list[int]:
-    """How many schedules have a mean at most each margin below the best one, which counts."""
+    """Number of schedules with a mean at most each margin below the best one, which counts."""
     means = np.asarray(quality, dtype=np.float64).mean(axis=1)
     return [int((means.max() - means <= margin).sum()) for margin in margins]
 
 
 def near_every_optimum(quality: ArrayLike, margin: float) -> int:
-    """How many schedules are at most a margin below the optimum of every single prompt."""
+    """Number of schedules at most a margin below the optimum of every single prompt."""
     values = np.asarray(quality, dtype=np.float64)
     return int((values.max(axis=0) - values <= margin).all(axis=1).sum())
 
@@ -66,7 +66,7 @@ class Optimum(NamedTuple):
 def optima(
     space: ScheduleSpace, means: ArrayLike, starts: Iterable[Schedule] | None = None
 ) -> list[Optimum]:  # fmt: skip
-    """Where steepest ascent by one swap ends, the best first.
+    """Schedules where steepest ascent by one swap ends, the best first.
 
     It moves to the best neighbor, of equals the first in the order of the space's neighbors, as
     long as that is better.
@@ -94,7 +94,7 @@ def _climb(
     space: ScheduleSpace, means: dict[Schedule, float], ends: dict[Schedule, Schedule],
     start: Schedule,
 ) -> Schedule:  # fmt: skip
-    """Where a climb ends; ``ends`` of former ones shorten it and take what was learned."""
+    """End of a climb; ``ends`` of former ones shorten it and take what was learned."""
     path = [start]
     while (here := path[-1]) not in ends:
         best = max(space.neighbors(here), key=means.__getitem__, default=here)

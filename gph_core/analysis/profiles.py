@@ -1,4 +1,4 @@
-"""What the trajectories of many runs have in common, and how far they differ."""
+"""Profiles of the trajectories of many runs: what they have in common, and how far they differ."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Spread:
-        """Of the values of each run, numbers or equally long rows of them."""
+        """Spread of the values of each run, numbers or equally long rows of them."""
         rows = np.array(values, dtype=np.float64).reshape(len(values), -1)
         mean, deviation = rows.mean(axis=0), rows.std(axis=0)
         cv = np.full_like(mean, np.nan)
@@ -142,7 +142,7 @@ def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> Non
 
 
 def signal_to_floor(found: Mapping[str, Spread]) -> tuple[float, ...]:
-    """How many times larger than by rounding alone the median turning angles are.
+    """Ratio of the median turning angles to those by rounding alone.
 
     Infinite where rounding does nothing. Source: Golden Path Hypothesis, appendix on the precision
     of turning angles.

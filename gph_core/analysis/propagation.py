@@ -1,4 +1,4 @@
-"""How the error of one cached step grows until the end, and which scores of a step foretell it.
+"""Growth of the error of one cached step until the end, and scores of a step that foretell it.
 
 Source: Golden Path Hypothesis, section *Propagation from one cached step* and appendix *Derivation
 and measurement of the four factors*. Arrays are ``[P, S]``: prompts, then measured steps.
@@ -77,7 +77,7 @@ class Observations:
         return len(self.feature_errors)
 
     def some(self, prompts: slice) -> Observations:
-        """Those of some prompts."""
+        """Observations of some prompts."""
         return Observations(
             self.steps,
             self.step_sizes,
@@ -137,7 +137,7 @@ class Observations:
 
 
 class Transfer(NamedTuple):
-    """How well gains of one half of the prompts do for the other half.
+    """Agreement of the gains of one half of the prompts with the other half.
 
     Args:
         profiles: Spearman's correlation of both halves' gains over the steps.
@@ -171,7 +171,7 @@ def transfer(observations: Observations) -> Transfer:
 
 
 def _of_others(ratios: Array) -> Array:
-    """For each prompt, the mean of the others."""
+    """Mean of the others, for each prompt."""
     count = len(ratios)
     if count < 2:
         raise ValueError(

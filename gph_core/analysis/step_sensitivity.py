@@ -1,4 +1,4 @@
-"""Where a run is sensitive to a cached step, as one number a step and as the cost of a jump."""
+"""Sensitivity of a run to a cached step, as one number a step and as the cost of a jump."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StepSensitivity:
         policy: Policy,
         conditions: Mapping[str, Any],
     ) -> StepSensitivity:
-        """From the isolated steps of prompts; errors as of ``Observations.of``."""
+        """Sensitivity from the isolated steps of prompts; errors as of ``Observations.of``."""
         found, num_steps = Observations.of(prompts, sigmas), len(sigmas) - 1
         by_step = {
             step: tuple(np.mean([row[i].feature_errors for row in prompts], axis=0).tolist())
@@ -77,11 +77,11 @@ class StepSensitivity:
 
     @property
     def longest_jump(self) -> int:
-        """In steps, of those whose cost is known."""
+        """Longest jump, in steps, of those whose cost is known."""
         return 1 + max(map(len, self.feature_errors))
 
     def jump_cost(self, start: int, end: int) -> float:
-        """What the cached steps between two full ones do to the final latent.
+        """Effect of the cached steps between two full ones on the final latent.
 
         ``Σ_n h_n ‖r_n‖``, n = start + 1 … end - 1, with ``r_n`` predicted from step ``start``:
         the growth of the feature error with distance, each carried to the end by its own step's

@@ -70,12 +70,12 @@ def chord_length(states: Tensor) -> float:
 
 
 def displacements(states: Tensor) -> Tensor:
-    """How far each step moves, as a part of the chord: ``[N]``."""
+    """Distance that each step moves, as a part of the chord: ``[N]``."""
     return _points(states).diff(dim=0).norm(dim=1) / chord_length(states)
 
 
 def chord_fractions(states: Tensor) -> Tensor:
-    """Where each state is along the chord: ``[N + 1]``, 0 at its start and 1 at its end."""
+    """Place of each state along the chord: ``[N + 1]``, 0 at its start and 1 at its end."""
     chord_length(states)  # of which there has to be one
     points = _points(states)
     along = (points - points[0]) @ (points[-1] - points[0])
@@ -83,7 +83,7 @@ def chord_fractions(states: Tensor) -> Tensor:
 
 
 def off_chord_vectors(states: Tensor) -> Tensor:
-    """What leads from the chord to each state, at right angles to the chord: ``[N + 1, D]``.
+    """Vectors from the chord to each state, at right angles to the chord: ``[N + 1, D]``.
 
     Just zero for the first state and the last one.
 
@@ -94,7 +94,7 @@ def off_chord_vectors(states: Tensor) -> Tensor:
 
 
 def off_chord_distances(states: Tensor) -> Tensor:
-    """How far each state is from the chord, as a part of its length: ``[N + 1]``."""
+    """Distance of each state from the chord, as a part of its length: ``[N + 1]``."""
     return off_chord_vectors(states).norm(dim=1) / chord_length(states)
 
 

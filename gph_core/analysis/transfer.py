@@ -1,4 +1,4 @@
-"""How much of a ranking of schedules on a few prompts holds on others.
+"""Transfer of a ranking of schedules from a few prompts to others.
 
 Source: seed paper, appendix *Exhaustive high-ratio schedule search*.
 """
@@ -17,7 +17,7 @@ from ..quality.correlation import spearman
 
 
 class Transfer(NamedTuple):
-    """How schedules rank on two sets of prompts.
+    """Ranks of schedules on two sets of prompts.
 
     Args:
         spearman: rank correlation of the means; ties take their mean rank.
@@ -66,7 +66,7 @@ def losses(
     scores: ArrayLike, count: int, evaluated: ArrayLike | None = None, at_most: int = 1000,
     seed: int = 0,
 ) -> np.ndarray:  # fmt: skip
-    """What it costs to choose the best schedule on ``count`` of the scoring examples alone.
+    """Cost of choosing the best schedule on ``count`` of the scoring examples alone.
 
     For every subset of that size: how far the schedule with the best mean on it (of equals the
     first) stays below the best of all, in the quality that counts.

@@ -1,4 +1,4 @@
-"""What adaptive methods have to be told about a model, measured on examples.
+"""Calibration of adaptive methods: facts about a model, measured on examples.
 
 ``polynomial`` fits TeaCache's polynomial, ``sensitivities`` makes SenCache's tables,
 ``residual_ratios`` MagCache's, ``planned`` what L2P, DPCache and MeanCache plan from. Each turns

@@ -1,4 +1,4 @@
-"""What is kept of one method's calibration, finished or under way."""
+"""Calibration of one method, finished or under way."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OTHERS = {
 
 
 class Fitted(NamedTuple):
-    """What a method needs for its rule, and how well it fits."""
+    """Values that a method needs for its rule, and how well they fit."""
 
     values: dict[str, Any]  # tensors, and plain data
     report: dict[str, Any]  # plain data
@@ -86,7 +86,7 @@ class Calibration:
         self._check({n: stored.get(n) for n in wanted} if partly else stored, wanted)
 
     def check_values(self, conditions: Mapping[str, Any], needed: Collection[str] = ()) -> str:
-        """How a run differs that takes the values and no threshold, in a line; empty if not at all.
+        """Differences of a run that takes the values and no threshold, in a line; empty if none.
 
         ``ValueError`` that names the first of the ``needed`` conditions in which it differs: the
         values mean nothing there. Without any, those of the method.
@@ -117,21 +117,21 @@ class Calibration:
             )
 
     def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
-        """With the tensors of one more example."""
+        """Calibration with the tensors of one more example."""
         return replace(self, samples={**self.samples, example: dict(sample)})
 
     def missing(self, examples: Iterable[str]) -> list[str]:
-        """Those of the examples that were not sampled yet."""
+        """Examples that were not sampled yet."""
         return [example for example in examples if example not in self.samples]
 
     def with_values(self, fitted: Fitted) -> Calibration:
-        """With other values. Thresholds and runs go: they hold for the old ones only."""
+        """Calibration with other values, without thresholds and runs, which hold for the old."""
         return replace(self, values=fitted.values, report=fitted.report, thresholds=(), runs=())
 
     def with_run(
         self, settings: Mapping[str, Any], example: str, outcome: Outcome
     ) -> Calibration:  # fmt: skip
-        """With one more run.
+        """Calibration with one more run.
 
         Args:
             settings: what the decisions depend on beside conditions, values and threshold: the
@@ -143,7 +143,7 @@ class Calibration:
     def known(
         self, settings: Mapping[str, Any], examples: Sequence[str]
     ) -> list[tuple[int, Outcome]]:
-        """What the kept runs of these examples gave, by the number of the example."""
+        """Outcomes of the kept runs of these examples, by the number of the example."""
         numbers = {example: number for number, example in enumerate(examples)}
         wanted = plain(dict(settings))
         return [
@@ -153,7 +153,7 @@ class Calibration:
         ]
 
     def with_threshold(self, settings: Mapping[str, Any], found: Found) -> Calibration:
-        """With the threshold for one target; it replaces an earlier one under these settings."""
+        """Calibration with the threshold for one target; it replaces one under these settings."""
         entry = {
             "settings": plain(dict(settings)),
             "target": found.target,
@@ -173,7 +173,7 @@ class Calibration:
         return replace(self, thresholds=(*others, entry))
 
     def found(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
-        """What was found for a target, see ``with_threshold``; None if nothing was."""
+        """Threshold that was found for a target, see ``with_threshold``; None if there is none."""
         sought = target, plain(dict(settings))
         same = (old for old in self.thresholds if (old["target"], old["settings"]) == sought)
         return next(same, None)

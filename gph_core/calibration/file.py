@@ -121,7 +121,7 @@ def _replace(new: Path, path: Path) -> None:
 
 
 def _fields(entry: Calibration, tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """What goes into the header; the tensors are added to the others."""
+    """Fields of the header; the tensors are added to the others."""
 
     def put(group: str, values: Mapping[str, Any]) -> list[str]:
         named = {n: value for n, value in values.items() if isinstance(value, Tensor)}

@@ -1,4 +1,4 @@
-"""What one run tells about all thresholds.
+"""Outcome of one run, and what it tells about all thresholds.
 
 A run is determined by its decisions. Every threshold that leads to the same decisions gives the
 very same run: those above the values of all cached steps, up to the values of the full steps that
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Outcome(NamedTuple):
-    """How many steps a run cached, and the thresholds that give the same run."""
+    """Number of steps that a run cached, and the thresholds that give the same run."""
 
     num_cached: int
     low: float  # exclusive; minus infinity if nothing was cached

@@ -19,7 +19,7 @@ Run = Callable[[int, float], Outcome]
 
 
 class Piece(NamedTuple):
-    """What all thresholds above ``low``, up to ``high``, give."""
+    """Counts that all thresholds above ``low``, up to ``high``, give."""
 
     low: float
     high: float

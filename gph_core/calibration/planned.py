@@ -1,4 +1,4 @@
-"""What planned methods are made of: L2P's products, the costs of DPCache and MeanCache.
+"""Material of planned methods: L2P's products, the costs of DPCache and MeanCache.
 
 The samples are made by ``linear_fit.gram``, ``dpcache.jump_costs`` and ``meancache.edge_costs``.
 """

@@ -46,12 +46,12 @@ class Ratios:
         self._norms[branch] = norms
 
     def sample(self) -> dict[str, Tensor]:
-        """By branch, the ratios of all steps ``[N]`` in float64."""
+        """Ratios of all steps by branch, ``[N]`` in float64."""
         return {b: torch.tensor(r, dtype=torch.float64) for b, r in self._ratios.items()}
 
 
 def table(samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
-    """By branch, the mean ratio of each step over the examples, ``[N]`` in float64.
+    """Mean ratio of each step over the examples by branch, ``[N]`` in float64.
 
     The report has the largest standard deviation of a ratio over the examples, as a population.
     """

@@ -59,7 +59,7 @@ class Found:
 
     @property
     def histogram(self) -> dict[int, int]:
-        """How many examples cache how many steps, by the number of steps."""
+        """Number of examples by their number of cached steps."""
         return dict(sorted(Counter(self.counts).items()))
 
 

@@ -1,4 +1,4 @@
-"""What two sets of conditions differ in, in words."""
+"""Differences of two sets of conditions, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is gathered bit by bit in one file: a header with what all of it has in common, then lines.
+"""File that is gathered bit by bit: a header with what all of it has in common, then lines.
 
 Each line is JSON and written as soon as it is known, so that a run that is cancelled loses nothing.
 """

@@ -93,7 +93,7 @@ class States:
 
 
 def _header(shape: tuple[int, ...]) -> bytes:
-    """Of a safetensors file: 8 bytes of length, then JSON."""
+    """Header of a safetensors file: 8 bytes of length, then JSON."""
     entry = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, 4 * math.prod(shape)]}
     text = json.dumps({NAME: entry}).encode()
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned

@@ -37,7 +37,7 @@ class Accumulating(Gate):
 
     @abstractmethod
     def change(self, signal: Any, before: Any) -> float:
-        """From the step before to this one."""
+        """Change from the step before to this one."""
 
     def value(self, state: Drift | None, signal: Any) -> float:
         return math.inf if state is None else state.total + self.change(signal, state.signal)
@@ -125,7 +125,7 @@ class DiCache(Accumulating):
 
 @dataclass(frozen=True)
 class DeltaMinus(Accumulating):
-    """By how much the relative changes before and behind the first block differ.
+    """Difference of the relative changes before and behind the first block.
 
     Source: DiCache, arXiv 2508.17356, the other choice of its script for FLUX.
     """

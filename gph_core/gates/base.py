@@ -18,7 +18,7 @@ from torch import Tensor
 
 
 class Look(Enum):
-    """How far a step has to be computed before a gate can decide."""
+    """Part of a step that has to be computed before a gate can decide."""
 
     LATENT = "latent"  # not at all
     MODULATED = "modulated input"  # up to what the first block's attention receives
@@ -27,7 +27,7 @@ class Look(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a gate sees of the deciding branch at one step; None where its ``look`` is shorter.
+    """Observation of the deciding branch at one step; None where the gate's ``look`` is shorter.
 
     Tokens are those of the image or video alone, without reference tokens, where these can be told
     apart. A gate may keep the tensors: what somebody changes in place later has to be a copy.
@@ -67,11 +67,11 @@ class Gate(ABC):
 
     @abstractmethod
     def signal(self, seen: Seen, forced: bool) -> Any:
-        """What the rule compares of a step; made once a step, as it can be costly."""
+        """Signal of a step that the rule compares; made once a step, as it can be costly."""
 
     @abstractmethod
     def value(self, state: Any, signal: Any) -> float:
-        """What is compared with the threshold; inf or NaN where the rule computes in any case."""
+        """Value to compare with the threshold; inf or NaN where the rule computes in any case."""
 
     @abstractmethod
     def after(self, state: Any, signal: Any, value: float, is_cached: bool) -> Any:

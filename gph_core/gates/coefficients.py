@@ -1,4 +1,4 @@
-"""What others published for their rules: TeaCache's polynomials and MagCache's ratios."""
+"""Coefficients that others published: TeaCache's polynomials and MagCache's ratios."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUNDLED = Path(__file__).parents[1] / "data" / "coefficients.json"
 
 
 class Signal(Enum):
-    """What TeaCache compares between two steps."""
+    """Signal that TeaCache compares between two steps."""
 
     MODULATED = "modulated input"  # tokens that the first block's attention receives
     TIME_PROJECTION = "time projection"  # time embedding, as the blocks receive it
@@ -46,7 +46,7 @@ class Polynomial:
             raise ValueError(f"a range of changes rises from 0 on, got {self.fitted}")
 
     def __call__(self, x: float) -> float:
-        """Its value, which may be negative."""
+        """Value of the polynomial, which may be negative."""
         value = 0.0
         for coefficient in self.coefficients:
             value = value * x + coefficient
@@ -54,13 +54,13 @@ class Polynomial:
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Polynomial:
-        """That of a calibration, see ``calibration.polynomial``."""
+        """Polynomial of a calibration, see ``calibration.polynomial``."""
         low, high = values["x_range"]
         coefficients = tuple(values["coefficients"].tolist())
         return cls(coefficients, Signal(values["signal"]), fitted=(low, high))
 
     def guarded(self, x: float) -> float:
-        """Its value at the nearest change that it holds for, at least zero."""
+        """Value at the nearest change that the polynomial holds for, at least zero."""
         low, high = self.fitted or (x, x)
         return max(self(min(max(x, low), high)), 0.0)
 
@@ -96,7 +96,7 @@ class Magnitudes:
 
 @dataclass(frozen=True)
 class Published(Generic[Fit]):
-    """What was published for one model.
+    """Fit that was published for one model.
 
     Args:
         model: its name.
@@ -121,13 +121,13 @@ class Published(Generic[Fit]):
 def polynomial_for(
     family: str, config: Mapping[str, Any], of_time: bool
 ) -> Published[Polynomial] | None:
-    """That of a model, if there is one; ``of_time``: for a signal of time alone."""
+    """Polynomial of a model, if there is one; ``of_time``: for a signal of time alone."""
     kind = Signal.TIME_PROJECTION if of_time else Signal.MODULATED
     return _first((row for row in polynomials() if row.fit.signal is kind), family, config)
 
 
 def magnitudes_for(family: str, config: Mapping[str, Any]) -> Published[Magnitudes] | None:
-    """Those of a model, if there are any."""
+    """Magnitudes of a model, if there are any."""
     return _first(magnitudes(), family, config)
 
 
@@ -139,7 +139,7 @@ def _first(
 
 @cache
 def polynomials() -> tuple[Published[Polynomial], ...]:
-    """Those of TeaCache for models that can be told apart and whose signal is read here."""
+    """Polynomials of TeaCache for models that can be told apart and whose signal is read here."""
     return _bundled(
         "polynomials", lambda fit: Polynomial(**{**fit, "signal": Signal(fit["signal"])})
     )
@@ -147,7 +147,7 @@ def polynomials() -> tuple[Published[Polynomial], ...]:
 
 @cache
 def magnitudes() -> tuple[Published[Magnitudes], ...]:
-    """Those of MagCache."""
+    """Magnitudes of MagCache."""
     return _bundled("magnitudes", lambda fit: Magnitudes(**fit))
 
 

@@ -1,4 +1,4 @@
-"""What a gate decides in one run: once for each step, on one branch, for all of them."""
+"""Decisions of a gate in one run: once for each step, on one branch, for all of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Gating:
         return sum(tensor.numel() * tensor.element_size() for tensor in kept.values())
 
     def place(self, step: int, branches: Sequence[Hashable], deciding: int) -> int | None:
-        """Where in a call the deciding branch is; None where the step is decided already.
+        """Place of the deciding branch in a call; None where the step is decided already.
 
         Args:
             branches: of the call.
@@ -64,7 +64,7 @@ class Gating:
             self._state = self.gate.computed(self._state, seen, output)
 
     def compared(self, num_steps: int) -> tuple[float | None, ...]:
-        """What was compared with the threshold at each step; None where it mattered to none."""
+        """Values compared with the threshold at each step; None where they mattered to none."""
         values = (self.values.get(step, math.nan) for step in range(num_steps))
         return tuple(value if math.isfinite(value) else None for value in values)
 

@@ -1,4 +1,4 @@
-"""How far two tensors lie apart, one number for each sample of a batch, reduced in float32."""
+"""Distance of two tensors, one number for each sample of a batch, reduced in float32."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Sensitivities:
-    """How strongly the velocity answers to the latent and to time, at some noise levels.
+    """Response of the velocity to the latent and to time, at some noise levels.
 
     Args:
         sigmas: the noise levels, 0 to 1, in any order.
@@ -44,7 +44,7 @@ class Sensitivities:
                 raise ValueError(f"noise levels and sensitivities are from 0 on, got {value:g}")
 
     def at(self, sigma: float) -> tuple[float, float]:
-        """Those by latent and by time at the nearest noise level; of two, the one given first."""
+        """Sensitivities by latent and by time at the nearest noise level, the first of two."""
         near = min(range(len(self.sigmas)), key=lambda n: abs(self.sigmas[n] - sigma))
         return self.by_latent[near], self.by_time[near]
 

@@ -1,4 +1,4 @@
-"""What a caching method is: a rule that chooses full steps, and a policy for the others."""
+"""Caching method: a rule that chooses full steps, and a policy for the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a method may have to know of the run.
+    """Facts of the run that a method may have to know.
 
     Args:
         num_steps: N.
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def model(self) -> str:
-        """In words."""
+        """The model in words."""
         return f"this model ({self.family})" if self.family else "this model"
 
     @property
@@ -51,7 +51,7 @@ class Setting:
         return 0.0 if self.num_full is None else 1 - self.num_full / self.num_steps
 
     def of_family(self, table: Mapping[str, T]) -> T:
-        """What a table has for the family: a name stands for all that begin with it, "" for others.
+        """Entry of a table for the family: a name stands for all that begin with it, "" for others.
 
         The first that fits is taken.
         """
@@ -93,7 +93,7 @@ class Method:
 
     @property
     def title(self) -> str:
-        """Its name, and its form if it has one."""
+        """Name of the method, and its form if it has one."""
         return f"{self.name} ({self.form})" if self.form else self.name
 
     @property
@@ -101,7 +101,7 @@ class Method:
         return self.select is not None
 
     def fitted(self, setting: Setting) -> Any:
-        """What was calibrated, else what was published for the model."""
+        """Calibrated fit, else the one that was published for the model."""
         if setting.fit is not None:
             return setting.fit
         known = self.published(setting)

@@ -9,7 +9,7 @@ from .signals import Signal
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How to find the block stack of one transformer class.
+    """Place of the block stack in one transformer class.
 
     Each final layer must receive the image tokens after the last block as its first argument, in
     the order in which the first block receives them.

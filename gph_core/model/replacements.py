@@ -61,12 +61,12 @@ class RecordInput(nn.Module):
         return result
 
     def run(self, *args, **kwargs):
-        """What the model gets from the block."""
+        """Result that the model gets from the block."""
         return self.block(*args, **kwargs)
 
 
 class PassInput(RecordInput):
-    """It notes the same, and hands on what the first block receives as if that changed nothing."""
+    """Replacement that notes its input too, and hands it on as if the block changed nothing."""
 
     def run(self, *args, **kwargs):
         assert self.family.signal is not None
@@ -85,7 +85,7 @@ class FinalLayer(nn.Module):
 
 
 class RecordOutput(FinalLayer):
-    """It notes the tokens after the last block."""
+    """Final layer that notes the tokens after the last block."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         self.scratch.last_output[self.stream] = tokens
@@ -93,7 +93,7 @@ class RecordOutput(FinalLayer):
 
 
 class AddResidual(FinalLayer):
-    """It works on the tokens plus the predicted residual."""
+    """Final layer that works on the tokens plus the predicted residual."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
@@ -102,7 +102,7 @@ class AddResidual(FinalLayer):
 
 
 class AddBehindFirst(FinalLayer):
-    """It works on what the first block received plus the predicted residual.
+    """Final layer that works on what the first block received plus the predicted residual.
 
     A gate wanted to see that block or its input, and models add more on the way from there.
     """
@@ -116,7 +116,7 @@ class AddBehindFirst(FinalLayer):
 
 
 class ReplaceTokens(FinalLayer):
-    """It works on predicted tokens."""
+    """Final layer that works on predicted tokens."""
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         predicted, _ = aligned(self.scratch.feature[self.stream], tokens, self.tail)

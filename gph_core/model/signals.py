@@ -1,4 +1,4 @@
-"""What the rules of adaptive caching read inside a transformer before its blocks have run.
+"""Signals that adaptive rules read inside a transformer before its blocks have run.
 
 The *modulated input* is what the first block's attention receives of the image tokens: normalised,
 then scaled and shifted by what depends on the timestep. It costs next to nothing and tells how much
@@ -27,7 +27,7 @@ WAN_TIMESTEPS = 1000.0  # Wan's timestep at noise level 1
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """How to read the image tokens around the first block of one family."""
+    """Way to read the image tokens around the first block of one family."""
 
     attended: Callable[..., Tensor]  # of the block and its arguments; one of the functions below
     handed_on: tuple[str | int, ...]  # the arguments that the block changes and returns, in order
@@ -44,7 +44,7 @@ class Signal:
         return self.attended(block, *args, **kwargs)
 
     def passed_through(self, args: Sequence[Any], kwargs: Arguments) -> Tensor | tuple[Tensor, ...]:
-        """What the first block would return if it changed nothing: its arguments, no copies."""
+        """Result of the first block if it changed nothing: its arguments, no copies."""
         first, *others = (
             args[key] if isinstance(key, int) else kwargs[key] for key in self.handed_on
         )
@@ -75,7 +75,7 @@ def main_tokens(
     transformer: nn.Module,
     conditions: Arguments,
 ) -> Tensor | None:
-    """Those of the latent itself, without reference tokens; None if their number is not explained.
+    """Tokens of the latent itself, without reference tokens; None if their number is not explained.
 
     Args:
         tokens: ``[B, T, C]`` around the first block.
@@ -171,7 +171,7 @@ def _for_tokens(rows: Tensor, count: int) -> Tensor:
 
 
 def _in_float32(layers: nn.Module, x: Tensor) -> Tensor:
-    """What layers in a row make of float32 ``x``, in float32 wherever that can be."""
+    """Result of layers in a row on float32 ``x``, in float32 wherever that can be."""
     for layer in layers.children():
         weight = getattr(layer, "weight", None)
         if weight is None or getattr(layer, "comfy_cast_weights", False):

@@ -36,14 +36,14 @@ from .replacements import (
 
 
 class Recorded(NamedTuple):
-    """What a full call leaves of one part of the batch."""
+    """Tensors that a full call leaves of one part of the batch."""
 
     feature: Streams
     probe: Streams | None
 
 
 class Looked(NamedTuple):
-    """What a gate may want to know of the image tokens around the first block, ``[B, T, C]``."""
+    """Tensors around the first block that a gate may want to know, ``[B, T, C]``."""
 
     tokens: Tensor | None
     modulated: Tensor | None
@@ -73,13 +73,13 @@ class Surgery:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within the block a call computes in full; then take or discard what it recorded."""
+        """Compute calls within the block in full; then take or discard what they recorded."""
         with self._swapped(RecordOutput):
             yield
 
     @contextmanager
     def adding(self, residual: Streams, looking: bool = False) -> Iterator[None]:
-        """Within the block a call runs no transformer block and adds ``residual`` instead.
+        """Let calls within the block run no transformer block and add ``residual`` instead.
 
         Args:
             looking: as much is computed as the gate has to see, for ``looked``.
@@ -90,20 +90,20 @@ class Surgery:
 
     @contextmanager
     def replacing(self, tokens: Streams, looking: bool = False) -> Iterator[None]:
-        """Within the block a call runs no block; the final layers work on ``tokens``."""
+        """Let calls within the block run no block; the final layers work on ``tokens``."""
         self._scratch.feature = tokens
         with self._swapped(ReplaceTokens, looking):
             yield
 
     @contextmanager
     def probing(self, newest: Anchor, before: Anchor, looking: bool = False) -> Iterator[None]:
-        """Within the block a call runs the first block alone, from which the rest is predicted."""
+        """Let calls within the block run the first block alone, to predict the rest from it."""
         self._scratch.anchors = (newest, before)
         with self._swapped(AddProbed, looking):
             yield
 
     def looked(self) -> Looked:
-        """What the last call left for the gate to see; ``take`` and ``discard`` drop it."""
+        """Tensors that the last call left for the gate; ``take`` and ``discard`` drop them."""
         scratch = self._scratch
         (tokens, *_), (probe, *_) = scratch.first_input or (None,), scratch.first_output or (None,)
         return Looked(tokens, scratch.modulated, probe)
@@ -118,7 +118,7 @@ class Surgery:
             self._scratch.first_output = cloned(tokens)
 
     def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
-        """What the last recorded call left, once: one item for each part of the batch.
+        """Tensors that the last recorded call left, once: one item for each part of the batch.
 
         Args:
             parts: equal parts of the batch.

@@ -1,4 +1,4 @@
-"""Which schedule a run takes: the best-fitting golden path, by a fixed order.
+"""Choice of the schedule that a run takes: the best-fitting golden path, by a fixed order.
 
 1. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 2. One that was published for the same model, noise levels and number of full steps.
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What is known of a run before it starts."""
+    """Facts of a run that are known before it starts."""
 
     family: str | None
     architecture: Mapping[str, Any]  # ComfyUI's model configuration
@@ -127,7 +127,7 @@ def _provenance(path: GoldenPath) -> str:
 
 
 def _rank(policy: Policy, path: GoldenPath) -> int:
-    """How well a path suits a policy: 1 best, 0 not at all.
+    """Fit of a path to a policy: 1 best, 0 not at all.
 
     Schedules searched with reuse are good with other policies too (source paper, evaluation of
     five policies on them); what other methods chose for themselves is not taken further.

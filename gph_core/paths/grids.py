@@ -21,7 +21,7 @@ MAX_STEPS = 1000  # the search for the nearest schedule takes F N² operations
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """What a proposal is made from: the covered part of the source, and the target."""
+    """Material of a proposal: the covered part of the source, and the target."""
 
     source_full: tuple[int, ...]  # steps of the source inside its part; the part's first is one
     source_first: int  # how many of these stand for the forced first steps of a run
@@ -122,7 +122,7 @@ def _covered(source: np.ndarray, target: np.ndarray) -> tuple[int, int]:
 
 
 def _longest_run(schedule: Schedule, source: np.ndarray, begin: int, end: int) -> float:
-    """From an anchor to where the next full step begins, of the cached runs in a range of steps."""
+    """Longest way from an anchor to the next full step, of the cached runs in a range of steps."""
     runs = itertools.pairwise((*schedule.full_steps, schedule.num_steps))
     touching = [(a, b) for a, b in runs if b - a > 1 and a < end and b > begin]
     return max((float(source[a] - source[b]) for a, b in touching), default=0.0)

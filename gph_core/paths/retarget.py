@@ -42,7 +42,7 @@ def noise_level(grids: Grids) -> Schedule:
 
 
 def density(grids: Grids) -> Schedule:
-    """As much computation as in the source above every noise level.
+    """Steps with as much computation as in the source above every noise level.
 
     Each full step of the source spreads 1 over its noise interval, a cached one 0. Full are the
     steps in which that, accumulated and scaled to F, crosses k + 1/2.
@@ -122,7 +122,7 @@ def _at_ranks(values: np.ndarray, grids: Grids) -> np.ndarray:
 
 
 def _positions(wanted: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Where on a falling grid these levels are, as fractional steps."""
+    """Positions of levels on a falling grid, as fractional steps."""
     return np.interp(-wanted, -grid, np.arange(len(grid)))
 
 

@@ -23,7 +23,7 @@ POLICY = TokenTaylor()
 
 
 def jump_costs(features: Iterable[Tensor], max_jump: int | None = None) -> Tensor:
-    """What each jump would have cost in one full run: the summed error of the features skipped.
+    """Cost of each jump in one full run: the summed error of the features skipped.
 
     Entry ``[a, s, d]`` is the jump from full step s to d where a was full before s::
 
@@ -94,7 +94,7 @@ def plan_dpcache(
 
 
 def plan_near_published(costs: Tensor, num_full: int, *, greedy: bool = False) -> Plan:
-    """As ``plan_dpcache``, with longer jumps than the source's where these leave no schedule.
+    """Plan of ``plan_dpcache``, with longer jumps than the source's where these leave no schedule.
 
     That is so where few of few steps are full; the first steps cannot be fewer, see ``jump_costs``.
     """

@@ -29,7 +29,7 @@ def edge_costs(
     sigmas: Sequence[float],
     max_gap: int = MAX_GAP,
 ) -> Tensor:
-    """What each jump would have cost in one full run, for each span of ``MeanVelocity``.
+    """Cost of each jump in one full run, for each span of ``MeanVelocity``.
 
     Entry ``[i, s, d]`` is the jump from full step s to d with span k = ``SPANS[i]``, r = s - k::
 
@@ -108,8 +108,9 @@ def plan_meancache(
 
 
 def plan_near_published(costs: Tensor, num_full: int) -> Plan:
-    """As ``plan_meancache``, with fewer first steps than the source's where these leave no
-    schedule, then with longer jumps too.
+    """Plan of ``plan_meancache``, with other limits where the source's leave no schedule.
+
+    They ask for fewer first steps, and where that is not enough allow longer jumps too.
     """
     # With fewer than three no span would fit, see ``edge_costs``.
     fewer = [Limits(first, MAX_GAP) for first in range(FIRST_FULL, 2, -1)]

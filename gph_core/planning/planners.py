@@ -22,7 +22,7 @@ Ways = dict[tuple[int, ...], tuple[float, tuple[int, ...]]]  # by their last nod
 
 
 class Plan(NamedTuple):
-    """What a planner proposes; its cost compares with others of the same table only."""
+    """Proposal of a planner; its cost compares with others of the same table only."""
 
     schedule: Schedule
     policy: Policy
@@ -31,7 +31,7 @@ class Plan(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a method rules out."""
+    """Limits that a method sets to its schedules."""
 
     first_full: int  # full steps at the beginning
     max_jump: int | None  # in steps; None: the longest that was measured

@@ -27,7 +27,7 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
 
 
 def policy_data(policy: Policy) -> dict[str, Any] | None:
-    """As ``policy_to_json``, in the types that JSON gives back; None for other policies."""
+    """Data of ``policy_to_json``, in the types that JSON gives back; None for other policies."""
     return plain(policy_to_json(policy)) if type(policy) in KINDS.values() else None
 
 

@@ -23,7 +23,7 @@ Streams = tuple[Tensor, ...]
 
 
 class Site(Enum):
-    """What is predicted."""
+    """Feature that is predicted."""
 
     STACK = "stack residual"  # change of the image tokens across all blocks, per branch
     OUTPUT = "branch output"  # velocity of one branch; the transformer is not called
@@ -32,7 +32,7 @@ class Site(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What is remembered of one branch at one step."""
+    """Memory of one branch at one step."""
 
     step: int
     sigma: float
@@ -74,7 +74,7 @@ class Now:
 
 
 class Policy:
-    """What the run needs to know of a policy; a concrete one overrides what differs.
+    """Facts of a policy that the run needs; a concrete one overrides what differs.
 
     It is a ``Prediction`` or a ``ProbedPrediction``.
     """

@@ -104,7 +104,7 @@ def relative_errors(weights: Tensor, gram: Tensor) -> Tensor:
 
 
 def compounded_errors(weights: Tensor, gram: Tensor, schedule: Schedule) -> Tensor:
-    """As ``relative_errors``, but of a cached run, in which predictions are made of predictions.
+    """Errors as of ``relative_errors``, but of a cached run, which predicts from predictions.
 
     0 at full steps. What the model makes of a latent that has drifted off is not in it.
     """

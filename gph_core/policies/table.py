@@ -24,7 +24,7 @@ KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What people set beside the name of a policy; each policy takes what it needs.
+    """Options that people set beside the name of a policy; each policy takes what it needs.
 
     Args:
         order: derivatives of an extrapolation.

@@ -43,13 +43,13 @@ class Figures:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was measured, and why the rest was not, by the name of the metric."""
+    """Figures that were measured, and why the rest was not, by the name of the metric."""
 
     figures: Mapping[str, Figures]
     unavailable: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Data as JSON takes it."""
         metrics = {name: figures.to_dict() for name, figures in self.figures.items()}
         return {"metrics": metrics, "unavailable": dict(self.unavailable)}
 

@@ -1,4 +1,4 @@
-"""How often one schedule comes near the best candidate of each prompt.
+"""Coverage: how often one schedule comes near the best candidate of each prompt.
 
 Quality is higher where it is better (see ``objective``) and stands in arrays ``[S, P]`` of S
 schedules, or other ways of sampling, and P prompts.
@@ -33,7 +33,7 @@ class Coverage(NamedTuple):
 
 
 def gaps(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
-    """How far each schedule stays below the best candidate, prompt by prompt, ``[S, P]`` float64.
+    """Distance of each schedule below the best candidate, prompt by prompt, ``[S, P]`` float64.
 
     Args:
         quality: ``[S, P]``; over several seeds of a prompt, their mean.
@@ -50,7 +50,7 @@ def gaps(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
 def coverage(
     gap: ArrayLike, margins: Sequence[float], num_candidates: int = 1
 ) -> list[Coverage]:  # fmt: skip
-    """How often the gaps ``[P]`` of one schedule are at most each margin.
+    """Part of the gaps ``[P]`` of one schedule that are at most each margin.
 
     Args:
         num_candidates: schedules that this one was chosen from; the corrected bound is at the

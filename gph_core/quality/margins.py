@@ -24,7 +24,7 @@ FACTORS = (0.5, 1.0, 2.0)
 def changes_per_cached_step(
     quality: Sequence[ArrayLike], num_cached: Sequence[int]
 ) -> list[float]:  # fmt: skip
-    """What each more cached step costs, between neighboring numbers of cached steps.
+    """Cost of each more cached step, between neighboring numbers of cached steps.
 
     Args:
         quality: of one way of choosing schedules, a ``[P]`` for each number of cached steps; higher

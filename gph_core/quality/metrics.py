@@ -1,4 +1,4 @@
-"""How far two batches of images are apart, item by item.
+"""Metrics of the distance between two batches of images, item by item.
 
 Images are ``[B, C, H, W]`` in [0, 1]. Every result is ``[B]`` in float32 or better and is never
 averaged over B: the mean over runs of each run's PSNR is another number than the PSNR of the pooled
@@ -78,7 +78,7 @@ def latent_mse(reference: Tensor, test: Tensor) -> Tensor:
 
 
 def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
-    """How much more the test's consecutive frames differ than the reference's, ``[B - 1]``.
+    """Excess of the change between the test's consecutive frames over the reference's, ``[B - 1]``.
 
     The batches are the frames of two videos. Entry i is LPIPS between frames i and i + 1 of the
     test minus the same of the reference: positive where the test flickers more, negative where it
@@ -107,7 +107,7 @@ def _check_shapes(reference: Tensor, test: Tensor) -> None:
 
 
 def _rounded_to_8_bit(images: Tensor) -> Tensor:
-    """In [0, 1] again."""
+    """Images rounded to 8 bit, in [0, 1] again."""
     return (255 * images.double().clamp(0, 1)).round() / 255
 
 

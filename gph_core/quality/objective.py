@@ -1,4 +1,4 @@
-"""What a search maximizes: a number made of the quality metrics of one example.
+"""Objective that a search maximizes: a number made of the quality metrics of one example.
 
 Higher is always better: a metric whose lower values are better gets a negative weight.
 """

@@ -45,7 +45,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Table:
-    """What was measured at one number of full steps.
+    """Measurements at one number of full steps.
 
     Args:
         prompts: texts, or what names an example without one.
@@ -63,7 +63,7 @@ class Table:
     other_counts: tuple[str, ...]
 
     def rows(self, kind: str) -> list[int]:
-        """Of the entrants of one kind."""
+        """Rows of the entrants of one kind."""
         return [row for row, entrant in enumerate(self.entrants) if entrant.kind == kind]
 
 
@@ -99,7 +99,7 @@ def tables(reports: Sequence[_Report], objective: Objective) -> list[Table]:
 
 
 def changes(tables: Sequence[Table]) -> list[float]:
-    """What each more cached step costs, of every fixed entrant that several tables have.
+    """Cost of each more cached step, of every fixed entrant that several tables have.
 
     On the prompts that all tables have; empty if no name is in two of them.
 
@@ -196,7 +196,7 @@ def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> T
 
 
 def _qualities(row: Mapping[str, Any], objective: Objective) -> list[float]:
-    """Of each example; ``ValueError`` if a metric is missing."""
+    """Qualities of each example; ``ValueError`` if a metric is missing."""
     if missing := [name for name in objective.metrics if name not in row["metrics"]]:
         raise ValueError(
             f"a shootout has no {missing[0]} of {row['name']}; choose another metric, or make it "

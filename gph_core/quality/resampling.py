@@ -43,7 +43,7 @@ def bootstrapped(
 def paired_difference(
     values: ArrayLike, others: ArrayLike, by: Literal["prompt", "run"] = "prompt", seed: int = 0
 ) -> Gain:  # fmt: skip
-    """How much higher values are than others of the same prompts and noises, in the mean.
+    """Mean difference of values to others of the same prompts and noises.
 
     Args:
         values, others: of one shape; see ``bootstrapped``.
@@ -58,7 +58,7 @@ def paired_difference(
 
 
 def _means(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Of resamples. scipy's bootstrap takes its generator under two names, by version."""
+    """Means of resamples. scipy's bootstrap takes its generator under two names, by version."""
     rows = max(1, _AT_ONCE // len(values))
     parts = (min(rows, RESAMPLES - first) for first in range(0, RESAMPLES, rows))
     drawn = (values[rng.integers(len(values), size=(part, len(values)))] for part in parts)

@@ -1,4 +1,4 @@
-"""What several methods gave on the same examples: results of single runs, kept in a file.
+"""Results of several methods on the same examples: single runs, kept in a file.
 
 The file has a line of JSON for the conditions and one for each run. A run is looked up by example,
 contender and what the contender did, so that one whose calibration has changed is run again.
@@ -52,7 +52,7 @@ class Result:
 
     @property
     def speedup(self) -> float:
-        """How many times faster than the full run."""
+        """Speed as a multiple of the full run's."""
         return self.full_seconds / self.seconds
 
     def to_json(self) -> str:
@@ -141,7 +141,7 @@ def in_json(values: Any) -> Any:
 
 
 def number(value: Any) -> float:
-    """One that ``in_json`` gave."""
+    """Number that ``in_json`` gave."""
     return math.inf if value == IDENTICAL else math.nan if value is None else value
 
 

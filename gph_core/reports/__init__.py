@@ -1,1 +1,1 @@
-"""What nodes show and save of results: texts, tables and figures."""
+"""Reports of results that nodes show and save: texts, tables and figures."""

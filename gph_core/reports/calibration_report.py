@@ -1,4 +1,4 @@
-"""What a calibration measured, in a line for each method."""
+"""Report of a calibration, in a line for each method."""
 
 from __future__ import annotations
 

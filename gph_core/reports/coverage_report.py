@@ -1,4 +1,4 @@
-"""What *Coverage* tells: figures as JSON takes them, a table, a picture."""
+"""Report of *Coverage*: figures as JSON takes them, a table, a picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how 
 
 
 def report_of(tables: Sequence[Table], metric: str, margins: Sequence[float]) -> dict[str, Any]:
-    """Of each number of full steps every entrant, by falling coverage at the tightest margin.
+    """Entrants of each number of full steps, by falling coverage at the tightest margin.
 
     Bounds of fixed schedules are corrected for their number, those of adaptive methods for theirs.
     """

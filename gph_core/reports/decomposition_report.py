@@ -1,4 +1,4 @@
-"""What *Error Decomposition* tells: a report as JSON takes it, a text, a figure."""
+"""Report of *Error Decomposition*, as JSON takes it, as a text and as a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of several nodes share: strips of steps, and the way to an IMAGE."""
+"""Parts that the figures of several nodes share: strips of steps, and the way to an IMAGE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What *Propagation Gain* tells: a report as JSON takes it, a text, a figure."""
+"""Report of *Propagation Gain*, as JSON takes it, as a text and as a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How recorded runs are told: as text, and as a figure of their most frequent schedules."""
+"""Report of recorded runs: a text, and a figure of their most frequent schedules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def complete(runs: Sequence[RecordedRun]) -> list[Schedule]:
 
 
 def summary(runs: Sequence[RecordedRun], num_new: int) -> str:
-    """What the runs had in common, and how they differ."""
+    """Summary of what the runs had in common, and how they differ."""
     first, schedules = runs[0].record, complete(runs)
     rule = first.origin if first.gate else f"fixed schedule {first.schedule}"
     done = f"{rule}, policy {first.policy}"

@@ -1,4 +1,4 @@
-"""What *Schedule Search* hands out: a figure, a table, and a path for the library."""
+"""Report of *Schedule Search*: a figure, a table, and a path for the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What *Schedule Statistics* tells: figures as JSON takes them, and a table."""
+"""Report of *Schedule Statistics*: figures as JSON takes them, and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the branches of one run remember: which anchors, for how long, and in which memory."""
+"""Memory of the branches of one run: which anchors, for how long, and in which memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..schedule import Schedule
 
 
 def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
-    """For an anchor at each step, the last cached step that uses it; -1 if none does."""
+    """Last cached step that uses an anchor, for one at each step; -1 if none does."""
     num_steps, full = schedule.num_steps, set(schedule.full_steps)
     leaves_anchor = [policy.keeps_predictions or n in full for n in range(num_steps)]
     uses = []
@@ -95,7 +95,7 @@ class Anchors:
         self.peak_bytes = max(self.peak_bytes, self.num_bytes + beside_bytes)
 
     def snapshot(self) -> dict[Hashable, tuple[Anchor, ...]]:
-        """What is held now, of each branch."""
+        """Anchors that are held now, of each branch."""
         return {branch: tuple(anchors) for branch, anchors in self.held.items()}
 
     def restore(self, held: Mapping[Hashable, Sequence[Anchor]]) -> None:

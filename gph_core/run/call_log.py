@@ -45,7 +45,7 @@ class CallLog:
         return tuple(sorted(met - full if cached else full))
 
     def seconds(self, cached: bool, ended: float) -> tuple[float, ...]:
-        """Of the calls of a kind, by evaluation: on a GPU only the last call of one waits."""
+        """Seconds of a kind of calls, by evaluation: on a GPU only the last call of one waits."""
         ends = [*(call.started for call in self._calls[1:]), ended]
         times: dict[int, float] = {}
         for call, end in zip(self._calls, ends, strict=False):  # no call: one end, no begin

@@ -13,7 +13,7 @@ from .anchors import concatenated, joined
 
 
 class Decision(NamedTuple):
-    """What to do in one call."""
+    """Choice of what to do in one call."""
 
     step: int | None  # None off the grid
     sigma: float

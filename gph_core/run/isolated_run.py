@@ -57,7 +57,7 @@ class IsolatedRun(ActiveRun):
 
     @contextmanager
     def cached(self, step: int) -> Iterator[None]:
-        """Within the block calls of a step are predicted from the full steps before it.
+        """Predict calls of a step within the block from the full steps before it.
 
         Nothing of them is kept. ``ValueError`` at the end if one of them was computed after all.
         """
@@ -125,5 +125,5 @@ class IsolatedRun(ActiveRun):
 
 
 def _square_distance(one: Tensor, other: Tensor) -> float:
-    """In float32: features are large, and not every accelerator has float64."""
+    """Squared distance in float32: features are large, and not every accelerator has float64."""
     return torch.linalg.vector_norm(one.float() - other.float()).item() ** 2

@@ -1,4 +1,4 @@
-"""Which step of a run a noise level belongs to."""
+"""Noise levels of a run, and the step that each belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sampling run leaves behind: decisions, times, memory. No tensors."""
+"""Record that a sampling run leaves behind: decisions, times, memory. No tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search may spend, and what it has asked for."""
+"""Budget that a search may spend, and what it has asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a study may spend; whatever is reached first ends it."""
+    """Limits of what a study may spend; whatever is reached first ends it."""
 
     evaluations: float = math.inf  # different schedules
     full_steps: float = math.inf  # transformer evaluations at full compute, over all examples
@@ -22,7 +22,7 @@ class Budget:
         return Budget(share * self.evaluations, share * self.full_steps, share * self.seconds)
 
     def part(self, evaluations: float, full_steps: float, seconds: float) -> float:
-        """Which part of it so much is."""
+        """Part of the budget that so much is."""
         return max(
             evaluations / self.evaluations, full_steps / self.full_steps, seconds / self.seconds
         )
@@ -30,7 +30,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Asked:
-    """What a search has asked for, measured then or before: the same when it is run again."""
+    """Measurements that a search has asked for, new or known: the same when it is run again."""
 
     metrics: dict[Schedule, dict[int, Metrics]] = field(default_factory=dict)
     full_steps: float = 0.0  # what it took, whenever that was

@@ -68,11 +68,11 @@ class StudyLog:
         self._database.close()
 
     def metrics(self, schedule: Schedule) -> dict[int, Metrics]:
-        """What is known of a schedule, by example."""
+        """Known metrics of a schedule, by example."""
         return {example: entry.metrics for example, entry in self.entries(schedule).items()}
 
     def entries(self, schedule: Schedule) -> dict[int, Entry]:
-        """The same with what it cost."""
+        """Known metrics of a schedule with what they cost, by example."""
         rows = self._database.execute(
             "SELECT example, metrics, full_steps, seconds FROM measurement WHERE schedule = ? "
             "ORDER BY example",
@@ -109,12 +109,11 @@ class StudyLog:
         return self._database.execute(query, list(map(str, schedules))).fetchone()
 
     def __len__(self) -> int:
-        """How many schedules were measured, wholly or in part; not those that another process
-        measures meanwhile."""
+        """Number of schedules measured, wholly or in part; not by other processes meanwhile."""
         return len(self._measured)
 
     def __contains__(self, schedule: Schedule) -> bool:
-        """Whether a schedule is one of them."""
+        """Whether a schedule was measured here, wholly or in part."""
         return str(schedule) in self._measured
 
     def __iter__(self) -> Iterator[Schedule]:

@@ -1,4 +1,4 @@
-"""What a search algorithm and a study say to each other.
+"""Messages of a search algorithm and a study to each other.
 
 An algorithm is a generator: it yields a ``Proposal`` and receives its ``Score``. It knows nothing
 of budgets, memory and logs. After each unit of its work (a climb, a chain, a sweep) it yields
@@ -32,7 +32,7 @@ class Score:
 
     @property
     def standard_error(self) -> float:
-        """Of the mean, from the sample standard deviation; infinite for a single example."""
+        """Standard error of the mean, from the sample deviation; infinite for a single example."""
         if len(self.values) < 2:
             return math.inf
         return statistics.stdev(self.values) / math.sqrt(len(self.values))

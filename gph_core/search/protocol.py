@@ -1,4 +1,4 @@
-"""From a budget to a golden path: probe, search, choose finalists, validate, deliver.
+"""Way from a budget to a golden path: probe, search, choose finalists, validate, deliver.
 
 With several policies each gets a short search and the best two go on, because schedule and policy
 interact. What is delivered is the pair with the best mean on the validation examples, which no
@@ -57,7 +57,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a path is searched.
+    """Settings of the search for a path.
 
     Args:
         algorithm: one of ``ALGORITHMS``, or None for the default.
@@ -83,7 +83,7 @@ class Validated(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What a search ends with.
+    """Result of a search.
 
     Args:
         others: finalists and controls, best first.
@@ -105,7 +105,7 @@ class Listener:
         """A schedule is newly scored."""
 
     def validates(self, done: int, total: int) -> None:
-        """So many of the schedules that are compared in the end are done."""
+        """Note how many of the schedules that are compared in the end are done."""
 
 
 def find_path(
@@ -177,7 +177,7 @@ class _Leg:
         self._asked = Asked()
 
     def objective(self) -> Objective:
-        """What is maximized; the joint one needs the metrics of a probe."""
+        """Objective that is maximized; the joint one needs the metrics of a probe."""
         if self._settings.objective != JOINT:
             return OBJECTIVES[self._settings.objective]
         study = self._begin(PSNR, 1.0)

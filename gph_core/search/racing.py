@@ -15,7 +15,7 @@ from .proposals import Score
 
 @dataclass(slots=True)
 class Spread:
-    """How much the differences between two schedules vary over the examples, in one study.
+    """Variation of the differences between two schedules over the examples, in one study.
 
     Two examples say little about it. All comparisons of a study together say enough.
     """

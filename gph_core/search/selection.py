@@ -1,4 +1,4 @@
-"""What is taken from a search: finalists, how they compare, and the one that is delivered."""
+"""Selection from a search: finalists, how they compare, and the one that is delivered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def finalists(
 
 
 def paired_gain(score: Score, other: Score) -> Gain:
-    """How much better a schedule is than another on the same examples.
+    """Gain of a schedule over another on the same examples.
 
     The interval is Student's for the mean of the differences, with their sample deviation; infinite
     for a single example. The seed paper's percentile bootstrap over thousands of runs would be too

@@ -26,14 +26,14 @@ MOST_REPEATS = 2000
 
 
 class Measurement(NamedTuple):
-    """What a schedule gave for some examples."""
+    """Results of a schedule on some examples."""
 
     metrics: Sequence[Metrics]  # one an example
     full_steps: float  # transformer evaluations at full compute that it took, of all examples
 
 
 class Examples(Protocol):
-    """What schedules are measured on.
+    """Examples that schedules are measured on.
 
     Those that are sampled several at once say how many by an attribute ``batch``; measurements are
     kept after each batch, the first of which begins with the first example.
@@ -125,7 +125,7 @@ class Study:
         return self._limit.part(len(asked.metrics), asked.full_steps, asked.seconds)
 
     def affordable(self, typical: Sequence[Schedule]) -> float:
-        """How many schedules the whole limit is enough for, if they cost what some did.
+        """Number of schedules that the whole limit is enough for, if they cost what some did.
 
         It is the same when a study goes on.
         """
@@ -153,7 +153,7 @@ class Study:
         }
 
     def metrics(self, schedule: Schedule) -> list[Metrics]:
-        """What is known of a schedule, one an example."""
+        """Known metrics of a schedule, one an example."""
         return list(self._log.metrics(schedule).values())
 
     def run(self, search: Search) -> str:

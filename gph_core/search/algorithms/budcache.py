@@ -16,7 +16,7 @@ from .annealing import budcache_annealing
 
 
 class BudCache(NamedTuple):
-    """What a study needs to search as BudCache does; it ends by itself, after one chain."""
+    """Parts that a study needs to search as BudCache does; it ends by itself, after one chain."""
 
     space: ScheduleSpace
     search: Search

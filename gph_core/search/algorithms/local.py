@@ -33,7 +33,7 @@ def _climbing(
     seeds: Sequence[Schedule],
     improved: Callable[[State], Part],
 ) -> Search:
-    """From each start on to what improves it, until nothing does."""
+    """Climb from each start on to what improves it, until nothing does."""
     for start in starts(space, rng, seeds):
         state = start, (yield Proposal(start))
         before = None

@@ -1,4 +1,4 @@
-"""What several searches share: where they start and how they change a schedule.
+"""Moves that several searches share: where they start and how they change a schedule.
 
 Every change is made of swaps, so all schedules stay in their space.
 """

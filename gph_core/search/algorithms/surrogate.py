@@ -138,7 +138,7 @@ def ranked(space: ScheduleSpace, weights: Array) -> Iterator[Schedule]:
 
 
 def _choices(space: ScheduleSpace, weights: Array) -> list[list[list[tuple[float, int]]]]:
-    """By number of full steps left and full step: the next ones and what they lose, best first."""
+    """Next steps by number of full steps left and full step, and what they lose, best first."""
     steps = np.arange(space.num_steps)
     required = np.array([*space.required_full, space.num_steps])
     # A required step cannot be passed over, not even by the end.
@@ -221,7 +221,7 @@ def _flags(schedules: Collection[Schedule], num_steps: int) -> NDArray[np.float3
 
 
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
-    """Of normal variables over the best value so far."""
+    """Expected improvement of normal variables over the best value so far."""
     deviation = deviation + 1e-9  # where all trees agree
     z = (mean - best) / deviation
     return (mean - best) * norm.cdf(z) + deviation * norm.pdf(z)

@@ -20,7 +20,7 @@ from .surrogate import additive_cost, bayesian_optimization, pairwise_cost
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is derived from a study's budget and its probe.
+    """Numbers that are derived from a study's budget and its probe.
 
     The defaults are those of the source's comparison of searches, for PSNR.
     """
