@@ -139,7 +139,7 @@ class Correlations(NamedTuple):
 
 
 def over_runs(runs: Sequence[Decomposition]) -> Correlations:
-    """Over single runs, such as those of all prompts under one schedule, as in the source."""
+    """Correlations over single runs, such as all prompts under one schedule, as in the source."""
     errors = [run.output_error for run in runs]
     return Correlations(
         spearman([run.state_sum for run in runs], errors),
@@ -148,7 +148,7 @@ def over_runs(runs: Sequence[Decomposition]) -> Correlations:
 
 
 def over_schedules(runs: Mapping[str, Sequence[Decomposition]]) -> Correlations:
-    """Over schedules, by the means of each over its prompts."""
+    """Correlations over schedules, by the means of each over its prompts."""
 
     def means(name: str) -> list[float]:
         return [statistics.fmean(getattr(run, name) for run in some) for some in runs.values()]

@@ -101,7 +101,7 @@ def _pairs(samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
 
 
 def _averages(samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
-    """One pair a step."""
+    """Pairs of changes averaged over examples and branches, one a step."""
     x = _joined(samples, "x")
     if not np.allclose(x, x[0], rtol=1e-4, atol=0):
         raise ValueError(

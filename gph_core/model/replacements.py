@@ -124,7 +124,7 @@ class ReplaceTokens(FinalLayer):
 
 
 class AddProbed(FinalLayer):
-    """Behind the first block alone, it works on what a policy makes of its probe.
+    """Final layer that works on what a policy makes of the probe, behind the first block alone.
 
     The probe is what the first block hands on itself: some models add more to it on the way.
     """

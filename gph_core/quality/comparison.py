@@ -30,7 +30,7 @@ class Figures:
 
     @property
     def mean(self) -> float:
-        """Over the items that differ; ``inf`` if none does.
+        """Mean over the items that differ; ``inf`` if none does.
 
         One identical item would make the mean of all infinite and hide what the others lost.
         """

@@ -99,7 +99,7 @@ class Delivery(NamedTuple):
 
 
 class Listener:
-    """Told how a search goes on; does nothing with it."""
+    """Listener that is told how a search goes on, and does nothing with it."""
 
     def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
         """A schedule is newly scored."""
