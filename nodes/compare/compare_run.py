@@ -17,7 +17,7 @@ from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.quality.comparison import Comparison, check_comparable, compare
-from ...gph_core.reports import figures
+from ...gph_core.reports import compare_report, figures
 from ...gph_core.schedule import Schedule
 from ..cache.cache import CUSTOM, check_speed
 from ..cache.plan import CachePlan
@@ -31,7 +31,6 @@ from ..sample.levels import along, scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
-from . import compare_report
 from .compare_session import prepare, sampling_of
 from .quality_compare import mean_or_block, metrics_for
 
@@ -223,7 +222,9 @@ class CompareRun(io.ComfyNode):
         pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
         videos, frames = decoded[0].shape[:2]
         measured, network = measure(pictures, lpips, is_video=videos == 1 < frames)
-        report = compare_report.report_of(session, runs, measured, network, speed)
+        report = compare_report.report_of(
+            session.choice, session.no_uniform, runs, measured, network, speed
+        )
         number, height, width, _ = pictures[0].shape
         report |= {"images": number, "width": width, "height": height}
         text = compare_report.table(report)
