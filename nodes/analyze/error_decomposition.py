@@ -7,6 +7,7 @@ from typing import Any
 
 from comfy_api.latest import io
 
+from ...gph_core.methods.candidates import schedules_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
@@ -21,7 +22,6 @@ from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, PolicyType, ScheduleType
-from ..shootout.method_shootout import schedules_of
 from .decomposing import FILES, NAME, Analysis
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...gph_core.calibration.entry import Calibration
-from ...gph_core.methods.table import ALL, CONTROLS, METHODS, VARIANTS
+from ...gph_core.methods.candidates import FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, spacing
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
@@ -22,10 +23,6 @@ from ..library import user_paths
 from ..sample.levels import along
 from ..sample.sampling import Sampling
 from ..sample.workload import Workload
-
-FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
-USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *CONTROLS)
-NAMES = (*USUAL, *VARIANTS)  # that can be chosen
 
 
 @dataclass(frozen=True)

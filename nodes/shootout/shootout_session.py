@@ -11,7 +11,9 @@ from typing import Any
 import comfy.model_management
 from comfy.samplers import KSAMPLER
 
+from ...gph_core.methods.candidates import FULL
 from ...gph_core.quality.shootout import Result, Results
+from ...gph_core.reports.shootout.report import Standing
 from ...gph_core.run.record import RunRecord
 from ..hook.calls import OUT_OF_MEMORY
 from ..library.user_files import UserFiles
@@ -20,7 +22,7 @@ from ..sample.assessing import Assessor
 from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, ending_after
 from ..sample.workload import Workload
-from .contenders import FULL, Contender
+from .contenders import Contender
 
 FILES = UserFiles("shootouts", ".jsonl")
 
@@ -59,6 +61,20 @@ class Shootout:
                 for name, result in known.items():
                     found[name].append(result)
         return found
+
+    def standing(self) -> Standing:
+        """Results so far, for a report."""
+        found = self.found()
+        examples = {
+            result.example: self.workload.examples[self.examples[result.example]]
+            for result in found[FULL]
+        }
+        prompts = [
+            {"example": name, "prompt": example.prompt, "seed": example.seed}
+            for name, example in examples.items()
+        ]
+        steps, conditions = self.workload.num_steps, self.results.conditions
+        return Standing(self.contenders, found, prompts, steps, conditions)
 
     def run(self) -> None:
         """Make all runs that are missing."""

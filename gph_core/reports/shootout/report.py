@@ -1,36 +1,63 @@
-"""Report of *Method Shootout* in JSON types, with a table and a figure."""
+"""Numbers of *Method Shootout*, in JSON types."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from torch import Tensor
-
-from ...gph_core.analysis.frequency import Frequencies
-from ...gph_core.quality import reports
-from ...gph_core.quality.comparison import IDENTICAL
-from ...gph_core.quality.metric_table import COMPARED
-from ...gph_core.quality.shootout import Result, ahead, figures
-from ...gph_core.reports import figures as drawing
-from ...gph_core.reports.texts import aligned, named
-from ...gph_core.schedule import Schedule
-from .contenders import FULL, UNIFORM, Contender
-from .shootout_session import Shootout
+from ...analysis.frequency import Frequencies
+from ...methods.candidates import FULL, UNIFORM
+from ...paths.choice import Choice
+from ...quality import reports
+from ...quality.comparison import IDENTICAL
+from ...quality.metric_table import COMPARED
+from ...quality.shootout import Result, ahead, figures
+from ...schedule import Schedule
 
 MOST_SCHEDULES = 5  # of a contender, as in the seed paper's figure
 # A mean number of full steps as far as this from the wanted one is another number of full steps.
 OTHER_COUNT = 0.5
 
 
+class Contender(Protocol):
+    """Way of sampling an example; its choice is None without a cache."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def plan(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def schedule(self) -> Schedule: ...
+    @property
+    def choice(self) -> Choice | None: ...
+
+
+class Standing(NamedTuple):
+    """Results so far, of the examples that all contenders have run.
+
+    Args:
+        contenders: the full run first.
+        found: results by the name of the contender, in the order of the examples.
+        prompts: name, prompt and seed of each example.
+        num_steps: number of steps of the full run.
+        conditions: facts that all results share.
+    """
+
+    contenders: Sequence[Contender]
+    found: Mapping[str, Sequence[Result]]
+    prompts: Sequence[Mapping[str, Any]]
+    num_steps: int
+    conditions: Mapping[str, Any]
+
+
 def report_of(
-    shootout: Shootout, num_full: int, absent: Mapping[str, str], unavailable: Mapping[str, str],
+    standing: Standing, num_full: int, absent: Mapping[str, str], unavailable: Mapping[str, str],
     network: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Report of the full run, then of comparable candidates, best first by the first metric.
-
-    Before the end it covers the examples that all candidates have run.
 
     Args:
         num_full: wanted number of full steps.
@@ -38,32 +65,26 @@ def report_of(
         unavailable: reasons why metrics were not measured.
         network: network of LPIPS, if there is one.
     """
-    found = shootout.found()
+    found = standing.found
     compared = [r for name, results in found.items() if name != FULL for r in results]
     # Another session may have lacked a package.
     shared = [m for m in COMPARED if all(m in result.metrics for result in compared)]
     rows = [
         _row(c, found[c.name], num_full, () if c.name == FULL else shared)
-        for c in shootout.contenders
+        for c in standing.contenders
     ]
     main = next(iter(shared), None)
     if any(row["name"] == UNIFORM and row["comparable"] for row in rows):
         for row in rows:
             if row["name"] not in (FULL, UNIFORM) and row["comparable"]:
                 row["ahead"] = _ahead(found[row["name"]], found[UNIFORM], shared)
-    names = [result.example for result in found[FULL]]
-    examples = [shootout.workload.examples[shootout.examples[name]] for name in names]
     return {
         "format": reports.FORMAT,
-        "conditions": shootout.results.conditions,
-        "steps": shootout.workload.num_steps,
+        "conditions": standing.conditions,
+        "steps": standing.num_steps,
         "full_steps": num_full,
-        "examples": len(examples),
-        # In the order of all values.
-        "prompts": [
-            {"example": name, "prompt": example.prompt, "seed": example.seed}
-            for name, example in zip(names, examples, strict=True)
-        ],
+        "examples": len(standing.prompts),
+        "prompts": list(standing.prompts),  # in the order of all values
         "metric": main,
         "lpips_network": network,
         "rows": sorted(rows, key=lambda row: _rank(row, main)),
@@ -139,133 +160,3 @@ def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]
     if mean is None:
         return other_count, 3, 0.0
     return other_count, 2, -COMPARED[metric].better * mean
-
-
-def table(report: Mapping[str, Any]) -> str:
-    """Table of the figures, as lines of text."""
-    rows, metric = report["rows"], report["metric"]
-    shown = [name for name in COMPARED if any(name in row["metrics"] for row in rows)]
-    has_lead = any(row["ahead"] for row in rows)
-    headings = [COMPARED[name].heading for name in shown]
-    titles = ["", "cached steps", "seconds", "speed-up", *headings]
-    cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
-    for row in rows:
-        told = [_title(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
-        told += [_mean(row, name) for name in shown]
-        cells.append([*told, *([_gain(row, metric)] if has_lead else [])])
-    order = "" if metric is None else f"; best {COMPARED[metric].heading} first"
-    lines = [
-        f"{report['steps']} steps, about {report['full_steps']} of them full, on "
-        f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
-        f"intervals{order}",
-        *aligned(cells),
-        "seconds: median of sampling alone; speed-up: against the full run of the same session, "
-        "median",
-    ]
-    if has_lead and metric is not None:
-        lines.append(
-            f"ahead of uniform: {COMPARED[metric].heading} of the same examples, more is better"
-        )
-    lines.append("")
-    for row in rows:
-        lines += [f"{row['name']}: {text}" for text in (_described(row), *_remarks(row, report))]
-    absent = report["absent"]
-    for reason in dict.fromkeys(absent.values()):
-        names = ", ".join(name for name in absent if absent[name] == reason)
-        lines.append(f"left out: {named(names, reason)}")
-    lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _title(row: Mapping[str, Any]) -> str:
-    return row["name"] if row["comparable"] else f"{row['name']} (not comparable)"
-
-
-def _described(row: Mapping[str, Any]) -> str:
-    """Description: the most frequent schedule, the policy, and what decided."""
-    most = row["schedules"][0]
-    share = f" in {100 * most['share']:.0f} % of its runs" if most["share"] < 1 else ""
-    policy = f", {row['policy']}" if row["policy"] else ""
-    return f"{most['schedule']}{share}{policy}; {row['origin'].removeprefix(row['name'] + ', ')}"
-
-
-def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Remarks on a row that its figures do not show."""
-    found = list(row["notes"])
-    if not row["comparable"]:
-        found.insert(
-            0,
-            f"not comparable: {row['full']:.4g} of its steps were full on average, "
-            f"{report['full_steps']} were wanted",
-        )
-    return found + [
-        f"{mean['identical']} of {row['runs']} examples are identical to the full run; the mean "
-        f"of {COMPARED[name].heading} is that of the others"
-        for name, mean in row["metrics"].items()
-        if 0 < mean["identical"] < row["runs"]
-    ]
-
-
-def _cached(row: Mapping[str, Any]) -> str:
-    mean, spread = row["cached"]["mean"], row["cached"]["spread"]
-    varies = f" ± {spread:.1f}" if spread else ""
-    return f"{mean:.4g}{varies} of {row['steps']}"
-
-
-def _mean(row: Mapping[str, Any], name: str) -> str:
-    if name not in row["metrics"]:
-        return ""
-    found, form = row["metrics"][name], COMPARED[name].form
-    if found["mean"] == IDENTICAL:
-        return IDENTICAL
-    if found["mean"] is None:
-        return "not a number"
-    reach = "" if found["low"] is None else f" ± {form.format(found['mean'] - found['low'])}"
-    return form.format(found["mean"]) + reach
-
-
-def _gain(row: Mapping[str, Any], metric: str | None) -> str:
-    found = row["ahead"].get(metric)
-    if not found or found["mean"] is None:
-        return ""
-    text = f"{found['mean']:+.3g}"
-    return text if found["low"] is None else f"{text} ({found['low']:+.3g} to {found['high']:+.3g})"
-
-
-def figure(report: Mapping[str, Any]) -> Tensor:
-    """Figure of the most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
-
-    Source: seed paper, its Figure 1(a).
-    """
-    from matplotlib.figure import Figure
-
-    rows, total, metric = report["rows"], report["steps"], report["metric"]
-    count = sum(len(row["schedules"]) for row in rows)
-    gap = 0.6  # between rows, in strips; with it two lines of text fit beside one strip
-    height = count + gap * len(rows)
-    sheet = Figure(figsize=(11, 0.9 + 0.26 * height), dpi=110, layout="constrained")
-    axes = sheet.add_subplot()
-    places, labels, y = [], [], 0.0
-    for row in rows:
-        places.append(y + (len(row["schedules"]) - 1) / 2)
-        labels.append(f"{_title(row)}\n{_mean(row, metric)}".rstrip())
-        for entry in row["schedules"]:
-            drawing.strip(axes, y, Schedule.parse(entry["schedule"]), total / row["steps"])
-            share = f"{100 * entry['share']:.0f} %"
-            axes.annotate(share, (total, y), (4, 0), textcoords="offset points", va="center")
-            y += 1
-        y += gap
-    axes.set_yticks(places, labels)
-    axes.tick_params(axis="y", length=0)
-    drawing.number_steps(axes, total)
-    axes.margins(y=0.02)
-    axes.invert_yaxis()
-    axes.spines[:].set_visible(False)
-    measured = "" if metric is None else f"; left: mean {COMPARED[metric].heading}, 95 % interval"
-    cut = any(row["different_schedules"] > MOST_SCHEDULES for row in rows)
-    most = f" of the {MOST_SCHEDULES} most frequent schedules" if cut else ""
-    axes.set_xlabel(
-        f"step (dark: full){measured}; right: share{most} of the runs on {report['examples']} "
-        "examples"
-    )
-    return drawing.to_image(sheet)
