@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.outcome import Outcome, outcome_of
+from ...gph_core.calibration.outcome import Outcome
 from ...gph_core.calibration.threshold import Found, find_threshold
+from ...gph_core.calibration.trial_outcomes import decided, outcome_in
 from ...gph_core.methods.table import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
-from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ..cache import adaptive
 from ..cache.adaptive import AdaptivePlan
@@ -64,7 +61,7 @@ def calibrate_ratio(
     trials = _Trials(workload, method, policy, num_full, forced, entry, settings, progress, save)
     target, most = workload.num_steps - num_full, forced.num_cached
     if is_decided:  # alike for all examples
-        run = partial(_decided, partial(_schedule, method, setting, forced))
+        run = partial(decided, partial(_schedule, method, setting, forced))
         found = find_threshold(run, 1, target, max_cached=most)
     else:
         found = trials.find(target, most)
@@ -143,53 +140,8 @@ class _Trials:
         return outcome_in(record, threshold, self.forced)
 
 
-def outcome_in(record: RunRecord, threshold: float, forced: Schedule) -> Outcome:
-    """Outcome of a run under a gate.
-
-    Steps below the threshold that were full nevertheless, because something prevented caching,
-    count as forced. Raises ``ValueError`` for a run in which caching stopped.
-    """
-    if record.caching_stopped:
-        raise ValueError(f"no threshold can be found in this workflow: {'; '.join(record.notes)}")
-    values = [math.inf if value is None else value for value in record.gate_values]
-    refused = (step for step in record.full_steps if values[step] < threshold)
-    return outcome_of(values, record.cached_steps, {*forced.full_steps, *refused})
-
-
 def _schedule(method: Method, setting: Setting, forced: Schedule, threshold: float) -> Schedule:
     """Schedule at a threshold, of a method that decides before the run."""
     selected = method.select(threshold, setting) if method.select else forced
     assert isinstance(selected, Schedule)
     return Schedule((*selected.full_steps, *forced.full_steps), setting.num_steps)
-
-
-def _decided(
-    schedule_at: Callable[[float], Schedule], example: int, threshold: float
-) -> Outcome:  # fmt: skip
-    """Number of steps that a threshold caches, and the interval with the same schedule."""
-    here = schedule_at(threshold)
-    low = _edge(lambda t: schedule_at(t) == here, 0.0, threshold)
-    high = _edge(lambda t: schedule_at(t) == here, threshold, math.inf)
-    return Outcome(
-        here.num_cached, -math.inf if low is None else low, math.inf if high is None else high
-    )
-
-
-def _edge(is_here: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Last number before the one at which an answer changes; None if it never does."""
-    first = is_here(low)
-    if is_here(high) == first:
-        return None
-    # Positive numbers are in the order of their bits, so halving takes 63 turns at most.
-    below, above = (int(np.float64(end).view(np.int64)) for end in (low, high))
-    while above - below > 1:
-        middle = (below + above) // 2
-        if is_here(_number(middle)) == first:
-            below = middle
-        else:
-            above = middle
-    return _number(below)
-
-
-def _number(bits: int) -> float:
-    return float(np.int64(bits).view(np.float64))
