@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from torch import Tensor
 
 from ...gph_core.analysis.decomposition import Decomposition, decompose
-from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.analysis.decomposition_file import LINES, Split
 from ...gph_core.paths.choice import Choice
 from ..hook import compatibility, fingerprint, patching
 from ..hook.switch import Switch
@@ -22,30 +21,6 @@ from ..sample.workload import Workload
 
 NAME = "Error Decomposition"
 _MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full at both states
-
-
-class Split(NamedTuple):
-    """Decomposed errors of one run of one example."""
-
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
-    seed: int
-    name: str  # of the schedule, for people
-    plan: str  # what identifies it
-    decomposition: Decomposition
-
-
-LINES = LinesFile(
-    "golden-path-decompositions-1",
-    "decomposition",
-    "decomposed run",
-    lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
-    lambda fields: Split(
-        **{**fields, "decomposition": Decomposition.from_dict(fields["decomposition"])}
-    ),
-)
-
-
 FILES = UserFiles("decompositions", ".jsonl")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import Tensor
 
 from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
-from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.analysis.isolated_steps_file import LINES, Measured
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
 from ..hook import calls, compatibility, conditions, fingerprint, patching
@@ -20,26 +20,6 @@ from ..sample.euler import Velocities
 from ..sample.workload import Workload
 
 NAME = "Propagation Gain"
-
-
-class Measured(NamedTuple):
-    """Measurement of one step of one example."""
-
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
-    seed: int
-    step: IsolatedStep
-
-
-LINES = LinesFile(
-    "golden-path-isolated-steps-1",
-    "measurement",
-    "isolated step",
-    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
-    lambda fields: Measured(**{**fields, "step": IsolatedStep.from_dict(fields["step"])}),
-)
-
-
 FILES = UserFiles("propagation", ".jsonl")
 
 
