@@ -8,10 +8,10 @@ from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.methods.table import ADAPTIVE, ALL
+from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.threshold_report import described
-from ..cache import adaptive
 from ..library import calibrations
 from ..sample.examples import Example
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
@@ -87,7 +87,7 @@ class CalibrateRatio(OnFile):
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.conditions())
-        count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
+        count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
         assert count is not None
         row = ALL[method]
         policy = policy or row.policy

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.fitted import fit_of, settings_of
 from ...gph_core.calibration.outcome import Outcome
 from ...gph_core.calibration.threshold import Found, find_threshold
 from ...gph_core.calibration.trial_outcomes import decided, outcome_in
@@ -17,8 +18,7 @@ from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
 from ...gph_core.schedule import Schedule
-from ..cache import adaptive
-from ..cache.adaptive import AdaptivePlan
+from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
 from ..sample.workload import Workload
 from .calibrating import Progress, Save
@@ -47,8 +47,8 @@ def calibrate_ratio(
     entry = entry or Calibration(method.name, conditions)
     entry.check(conditions)
     patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
-    fit = adaptive.fit_of(method, entry)
-    setting = adaptive.setting_of(patcher, workload.run_conditions(policy), num_full, fit)
+    fit = fit_of(method, entry)
+    setting = setting_of(patcher, workload.run_conditions(policy), num_full, fit)
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)
@@ -56,7 +56,7 @@ def calibrate_ratio(
     reason = compatibility.obstacle(policy, patcher, workload.sampler, levels)
     if reason := reason or compatibility.gate_obstacle(choice, patcher):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
-    settings = adaptive.settings_of(method, setting, policy)
+    settings = settings_of(method, setting, policy)
     _keep_better(entry, settings, workload)
     trials = _Trials(workload, method, policy, num_full, forced, entry, settings, progress, save)
     target, most = workload.num_steps - num_full, forced.num_cached

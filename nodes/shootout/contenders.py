@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.fitted import fit_of
 from ...gph_core.methods.candidates import FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, spacing
+from ...gph_core.paths.full_steps import check_full
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.reports.texts import named
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from ..cache.adaptive import AdaptivePlan, check_full, fit_of, setting_of
+from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..cache.plan import CachePlan
-from ..cache.plan_schedule import planned
 from ..hook import compatibility, fingerprint, patching
 from ..library import user_paths
 from ..sample.levels import along

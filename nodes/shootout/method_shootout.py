@@ -13,7 +13,7 @@ from ...gph_core.calibration import file
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.methods.candidates import USUAL, names_of, schedules_of
 from ...gph_core.methods.table import ALL, VARIANTS
-from ...gph_core.paths.library import check_name
+from ...gph_core.paths.library import NONE, check_name
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
@@ -25,7 +25,6 @@ from ...gph_core.reports import figures
 from ...gph_core.reports.shootout.figure import figure
 from ...gph_core.reports.shootout.report import report_of
 from ...gph_core.reports.shootout.table import table
-from ..cache.adaptive import NONE
 from ..hook import fingerprint
 from ..library import calibrations
 from ..sample import lpips_weights

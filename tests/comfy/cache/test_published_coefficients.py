@@ -12,8 +12,8 @@ import torch
 from golden_path_pack.gph_core.gates.coefficients import magnitudes, polynomials
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
+from golden_path_pack.nodes.cache import adaptive_plan
+from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import patching
 
 from .. import tiny, zoo, zoo_images, zoo_videos
@@ -70,7 +70,7 @@ def setting(case_name, published):
     model = config.get_model(shapes, "", device="meta")
     patcher = comfy.model_patcher.ModelPatcher(model, torch.device("cpu"), torch.device("cpu"))
     run = patching.conditions_of(patcher, [1.0, 0.5, 0.0], Reuse())
-    return adaptive.setting_of(patcher, run, None)
+    return adaptive_plan.setting_of(patcher, run, None)
 
 
 def published(method, found):
