@@ -86,7 +86,7 @@ def crossed(workload, prompts: int):
 
 def states(workload) -> Iterator[Tensor]:
     """Of a full run of each example, ``[N + 1, C, H, W]``."""
-    from golden_path_pack.nodes.sample.sampling import telling
+    from golden_path_pack.nodes.sample.sampler_variants import telling
 
     for first in range(0, len(workload), _demo.BATCH):
         sampling = prepare(workload)(range(len(workload))[first : first + _demo.BATCH])

@@ -22,7 +22,7 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
 from ..hook import compatibility, samplers, time_changes
-from ..sample.sampling import telling
+from ..sample.sampler_variants import telling
 from ..sample.workload import Workload
 from .calibration_samples import (
     DPCacheSample,

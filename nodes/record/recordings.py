@@ -21,7 +21,7 @@ from ..cache.plan import CachePlan
 from ..hook import fingerprint, patching, samplers
 from ..library.user_files import UserFiles
 from ..sample.progress import Progress
-from ..sample.sampling import telling
+from ..sample.sampler_variants import telling
 from ..sample.workload import Workload
 
 FILES = UserFiles("runs", "/runs.jsonl")

@@ -20,7 +20,8 @@ from ..library.user_files import UserFiles
 from ..sample import guider
 from ..sample.assessing import Assessor
 from ..sample.progress import Progress
-from ..sample.sampling import CPU, Sampling, ending_after
+from ..sample.sampler_variants import ending_after
+from ..sample.sampling import CPU, Sampling
 from ..sample.workload import Workload
 from .contenders import Contender
 

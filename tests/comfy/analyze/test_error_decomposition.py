@@ -15,7 +15,8 @@ from golden_path_pack.gph_core.search.prefix import State
 from golden_path_pack.nodes.analyze import decomposing
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
 from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.sampling import Sampling, starting_from, telling
+from golden_path_pack.nodes.sample.sampler_variants import starting_from, telling
+from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
 from ..isolations import demo_inputs, inputs
