@@ -16,7 +16,6 @@ from torch import Tensor
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.quality.comparison import Comparison, check_comparable, compare
 from ...gph_core.reports import compare_report, figures
 from ...gph_core.schedule import Schedule
 from ..cache.cache import CUSTOM, check_speed
@@ -32,7 +31,7 @@ from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from .compare_session import prepare, sampling_of
-from .quality_compare import mean_or_block, metrics_for
+from .image_metrics import mean_or_block, measured_beside_first
 
 NAME = "Golden Path Compare Run"
 CHOICES = (*SPEEDS, CUSTOM)
@@ -221,7 +220,7 @@ class CompareRun(io.ComfyNode):
         decoded = [decode(vae, run.latent) for run in runs]
         pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
         videos, frames = decoded[0].shape[:2]
-        measured, network = measure(pictures, lpips, is_video=videos == 1 < frames)
+        measured, network = measured_beside_first(pictures, lpips, is_video=videos == 1 < frames)
         report = compare_report.report_of(
             session.choice, session.no_uniform, runs, measured, network, speed
         )
@@ -237,25 +236,6 @@ class CompareRun(io.ComfyNode):
             report["runs"][1]["speedup"],
             ui={"gph_compare": [table]},
         )  # fmt: skip
-
-
-def measure(
-    pictures: Sequence[Tensor], lpips: str, is_video: bool
-) -> tuple[list[Comparison], str | None]:
-    """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
-
-    Args:
-        pictures: ``[B, H, W, 3]`` of each run.
-    """
-    reference, *others = pictures
-    chosen, network = metrics_for(lpips, is_video)
-    measured = []
-    for test in others:
-        check_comparable(reference, test)
-        planes = [images.movedim(-1, 1) for images in (reference, test)]
-        cancelled = comfy.model_management.throw_exception_if_processing_interrupted
-        measured.append(compare(*planes, chosen, cancelled))
-    return measured, network
 
 
 def batches(decoded: Sequence[Tensor]) -> list[Tensor]:
