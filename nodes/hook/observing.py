@@ -14,7 +14,7 @@ from ...gph_core.gates.base import Look, Seen
 from ...gph_core.model.replacements import aligned
 from ...gph_core.model.surgery import Looked
 from ...gph_core.run.active_run import ActiveRun, Decision
-from .calls import StackCalls, observing_first_block
+from .branch_calls import StackCalls, observing_first_block
 from .model_call import ModelCall
 
 

@@ -15,7 +15,7 @@ from ...gph_core.methods.candidates import FULL
 from ...gph_core.quality.shootout import Result, Results
 from ...gph_core.reports.shootout.report import Standing
 from ...gph_core.run.record import RunRecord
-from ..hook.calls import OUT_OF_MEMORY
+from ..hook.branch_calls import OUT_OF_MEMORY
 from ..library.user_files import UserFiles
 from ..sample import guider
 from ..sample.assessing import Assessor
