@@ -73,6 +73,7 @@ class AdaptivePlan:
             f"{self.method.title}, threshold {threshold:.4g}",
             self.policy,
             note=f"coefficients published for {published.model}" if published else "",
+            method=self.method.title,
         )
         if isinstance(selected, Gate):
             return choice._replace(gate=selected)

@@ -52,7 +52,8 @@ def calibrate_ratio(
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)
-    choice = Choice(forced, method.title, policy, None if is_decided else selected)
+    gate, title = None if is_decided else selected, method.title
+    choice = Choice(forced, title, policy, gate, method=title)
     reason = compatibility.obstacle(policy, patcher, workload.sampler, levels)
     if reason := reason or compatibility.gate_obstacle(choice, patcher):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")

@@ -52,8 +52,7 @@ def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | Non
 
 def gate_obstacle(choice: Choice, patcher) -> str | None:
     """Reason why a gate cannot work, if ``obstacle`` finds none: the model's, then the policy's."""
-    gate, policy = choice.gate, choice.policy
-    method, *_ = choice.origin.split(",")  # its threshold is behind
+    gate, policy, method = choice.gate, choice.policy, choice.method
     family, name = identify(patcher)
     if gate is None:
         return None
