@@ -14,7 +14,8 @@ from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.paths.full_steps import check_full, full_of
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
-from ..hook import compatibility, conditions, patching, time_changes
+from ..hook import compatibility, conditions, patching
+from . import time_changes
 
 THRESHOLD = "Threshold"  # the choice of a threshold in the place of a speed
 

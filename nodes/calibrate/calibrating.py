@@ -21,7 +21,8 @@ from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
-from ..hook import compatibility, samplers, time_changes
+from ..cache import time_changes
+from ..hook import compatibility, samplers
 from ..sample.sampler_variants import telling
 from ..sample.workload import Workload
 from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
