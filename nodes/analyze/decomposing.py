@@ -11,7 +11,7 @@ from torch import Tensor
 from ...gph_core.analysis.decomposition import Decomposition, decompose
 from ...gph_core.analysis.decomposition_file import LINES, Split
 from ...gph_core.paths.choice import Choice
-from ..hook import compatibility, fingerprint, patching
+from ..hook import compatibility, fingerprint, starting
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
@@ -36,7 +36,7 @@ class Analysis:
     """
 
     workload: Workload
-    plans: Mapping[str, patching.Plan]
+    plans: Mapping[str, starting.Plan]
     name: str
 
     def __post_init__(self) -> None:
@@ -84,9 +84,9 @@ class Analysis:
         LINES.append(FILES.path_of(self.name), split)
         return found
 
-    def _choice(self, plan: patching.Plan) -> Choice:
+    def _choice(self, plan: starting.Plan) -> Choice:
         work = self.workload
-        return patching.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
+        return starting.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
 
     def _check(self, choice: Choice) -> None:
         work, patcher = self.workload, self.workload.guider.model_patcher
@@ -95,8 +95,8 @@ class Analysis:
                 f"the schedule covers {choice.schedule.num_steps} steps but the sampler runs "
                 f"{work.num_steps}; choose one for as many steps"
             )
-        reason = compatibility.obstacle(choice.policy, patcher, work.sampler, work.sigmas.tolist())
-        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+        levels = work.sigmas.tolist()
+        if reason := compatibility.refusal(choice, patcher, work.sampler, levels):
             raise ValueError(reason)
         if not choice.schedule.num_cached:
             raise ValueError("no step is cached, so there is no error; choose another schedule")
@@ -105,7 +105,7 @@ class Analysis:
 
 
 def decomposed(
-    work: Workload, number: int, plan: patching.Plan, callback: Callable | None = None
+    work: Workload, number: int, plan: starting.Plan, callback: Callable | None = None
 ) -> Decomposition:
     """Decompose a run of one of the examples, by number, under a plan.
 

@@ -14,7 +14,7 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import decomposition_report, figures
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
-from ..hook import patching
+from ..hook import patching, starting
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.progress import Progress
@@ -123,7 +123,7 @@ class ErrorDecomposition(io.ComfyNode):
         )
 
 
-def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
+def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.Plan]:
     """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:

@@ -12,7 +12,7 @@ from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_st
 from ...gph_core.analysis.isolated_steps_file import LINES, Measured
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
-from ..hook import calls, compatibility, conditions, fingerprint, patching
+from ..hook import calls, compatibility, conditions, fingerprint, starting
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
@@ -121,7 +121,7 @@ class Isolation:
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
     """New ``IsolatedRun`` for one of the examples; errors as of ``IsolatedRun``."""
     _, family = compatibility.identify(work.guider.model_patcher)
-    budget = patching.BUDGET_MIB * 2**20
+    budget = starting.BUDGET_MIB * 2**20
     return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
 
 

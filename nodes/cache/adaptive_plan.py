@@ -14,7 +14,7 @@ from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.paths.full_steps import check_full, full_of
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
-from ..hook import compatibility, conditions, patching
+from ..hook import compatibility, conditions, starting
 from . import time_changes
 
 THRESHOLD = "Threshold"  # the choice of a threshold in the place of a speed
@@ -36,7 +36,7 @@ class AdaptivePlan:
     threshold: float | None
     speed: str | int = THRESHOLD
     calibration: Calibration | None = None
-    device_budget: float = patching.BUDGET_MIB * 2**20
+    device_budget: float = starting.BUDGET_MIB * 2**20
     for_others: bool = False
     is_chosen: ClassVar[bool] = False  # the method decides during the run
 

@@ -12,7 +12,7 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ..hook import patching
-from ..hook.patching import BUDGET_MIB
+from ..hook.starting import BUDGET_MIB
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from .plan import CachePlan
 from .report import Reporter

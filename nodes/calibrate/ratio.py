@@ -54,8 +54,7 @@ def calibrate_ratio(
     forced = method.forced(setting, policy)
     gate, title = None if is_decided else selected, method.title
     choice = Choice(forced, title, policy, gate, method=title)
-    reason = compatibility.obstacle(policy, patcher, workload.sampler, levels)
-    if reason := reason or compatibility.gate_obstacle(choice, patcher):
+    if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
     settings = settings_of(method, setting, policy)
     _keep_better(entry, settings, workload)

@@ -19,7 +19,7 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.reports.compare_report import CACHED, FEWER, FULL, UNIFORM, Run
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
-from ..hook import compatibility, patching
+from ..hook import compatibility, starting
 from ..sample.levels import Levels
 from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, samples_of
@@ -110,7 +110,7 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> Session:
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
     patcher, policy = sampling.guider.model_patcher, plan.policy
-    choice = patching.choice_of(plan, patcher, sampling.sigmas.tolist())
+    choice = starting.choice_of(plan, patcher, sampling.sigmas.tolist())
     schedule = choice.schedule
     if schedule.num_steps != num_steps:
         raise ValueError(

@@ -20,7 +20,7 @@ from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
 from ..cache.plan import CachePlan
-from ..hook import compatibility, patching
+from ..hook import compatibility, patching, starting
 from ..hook.observing import Watcher
 from ..hook.switch import Switch
 from .sampler_variants import ending_after, starting_from
@@ -86,7 +86,7 @@ class Sampling:
 
     def under(
         self,
-        plan: patching.Plan,
+        plan: starting.Plan,
         callback: Callable | None = None,
         observer: Observer | None = None,
         switch: Switch | None = None,

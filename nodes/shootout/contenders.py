@@ -20,7 +20,7 @@ from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..cache.plan import CachePlan
-from ..hook import compatibility, fingerprint, patching
+from ..hook import compatibility, fingerprint, starting
 from ..library import user_paths
 from ..sample.levels import along
 from ..sample.sampling import Sampling
@@ -32,7 +32,7 @@ class Settled:
     """Plan whose choice is already made: all examples have the same noise levels."""
 
     choice: Choice
-    device_budget: float = patching.BUDGET_MIB * 2**20
+    device_budget: float = starting.BUDGET_MIB * 2**20
     for_others: bool = False
     is_chosen: ClassVar[bool] = False
 
@@ -158,8 +158,7 @@ class LineUp:
                 f"{workload.num_steps}; choose one for as many steps"
             )
         levels = workload.sigmas.tolist()
-        reason = compatibility.obstacle(choice.policy, patcher, workload.sampler, levels)
-        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+        if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
             raise ValueError(reason)
         _, family = compatibility.identify(patcher)
         choice.policy.check(schedule, family)
@@ -195,6 +194,6 @@ class LineUp:
         origin = f"{method.rule}; {plan.note}" if plan.note else method.rule
         return Choice(plan.schedule, origin, plan.policy)
 
-    def _resolved(self, plan: patching.Plan) -> Choice:
+    def _resolved(self, plan: starting.Plan) -> Choice:
         workload = self.workload
-        return patching.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())
+        return starting.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())
