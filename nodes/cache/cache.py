@@ -133,11 +133,10 @@ class GoldenPathCache(io.ComfyNode):
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:
-    """True, or what is wrong with a speed or the schedule of ``CUSTOM``.
+    """Check a speed and the schedule of ``CUSTOM``; returns True, or what is wrong.
 
     ComfyUI does not check an input that ``validate_inputs`` names, so this does. A linked value
     is not known yet.
-    value is not known yet.
     """
     if speed is not None and speed not in choices:
         return f"{speed!r} is not a speed; choose one of {', '.join(choices)}"

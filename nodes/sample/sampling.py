@@ -68,9 +68,9 @@ class Sampling:
         return replace(self, sigmas=sigmas).full(callback)
 
     def warm_up(self, schedule: Schedule, policy: Policy) -> None:
-        """Begin a run, up to its first cached step: what is timed later finds the model loaded, and
-        compiled for both kinds of steps.
+        """Begin a run, up to its first cached step.
 
+        Later timed runs find the model loaded, and compiled for both kinds of steps.
         ``ValueError`` says why a run under the policy cannot be cached.
         """
         # Under its own schedule: weights may have been fitted for no other.

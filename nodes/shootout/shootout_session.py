@@ -104,8 +104,10 @@ class Shootout:
         ]
 
     def _warm_up(self, contenders: Sequence[Contender]) -> None:
-        """Begin a run of each kind up to its first cached step, before anything is timed: a model
-        may be compiled, once for full steps and once for cached ones."""
+        """Begin a run of each kind up to its first cached step, before anything is timed.
+
+        A model may be compiled, once for full steps and once for cached ones.
+        """
         sampling = self.workload.sampling(0)
         kinds = {
             (repr(c.choice.policy), type(c.choice.gate)): c

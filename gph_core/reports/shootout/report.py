@@ -152,7 +152,7 @@ def _values(results: Sequence[Result], name: str) -> list[float]:
 
 def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]:
     other_count = not row["comparable"]
-    if metric not in row["metrics"]:
+    if metric is None or metric not in row["metrics"]:
         return other_count, 0, 0.0
     mean = row["metrics"][metric]["mean"]
     if mean == IDENTICAL:

@@ -84,7 +84,7 @@ def _cached(row: Mapping[str, Any]) -> str:
 
 def mean_of(row: Mapping[str, Any], name: str | None) -> str:
     """Mean of a metric with half of its interval, as text; empty where it was not measured."""
-    if name not in row["metrics"]:
+    if name is None or name not in row["metrics"]:
         return ""
     found, form = row["metrics"][name], COMPARED[name].form
     if found["mean"] == IDENTICAL:
