@@ -17,6 +17,7 @@ from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import compare_report, figures
+from ...gph_core.run.levels import along
 from ...gph_core.schedule import Schedule
 from ..cache.cache import CUSTOM, check_speed
 from ..cache.plan import CachePlan
@@ -26,7 +27,7 @@ from ..sample import lpips_weights
 from ..sample.assessing import decode
 from ..sample.examples import Example
 from ..sample.guider import guider_for
-from ..sample.levels import along, scheduled
+from ..sample.levels import scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType

@@ -17,10 +17,10 @@ from torch import Tensor
 from ...gph_core.paths.choice import Choice, spacing
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.compare_report import CACHED, FEWER, FULL, UNIFORM, Run
+from ...gph_core.run.levels import Levels
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
 from ..hook import compatibility, starting
-from ..sample.levels import Levels
 from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, samples_of
 

@@ -16,13 +16,13 @@ from ...gph_core.paths.full_steps import check_full
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.reports.texts import named
+from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..cache.plan import CachePlan
 from ..hook import compatibility, fingerprint, starting
 from ..library import user_paths
-from ..sample.levels import along
 from ..sample.sampling import Sampling
 from ..sample.workload import Workload
 

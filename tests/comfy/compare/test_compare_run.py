@@ -23,7 +23,6 @@ from golden_path_pack.nodes.compare import compare_session
 from golden_path_pack.nodes.compare.compare_run import CompareRun
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample import lpips_weights
-from golden_path_pack.nodes.sample.levels import along
 
 from .. import tiny, zoo, zoo_images, zoo_videos
 
@@ -235,12 +234,6 @@ def test_connected_levels_sampler_and_guider_stand_for_the_widgets(model):
     assert torch.equal(full, seen(expected(model, levels)))
     assert torch.equal(cached, seen(expected(tiny.attach(model, "0,2/4"), levels)))
     assert torch.equal(fewer, seen(expected(model, torch.tensor([1.0, 0.7, 0.0]))))
-
-
-def test_fewer_levels_lie_on_the_same_curve():
-    levels = along(torch.tensor([1.0, 0.8, 0.5, 0.1, 0.0]))
-    # Places 0, 4/3, 8/3 and 4: a third of the way from 0.8 to 0.5, two thirds from 0.5 to 0.1.
-    torch.testing.assert_close(levels(3), torch.tensor([1.0, 0.7, 0.7 / 3, 0.0]))
 
 
 # --- figures and times ----------------------------------------------------------------------------
