@@ -1,8 +1,8 @@
 """Attach a cache plan to a MODEL: the only file that touches ComfyUI's model options.
 
-The MODEL clone carries one ``OUTER_SAMPLE`` wrapper and the frozen plan. When sampling starts,
-that wrapper creates an ``ActiveRun`` and adds, to the options of this run only, the wrappers of
-``calls``. When sampling ends, in whatever way, options and model are what they were.
+The MODEL clone carries one ``OUTER_SAMPLE`` wrapper and the frozen plan. When sampling begins,
+that wrapper has ``starting`` make an ``ActiveRun`` and adds, to the options of this run only, the
+wrappers of ``calls``. When sampling ends, in whatever way, options and model are what they were.
 """
 
 from __future__ import annotations
