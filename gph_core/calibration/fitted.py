@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..methods.table import Method, Setting
+from ..methods.method import Method, Setting
 from ..policies.base import Policy
 from .entry import Calibration
 

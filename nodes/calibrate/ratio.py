@@ -13,7 +13,7 @@ from ...gph_core.calibration.fitted import fit_of, settings_of
 from ...gph_core.calibration.outcome import Outcome
 from ...gph_core.calibration.threshold import Found, find_threshold
 from ...gph_core.calibration.trial_outcomes import decided, outcome_in
-from ...gph_core.methods.table import Method, Setting
+from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
