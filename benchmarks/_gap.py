@@ -53,7 +53,7 @@ def _log_gaps(prefixes: list[tuple[int, ...]], step: int) -> dict[tuple[int, ...
     """Mean of the logarithms of the examples' gaps, by prefix."""
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import Schedule
-    from golden_path_pack.nodes.sample.sampling import ending_after
+    from golden_path_pack.nodes.sample.sampler_variants import ending_after
 
     prompts = _demo.captions(_space.PROMPTS, _space.SEED, held_out=False)
     count = _space.SPACE.num_steps

@@ -26,8 +26,9 @@ def ways(lab: Lab, full: int) -> Iterator[Way]:
 
 def way_of(name: str, lab: Lab, full: int) -> Way:
     """One of the methods, as it is calibrated."""
+    from golden_path_pack.gph_core.calibration.fitted import fit_of, settings_of
     from golden_path_pack.gph_core.methods.table import ALL
-    from golden_path_pack.nodes.cache.adaptive import AdaptivePlan, fit_of, setting_of, settings_of
+    from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan, setting_of
 
     workload, method = lab.preparation, ALL[name]
     entry, policy = lab.entries().get(method.name), method.policy

@@ -32,7 +32,7 @@ from .shootout.method_shootout import MethodShootout
 
 
 class GoldenPathExtension(ComfyExtension):
-    """What ComfyUI asks for the node list."""
+    """Extension that gives ComfyUI the list of nodes."""
 
     async def on_load(self) -> None:
         server = getattr(PromptServer, "instance", None)

@@ -44,7 +44,7 @@ def measure(work: Work) -> dict:
         signal_to_floor,
         spreads,
     )
-    from golden_path_pack.nodes.analyze.trajectory_report import grouped
+    from golden_path_pack.gph_core.reports.trajectory.report import grouped
 
     lab = work.lab(work.size(STEPS, QUICK_STEPS))
     workload = crossed(lab.unseen, work.size(PROMPTS, QUICK_PROMPTS))
@@ -86,7 +86,7 @@ def crossed(workload, prompts: int):
 
 def states(workload) -> Iterator[Tensor]:
     """States of a full run of each example, ``[N + 1, C, H, W]``."""
-    from golden_path_pack.nodes.sample.sampling import telling
+    from golden_path_pack.nodes.sample.sampler_variants import telling
 
     for first in range(0, len(workload), _demo.BATCH):
         sampling = prepare(workload)(range(len(workload))[first : first + _demo.BATCH])
@@ -153,6 +153,6 @@ def _of_runs(spread: dict) -> str:
 
 
 def draw(data: dict, figure) -> None:
-    from golden_path_pack.nodes.analyze import trajectory_figure
+    from golden_path_pack.gph_core.reports.trajectory.figure import draw
 
-    trajectory_figure.draw(data, figure)
+    draw(data, figure)

@@ -41,6 +41,7 @@ class Choice(NamedTuple):
     policy: Policy  # with what belongs to the schedule
     gate: Gate | None = None  # decides during the run which of the cached steps are full, too
     note: str = ""  # what the user has to know of it
+    method: str = ""  # title of the adaptive method that chose; empty for another choice
 
 
 @dataclass(frozen=True, slots=True)

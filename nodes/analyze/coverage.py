@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 from comfy_api.latest import io
 
-from ...gph_core.quality import margins as quality_margins
 from ...gph_core.quality import reports
+from ...gph_core.quality.margin_choice import DERIVED, OWN, PUBLISHED, margins_of, values_of
 from ...gph_core.quality.objective import OBJECTIVES
-from ...gph_core.quality.reports import Table
 from ...gph_core.reports import coverage_report, figures
 from ..schema.inputs import metric_input, reports_of, shootouts_input
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY
 
-PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
 NAME = "Coverage"
 _LOG = logging.getLogger(__name__)
 
@@ -104,36 +101,3 @@ class Coverage(io.ComfyNode):
         return io.NodeOutput(
             coverage_report.figure(report), text, json.dumps(report, indent=2), ui=told(text)
         )
-
-
-def margins_of(
-    choice: str, values: str, metric: str, tables: Sequence[Table]
-) -> tuple[float, ...]:  # fmt: skip
-    """Margins that were chosen, tightest first; ``ValueError`` if they cannot be had."""
-    if choice == OWN:
-        return values_of(values)
-    if choice == PUBLISHED:
-        if metric not in quality_margins.PUBLISHED:
-            raise ValueError(
-                f"no margins were published for {metric}; set margins to {DERIVED} or {OWN!r}"
-            )
-        return quality_margins.PUBLISHED[metric]
-    changes = reports.changes(tables)
-    if not changes:
-        raise ValueError(
-            "margins are derived from what a cached step more costs: connect shootouts of the same "
-            "fixed methods and examples with two or more numbers of full steps, or set margins to "
-            f"{PUBLISHED} or {OWN!r}"
-        )
-    return quality_margins.derived(changes)
-
-
-def values_of(text: str) -> tuple[float, ...]:
-    """Margins that a text lists, tightest first; ``ValueError`` if it lists none."""
-    try:
-        found = sorted(float(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        found = []
-    if not found or not 0 < found[0] <= found[-1] < float("inf"):
-        raise ValueError(f"{text!r} are no margins; write positive numbers, as in '0.25, 0.5, 1'")
-    return tuple(found)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from torch import Tensor
 
 from ...gph_core.analysis.decomposition import Decomposition, decompose
-from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.analysis.decomposition_file import LINES, Split
 from ...gph_core.paths.choice import Choice
-from ..hook import compatibility, fingerprint, patching
+from ..hook import compatibility, fingerprint, starting
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
@@ -22,30 +21,6 @@ from ..sample.workload import Workload
 
 NAME = "Error Decomposition"
 _MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full at both states
-
-
-class Split(NamedTuple):
-    """Decomposed errors of one run of one example."""
-
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
-    seed: int
-    name: str  # of the schedule, for people
-    plan: str  # what identifies it
-    decomposition: Decomposition
-
-
-LINES = LinesFile(
-    "golden-path-decompositions-1",
-    "decomposition",
-    "decomposed run",
-    lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
-    lambda fields: Split(
-        **{**fields, "decomposition": Decomposition.from_dict(fields["decomposition"])}
-    ),
-)
-
-
 FILES = UserFiles("decompositions", ".jsonl")
 
 
@@ -61,7 +36,7 @@ class Analysis:
     """
 
     workload: Workload
-    plans: Mapping[str, patching.Plan]
+    plans: Mapping[str, starting.Plan]
     name: str
 
     def __post_init__(self) -> None:
@@ -109,9 +84,9 @@ class Analysis:
         LINES.append(FILES.path_of(self.name), split)
         return found
 
-    def _choice(self, plan: patching.Plan) -> Choice:
+    def _choice(self, plan: starting.Plan) -> Choice:
         work = self.workload
-        return patching.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
+        return starting.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
 
     def _check(self, choice: Choice) -> None:
         work, patcher = self.workload, self.workload.guider.model_patcher
@@ -120,8 +95,8 @@ class Analysis:
                 f"the schedule covers {choice.schedule.num_steps} steps but the sampler runs "
                 f"{work.num_steps}; choose one for as many steps"
             )
-        reason = compatibility.obstacle(choice.policy, patcher, work.sampler, work.sigmas.tolist())
-        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+        levels = work.sigmas.tolist()
+        if reason := compatibility.refusal(choice, patcher, work.sampler, levels):
             raise ValueError(reason)
         if not choice.schedule.num_cached:
             raise ValueError("no step is cached, so there is no error; choose another schedule")
@@ -130,7 +105,7 @@ class Analysis:
 
 
 def decomposed(
-    work: Workload, number: int, plan: patching.Plan, callback: Callable | None = None
+    work: Workload, number: int, plan: starting.Plan, callback: Callable | None = None
 ) -> Decomposition:
     """Decompose a run of one of the examples, by number, under a plan.
 

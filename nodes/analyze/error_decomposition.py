@@ -7,13 +7,14 @@ from typing import Any
 
 from comfy_api.latest import io
 
+from ...gph_core.methods.candidates import schedules_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import decomposition_report, figures
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
-from ..hook import patching
+from ..hook import patching, starting
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.progress import Progress
@@ -21,7 +22,6 @@ from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, PolicyType, ScheduleType
-from ..shootout.method_shootout import schedules_of
 from .decomposing import FILES, NAME, Analysis
 
 
@@ -123,7 +123,7 @@ class ErrorDecomposition(io.ComfyNode):
         )
 
 
-def plans_of(model, schedules: str, policy: Policy) -> dict[str, patching.Plan]:
+def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.Plan]:
     """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:

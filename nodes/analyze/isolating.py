@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from torch import Tensor
 
 from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
-from ...gph_core.files.jsonl import LinesFile
+from ...gph_core.analysis.isolated_steps_file import LINES, Measured
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
-from ..hook import calls, compatibility, conditions, fingerprint, patching
+from ..hook import calls, compatibility, conditions, fingerprint, starting
 from ..hook.switch import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
@@ -20,26 +20,6 @@ from ..sample.euler import Velocities
 from ..sample.workload import Workload
 
 NAME = "Propagation Gain"
-
-
-class Measured(NamedTuple):
-    """Measurement of one step of one example."""
-
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
-    seed: int
-    step: IsolatedStep
-
-
-LINES = LinesFile(
-    "golden-path-isolated-steps-1",
-    "measurement",
-    "isolated step",
-    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
-    lambda fields: Measured(**{**fields, "step": IsolatedStep.from_dict(fields["step"])}),
-)
-
-
 FILES = UserFiles("propagation", ".jsonl")
 
 
@@ -141,7 +121,7 @@ class Isolation:
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
     """New ``IsolatedRun`` for one of the examples; errors as of ``IsolatedRun``."""
     _, family = compatibility.identify(work.guider.model_patcher)
-    budget = patching.BUDGET_MIB * 2**20
+    budget = starting.BUDGET_MIB * 2**20
     return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
 
 

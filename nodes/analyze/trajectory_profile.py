@@ -18,13 +18,14 @@ from ...gph_core.analysis.trajectory import WINDOW, Parts, check_window
 from ...gph_core.files.states_file import States
 from ...gph_core.paths.library import NONE
 from ...gph_core.reports import figures
+from ...gph_core.reports.trajectory.figure import drawn
+from ...gph_core.reports.trajectory.report import report_of, summary
 from ...gph_core.run.record_file import RecordedRun
 from ..record import recordings
 from ..record.recordings import Trajectories
 from ..schema.inputs import checked
 from ..schema.summary import fingerprint, told
 from ..schema.types import CATEGORY, TrajectoriesType
-from . import trajectory_figure, trajectory_report
 
 # How precise states are taken to be, by what is chosen.
 PRECISIONS = {
@@ -118,10 +119,10 @@ class TrajectoryProfile(io.ComfyNode):
         profiles = _profiles(found.runs, parts, window, PRECISIONS[precision])
         together = spreads(profiles)
         angles = _angles(profiles, parts)
-        report = trajectory_report.report_of(found, profiles, together, angles, precision)
-        text = trajectory_report.told(report)
+        report = report_of(found.recording, found.runs, profiles, together, angles, precision)
+        text = summary(report)
         return io.NodeOutput(
-            trajectory_figure.drawn(report), json.dumps(report, indent=2, allow_nan=False),
+            drawn(report), json.dumps(report, indent=2, allow_nan=False),
             ui=told(text),
         )  # fmt: skip
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 from comfy_api.latest import io
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.gates.base import Gate, check_threshold
-from ...gph_core.methods.method import Method, Setting
+from ...gph_core.gates.base import check_threshold
 from ...gph_core.methods.table import ADAPTIVE, ALL
-from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.paths.library import NONE
-from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
+from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
-from ...gph_core.schedule import Schedule
-from ..hook import compatibility, conditions, patching, time_changes
+from ..hook import patching
 from ..library import calibrations
 from ..schema.types import CATEGORY, COUNT, PolicyType
+from .adaptive_plan import THRESHOLD, AdaptivePlan
 from .report import Reporter
 
-THRESHOLD = "Threshold"
 CHOICES = (*SPEEDS, COUNT, THRESHOLD)
 
 
@@ -146,67 +140,6 @@ class AdaptiveCache(io.ComfyNode):
         return io.NodeOutput(patching.attach(model, plan, reporter))
 
 
-@dataclass(frozen=True)
-class AdaptivePlan:
-    """Plan of a method that decides during the run.
-
-    Args:
-        threshold: None stands for the calibrated one of the speed.
-        speed: one of ``SPEEDS``, a number of full steps, or ``THRESHOLD``: the rule may depend on
-            the number.
-        calibration: of the method; None if it needs none here.
-    """
-
-    method: Method
-    policy: Policy
-    threshold: float | None
-    speed: str | int = THRESHOLD
-    calibration: Calibration | None = None
-    device_budget: float = patching.BUDGET_MIB * 2**20
-    for_others: bool = False
-    is_chosen: ClassVar[bool] = False  # the method decides during the run
-
-    def check(self, guider, sampler, sigmas, latent) -> str:
-        """Note on what the calibration does not quite fit.
-
-        ``ValueError`` if they are of another model, or its threshold of another setting: that
-        promises a number of steps.
-        """
-        known, needs_threshold = self.calibration, self.threshold is None
-        if known is None or not (needs_threshold or known.values):
-            return ""
-        found = conditions.conditions_of(guider, sampler, sigmas.tolist(), latent.shape)
-        if needs_threshold:
-            known.check(found)
-        return known.check_values(found)
-
-    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
-        if isinstance(self.speed, int):
-            check_full(self.speed, run.num_steps)
-        fit = fit_of(self.method, self.calibration)
-        setting = setting_of(patcher, run, full_of(self.speed, run.num_steps), fit)
-        forced = self.method.forced(setting, self.policy)
-        threshold = self.threshold
-        if threshold is None:
-            assert self.calibration is not None
-            wanted = run.num_steps - setting.num_full
-            threshold = self.calibration.threshold(
-                settings_of(self.method, setting, self.policy), wanted
-            )
-        selected = self.method.select(threshold, setting)
-        published = self.method.published(setting) if fit is None else None
-        choice = Choice(
-            forced,
-            f"{self.method.title}, threshold {threshold:.4g}",
-            self.policy,
-            note=f"coefficients published for {published.model}" if published else "",
-        )
-        if isinstance(selected, Gate):
-            return choice._replace(gate=selected)
-        full = (*selected.full_steps, *forced.full_steps)
-        return choice._replace(schedule=Schedule(full, run.num_steps))
-
-
 def plan_of(
     method: str, speed: str, threshold: float, calibration: str, full_steps: int = 0
 ) -> AdaptivePlan:
@@ -222,62 +155,3 @@ def plan_of(
         )
     chosen = None if is_speed else threshold
     return AdaptivePlan(row, row.policy, chosen, full_steps if speed == COUNT else speed, entry)
-
-
-def fit_of(method: Method, calibration: Calibration | None) -> Any:
-    """Fitted values of a method; None without any.
-
-    Raises ``ValueError`` that names the file if it is damaged.
-    """
-    if calibration is None or not calibration.values:
-        return None
-    try:
-        return method.read(calibration.values)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{calibration.file} is damaged: what it holds of {method.name} cannot be read "
-            f"({error!r}); delete it, and calibrate again"
-        ) from error
-
-
-def full_of(speed: str | int, num_steps: int) -> int | None:
-    """Number of full steps at a speed; None for ``THRESHOLD``."""
-    if isinstance(speed, int):
-        return speed
-    return num_full(num_steps, SPEEDS[speed], OF_STEPS) if speed in SPEEDS else None
-
-
-def check_full(full: int, num_steps: int, fewest: int = 2, spare: int = 1) -> None:
-    """Raise ``ValueError`` for a number of full steps that is out of range.
-
-    Args:
-        spare: further steps that cannot be full.
-    """
-    most = num_steps - spare
-    if not fewest <= full <= most:
-        possible = f"{fewest} to {most}" if fewest <= most else "none"
-        raise ValueError(
-            f"{full} full steps do not fit: of {num_steps} steps {possible} can be full; change "
-            "full_steps or speed, or sample with more steps"
-        )
-
-
-def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:
-    """Settings under which a threshold holds, beside a calibration's conditions and values."""
-    forced = str(method.forced(setting, policy))
-    form = {"form": method.form} if method.form else {}
-    return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}
-
-
-def setting_of(patcher, run: Conditions, full: int | None, fit: Any = None) -> Setting:
-    """Facts of a run of a MODEL that a method may use.
-
-    Args:
-        full: wanted number of full steps, if there is one.
-    """
-    family, _ = compatibility.identify(patcher)
-    signal = family and family.signal
-    has_time = signal is not None and signal.of_time is not None
-    # Computed once, and only for the method that needs it: the model has to be loaded for it.
-    times = functools.cache(lambda: time_changes.of_run(patcher, run.sigmas)) if has_time else None
-    return Setting(run.num_steps, full, run.family or "", run.architecture, fit, times)

@@ -12,7 +12,7 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ..hook import patching
-from ..hook.patching import BUDGET_MIB
+from ..hook.starting import BUDGET_MIB
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from .plan import CachePlan
 from .report import Reporter
@@ -133,11 +133,10 @@ class GoldenPathCache(io.ComfyNode):
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:
-    """True, or what is wrong with a speed or the schedule of ``CUSTOM``.
+    """Check a speed and the schedule of ``CUSTOM``; returns True, or what is wrong.
 
     ComfyUI does not check an input that ``validate_inputs`` names, so this does. A linked value
     is not known yet.
-    value is not known yet.
     """
     if speed is not None and speed not in choices:
         return f"{speed!r} is not a speed; choose one of {', '.join(choices)}"

@@ -10,7 +10,7 @@ from ...gph_core.paths.custom import fit
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
-from ..hook.patching import BUDGET_MIB
+from ..hook.starting import BUDGET_MIB
 from ..library import user_paths
 
 

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from comfy_api.latest import io
 
 from ...gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
 from ...gph_core.calibration.entry import Calibration
-from ...gph_core.files.condition_diff import in_words
+from ...gph_core.calibration.fitted import fit_of
 from ...gph_core.methods.method import Method, Setting
-from ...gph_core.methods.table import METHODS, VARIANTS
-from ...gph_core.model.families import is_video
+from ...gph_core.methods.planned import PLANNED, RULES, noted, planned
+from ...gph_core.paths.full_steps import check_full
+from ...gph_core.paths.library import NONE
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.planning.planners import Plan
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.reports.calibration_report import described
-from ...gph_core.schedule import Schedule, image_uniform, uniform
+from ...gph_core.reports.plan_report import calibration_text, plan_text
 from ..hook.conditions import of_model, of_sigmas
 from ..library import calibrations
 from ..schema.inputs import count_input, speed_input
 from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType, SensitivityType
-from .adaptive import NONE, check_full, fit_of
 
-RULES: dict[str, Callable[[int, int], Schedule]] = {
-    "uniform (images)": image_uniform, "uniform (videos)": uniform,
-}  # fmt: skip
-PLANNED = {n: method for n, method in (METHODS | VARIANTS).items() if not method.is_adaptive}
 GAIN = Method(
     "propagation gain",
     "source paper, propagation from one cached step",
@@ -38,7 +33,6 @@ GAIN = Method(
 )
 ROWS = PLANNED | {GAIN.name: GAIN}
 CHOICES = (*ROWS, *RULES)
-FEWEST = 4  # full steps for which the rules of uniform spacing were published
 
 
 class PlanSchedule(io.ComfyNode):
@@ -152,38 +146,14 @@ class PlanSchedule(io.ComfyNode):
         conditions = {} if known is None else known.conditions
         family = present.get("family") or conditions.get("family") or ""
         if method in RULES:
-            plan = _noted(Plan(RULES[method](steps, full), Reuse(), 0.0))
+            plan = noted(Plan(RULES[method](steps, full), Reuse(), 0.0))
         else:
             row = ROWS[method]
             fit = sensitivity if row is GAIN else fit_of(row, known)
             plan = planned(row, Setting(steps, full, family, fit=fit, conditions=conditions))
-        lines = [*_plan_text(method, plan, family), *_calibration_text(known, present)]
+        text = plan_text(method, plan, ROWS.get(method), family)
+        lines = [*text, *calibration_text(known, present)]
         return io.NodeOutput(str(plan.schedule), plan.policy, "\n".join(lines))
-
-
-def planned(method: Method, setting: Setting) -> Plan:
-    """Plan of a method; ``ValueError`` if its policy cannot work with so few full steps."""
-    assert method.plan is not None
-    plan = method.plan(setting)
-    needed = plan.policy.min_anchors
-    if plan.schedule.num_cached and plan.schedule.num_full <= needed:
-        raise ValueError(
-            f"{plan.policy} needs {needed} first full steps and the last one, not "
-            f"{plan.schedule.num_full} in all; ask for {needed + 1} full steps or more"
-        )
-    plan.policy.check(plan.schedule)
-    return _noted(plan) if "uniform" in method.rule else plan
-
-
-def _noted(plan: Plan) -> Plan:
-    """Plan of uniform spacing, with a note where the published rules say nothing."""
-    if plan.schedule.num_full >= FEWEST or not plan.schedule.num_cached:
-        return plan
-    note = (
-        f"the published rule keeps three first steps and the last one full, {FEWEST} in all; with "
-        f"{plan.schedule.num_full} it has to leave some of these out"
-    )
-    return plan._replace(note="; ".join(filter(None, (plan.note, note))))
 
 
 def _calibration(method: str, name: str) -> Calibration | None:
@@ -223,33 +193,3 @@ def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
             f"{known.method} was calibrated for {calibrated} steps, this plan is for {steps}; "
             "set the same step count, or calibrate for this one"
         )
-
-
-def _plan_text(name: str, plan: Plan, family: str) -> Iterator[str]:
-    """Text of a plan: what it is and what it costs."""
-    schedule = plan.schedule
-    yield f"{name}: {ROWS[name].rule} ({ROWS[name].source})" if name in ROWS else name
-    if name in RULES or "uniform" in ROWS[name].rule:
-        of_videos = is_video(family) if name in ROWS else RULES[name] is uniform
-        line = f"spaced by the source paper's rule for {'videos' if of_videos else 'images'}"
-        is_guess = name in ROWS and not family
-        yield line + ("; if your model makes videos, connect it as model" if is_guess else "")
-    yield (
-        f"{schedule}: {schedule.num_full} of {schedule.num_steps} steps full, at most "
-        f"{schedule.num_steps / schedule.num_full:.2f}x faster"
-    )
-    yield f"policy: {plan.policy}"
-    if plan.cost:
-        yield f"cost {plan.cost:.4g}, to compare with plans of this calibration only"
-    if plan.note:
-        yield plan.note
-
-
-def _calibration_text(known: Calibration | None, present: Mapping[str, Any]) -> Iterator[str]:
-    """Text of a plan's conditions, and of those that could not be compared."""
-    if known is not None:
-        levels = "" if "sigmas" in present else "noise levels (connect sigmas), "
-        model = "" if "family" in present else "model (connect it), "
-        yield f"calibrated for: {in_words(known.conditions)}"
-        yield f"calibration: {described(known)}"
-        yield f"not checked here: {levels}{model}sampler, CFG and size"

@@ -8,10 +8,10 @@ from functools import partial
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
+from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.reports.calibration_report import described
 from ...gph_core.reports.texts import counted
-from ..cache import adaptive
 from ..library import calibrations
 from ..sample.examples import Example
 from ..sample.guider import guider_for
@@ -103,7 +103,7 @@ class Calibrate(OnFile):
             methods = FITTED if method == ALL else (method,)
             done = calibrate_all(workload, methods, entries, progress, save)
         else:
-            count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
+            count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
             assert count is not None
             with closing(budcache.log_of(workload, path)) as log:
                 found = budcache.search(workload, count, entries.get(method), progress, log)

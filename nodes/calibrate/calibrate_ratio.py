@@ -7,15 +7,13 @@ from functools import partial
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
-from ...gph_core.calibration.threshold import Found
 from ...gph_core.methods.table import ADAPTIVE, ALL
+from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.texts import counted
-from ..cache import adaptive
+from ...gph_core.reports.threshold_report import described
 from ..library import calibrations
 from ..sample.examples import Example
-from ..sample.workload import Workload
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, CalibrationType, PolicyType
 from .calibrate import OnFile, name_input, workload_of
@@ -89,7 +87,7 @@ class CalibrateRatio(OnFile):
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.conditions())
-        count = adaptive.full_of(full_steps if speed == COUNT else speed, workload.num_steps)
+        count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
         assert count is not None
         row = ALL[method]
         policy = policy or row.policy
@@ -97,20 +95,6 @@ class CalibrateRatio(OnFile):
             workload, row, policy, count, entries.get(row.name), progress, partial(file.save, path)
         )
         progress(1.0)
-        text = f"{method}, {policy}: {report(found, workload)}"
+        report = described(found, workload.num_steps, len(workload), workload.notes)
+        text = f"{method}, {policy}: {report}"
         return io.NodeOutput(calibration, text)
-
-
-def report(found: Found, workload: Workload) -> str:
-    """Outcome of a threshold, in the form of the source paper's tables."""
-    histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
-    lines = [
-        f"threshold {found.threshold:.5g}, for the same speed in Adaptive Cache",
-        f"cached of {workload.num_steps} steps: wanted {found.target:g}, mean {found.mean:.2f}, "
-        f"spread {found.spread:.2f}, exactly {found.target:g} in {found.exact:.0%}",
-    ]
-    if len(found.counts) == len(workload):
-        lines += [f"examples by cached steps: {histogram}", counted(found.num_runs, "run")]
-    else:
-        lines += ["the same in every run: it is decided before, so nothing was sampled"]
-    return "\n".join([*lines, *filter(None, [found.note]), *workload.notes])

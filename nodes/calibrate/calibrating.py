@@ -21,19 +21,13 @@ from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
-from ..hook import compatibility, samplers, time_changes
-from ..sample.sampling import telling
+from ..cache import time_changes
+from ..hook import compatibility, samplers
+from ..sample.sampler_variants import telling
 from ..sample.workload import Workload
-from .calibration_samples import (
-    DPCacheSample,
-    L2PSample,
-    MagCacheSample,
-    MeanCacheSample,
-    Sample,
-    SenCacheSample,
-    TeaCacheSample,
-    Together,
-)
+from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
+from .calibration_samples import Sample, Together
+from .planned_samples import DPCacheSample, L2PSample, MeanCacheSample
 
 # By method, a policy of the site at which it observes: what rules that out rules it out.
 SITES: dict[str, Policy] = {

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.outcome import Outcome, outcome_of
+from ...gph_core.calibration.fitted import fit_of, settings_of
+from ...gph_core.calibration.outcome import Outcome
 from ...gph_core.calibration.threshold import Found, find_threshold
+from ...gph_core.calibration.trial_outcomes import decided, outcome_in
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
-from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from ..cache import adaptive
-from ..cache.adaptive import AdaptivePlan
+from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
 from ..sample.workload import Workload
 from .calibrating import Progress, Save
@@ -50,21 +47,21 @@ def calibrate_ratio(
     entry = entry or Calibration(method.name, conditions)
     entry.check(conditions)
     patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
-    fit = adaptive.fit_of(method, entry)
-    setting = adaptive.setting_of(patcher, workload.run_conditions(policy), num_full, fit)
+    fit = fit_of(method, entry)
+    setting = setting_of(patcher, workload.run_conditions(policy), num_full, fit)
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)
-    choice = Choice(forced, method.title, policy, None if is_decided else selected)
-    reason = compatibility.obstacle(policy, patcher, workload.sampler, levels)
-    if reason := reason or compatibility.gate_obstacle(choice, patcher):
+    gate, title = None if is_decided else selected, method.title
+    choice = Choice(forced, title, policy, gate, method=title)
+    if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
-    settings = adaptive.settings_of(method, setting, policy)
+    settings = settings_of(method, setting, policy)
     _keep_better(entry, settings, workload)
     trials = _Trials(workload, method, policy, num_full, forced, entry, settings, progress, save)
     target, most = workload.num_steps - num_full, forced.num_cached
     if is_decided:  # alike for all examples
-        run = partial(_decided, partial(_schedule, method, setting, forced))
+        run = partial(decided, partial(_schedule, method, setting, forced))
         found = find_threshold(run, 1, target, max_cached=most)
     else:
         found = trials.find(target, most)
@@ -143,53 +140,8 @@ class _Trials:
         return outcome_in(record, threshold, self.forced)
 
 
-def outcome_in(record: RunRecord, threshold: float, forced: Schedule) -> Outcome:
-    """Outcome of a run under a gate.
-
-    Steps below the threshold that were full nevertheless, because something prevented caching,
-    count as forced. Raises ``ValueError`` for a run in which caching stopped.
-    """
-    if record.caching_stopped:
-        raise ValueError(f"no threshold can be found in this workflow: {'; '.join(record.notes)}")
-    values = [math.inf if value is None else value for value in record.gate_values]
-    refused = (step for step in record.full_steps if values[step] < threshold)
-    return outcome_of(values, record.cached_steps, {*forced.full_steps, *refused})
-
-
 def _schedule(method: Method, setting: Setting, forced: Schedule, threshold: float) -> Schedule:
     """Schedule at a threshold, of a method that decides before the run."""
     selected = method.select(threshold, setting) if method.select else forced
     assert isinstance(selected, Schedule)
     return Schedule((*selected.full_steps, *forced.full_steps), setting.num_steps)
-
-
-def _decided(
-    schedule_at: Callable[[float], Schedule], example: int, threshold: float
-) -> Outcome:  # fmt: skip
-    """Number of steps that a threshold caches, and the interval with the same schedule."""
-    here = schedule_at(threshold)
-    low = _edge(lambda t: schedule_at(t) == here, 0.0, threshold)
-    high = _edge(lambda t: schedule_at(t) == here, threshold, math.inf)
-    return Outcome(
-        here.num_cached, -math.inf if low is None else low, math.inf if high is None else high
-    )
-
-
-def _edge(is_here: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Last number before the one at which an answer changes; None if it never does."""
-    first = is_here(low)
-    if is_here(high) == first:
-        return None
-    # Positive numbers are in the order of their bits, so halving takes 63 turns at most.
-    below, above = (int(np.float64(end).view(np.int64)) for end in (low, high))
-    while above - below > 1:
-        middle = (below + above) // 2
-        if is_here(_number(middle)) == first:
-            below = middle
-        else:
-            above = middle
-    return _number(below)
-
-
-def _number(bits: int) -> float:
-    return float(np.int64(bits).view(np.float64))

@@ -16,8 +16,8 @@ from torch import Tensor
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.quality.comparison import Comparison, check_comparable, compare
-from ...gph_core.reports import figures
+from ...gph_core.reports import compare_report, figures
+from ...gph_core.run.levels import along
 from ...gph_core.schedule import Schedule
 from ..cache.cache import CUSTOM, check_speed
 from ..cache.plan import CachePlan
@@ -27,13 +27,12 @@ from ..sample import lpips_weights
 from ..sample.assessing import decode
 from ..sample.examples import Example
 from ..sample.guider import guider_for
-from ..sample.levels import along, scheduled
+from ..sample.levels import scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
-from . import compare_report
 from .compare_session import prepare, sampling_of
-from .quality_compare import mean_or_block, metrics_for
+from .image_metrics import mean_or_block, measured_beside_first
 
 NAME = "Golden Path Compare Run"
 CHOICES = (*SPEEDS, CUSTOM)
@@ -222,8 +221,10 @@ class CompareRun(io.ComfyNode):
         decoded = [decode(vae, run.latent) for run in runs]
         pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
         videos, frames = decoded[0].shape[:2]
-        measured, network = measure(pictures, lpips, is_video=videos == 1 < frames)
-        report = compare_report.report_of(session, runs, measured, network, speed)
+        measured, network = measured_beside_first(pictures, lpips, is_video=videos == 1 < frames)
+        report = compare_report.report_of(
+            session.choice, session.no_uniform, runs, measured, network, speed
+        )
         number, height, width, _ = pictures[0].shape
         report |= {"images": number, "width": width, "height": height}
         text = compare_report.table(report)
@@ -236,25 +237,6 @@ class CompareRun(io.ComfyNode):
             report["runs"][1]["speedup"],
             ui={"gph_compare": [table]},
         )  # fmt: skip
-
-
-def measure(
-    pictures: Sequence[Tensor], lpips: str, is_video: bool
-) -> tuple[list[Comparison], str | None]:
-    """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
-
-    Args:
-        pictures: ``[B, H, W, 3]`` of each run.
-    """
-    reference, *others = pictures
-    chosen, network = metrics_for(lpips, is_video)
-    measured = []
-    for test in others:
-        check_comparable(reference, test)
-        planes = [images.movedim(-1, 1) for images in (reference, test)]
-        cancelled = comfy.model_management.throw_exception_if_processing_interrupted
-        measured.append(compare(*planes, chosen, cancelled))
-    return measured, network
 
 
 def batches(decoded: Sequence[Tensor]) -> list[Tensor]:

@@ -16,31 +16,13 @@ from torch import Tensor
 
 from ...gph_core.paths.choice import Choice, spacing
 from ...gph_core.policies.base import Policy
-from ...gph_core.run.record import RunRecord
+from ...gph_core.reports.compare_report import CACHED, FEWER, FULL, UNIFORM, Run
+from ...gph_core.run.levels import Levels
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
-from ..hook import compatibility, patching
-from ..sample.levels import Levels
+from ..hook import compatibility, starting
 from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, samples_of
-
-FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
-
-
-@dataclass(frozen=True)
-class Run:
-    """Outcome of one way of sampling."""
-
-    name: str
-    schedule: Schedule  # of its own steps
-    latent: Any  # in main memory
-    seconds: float  # until the latent was there
-    record: RunRecord | None = None
-
-    @property
-    def num_full(self) -> int:
-        """Number of steps that were computed in full."""
-        return len(self.record.full_steps) if self.record else self.schedule.num_full
 
 
 @dataclass(frozen=True)
@@ -128,7 +110,7 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> Session:
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
     patcher, policy = sampling.guider.model_patcher, plan.policy
-    choice = patching.choice_of(plan, patcher, sampling.sigmas.tolist())
+    choice = starting.choice_of(plan, patcher, sampling.sigmas.tolist())
     schedule = choice.schedule
     if schedule.num_steps != num_steps:
         raise ValueError(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
-from functools import partial
 from typing import Any
 
 import comfy.utils
 from comfy_api.latest import io
-from comfy_execution.graph_utils import ExecutionBlocker
 
-from ...gph_core.quality import metrics
-from ...gph_core.quality.comparison import Comparison, Measure, check_comparable, compare
-from ...gph_core.quality.metric_table import CAPTIONS, OF_IMAGES
+from ...gph_core.quality.comparison import Comparison, check_comparable, compare
+from ...gph_core.quality.metric_table import CAPTIONS
 from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.types import CATEGORY
-
-_LOG = logging.getLogger(__name__)
+from .image_metrics import mean_or_block, metrics_for
 
 
 class QualityCompare(io.ComfyNode):
@@ -146,41 +141,6 @@ def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str 
     bar = comfy.utils.ProgressBar(len(reference))
     planes = [images.movedim(-1, 1) for images in (reference, test)]
     return compare(*planes, chosen, lambda: bar.update(1)), backbone
-
-
-def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
-    """Metrics by name, and the name of LPIPS's network."""
-    network, backbone = network_of(choice)
-    chosen = {
-        key: partial(row.compute, network=network) if row.needs_network else row.compute
-        for key, row in OF_IMAGES.items()
-        if video or not row.of_frames
-    }
-    return chosen, backbone
-
-
-def network_of(choice: str) -> tuple[metrics.Network, str | None]:
-    """Network of LPIPS and its name, as chosen; or one that says why there is none."""
-    try:
-        return lpips_weights.network(choice)
-    except (ImportError, OSError, ValueError) as error:
-        if choice != lpips_weights.OFF:
-            _LOG.warning("Golden Path: no LPIPS: %s", error)
-        return partial(_refuse, str(error)), None
-
-
-def _refuse(reason: str, *images):
-    raise ValueError(reason)
-
-
-def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"):
-    """Mean of a metric; without one, a block of the nodes behind it with the reason.
-
-    A number in its place would be taken for a score.
-    """
-    if name in measured.figures:
-        return measured.figures[name].mean
-    return ExecutionBlocker(f"{node} has no {name.upper()}: {measured.unavailable[name]}")
 
 
 def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str]]:

@@ -50,10 +50,17 @@ def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | Non
     return None
 
 
+def refusal(choice: Choice, patcher, sampler, sigmas: list[float]) -> str | None:
+    """Reason why a run under a choice cannot be cached, its policy's or its gate's; None if it can.
+
+    See ``obstacle``.
+    """
+    return obstacle(choice.policy, patcher, sampler, sigmas) or gate_obstacle(choice, patcher)
+
+
 def gate_obstacle(choice: Choice, patcher) -> str | None:
     """Reason why a gate cannot work, if ``obstacle`` finds none: the model's, then the policy's."""
-    gate, policy = choice.gate, choice.policy
-    method, *_ = choice.origin.split(",")  # its threshold is behind
+    gate, policy, method = choice.gate, choice.policy, choice.method
     family, name = identify(patcher)
     if gate is None:
         return None

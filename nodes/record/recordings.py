@@ -18,10 +18,10 @@ from ...gph_core.run import record_file
 from ...gph_core.run.record_file import RecordedRun
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
-from ..hook import fingerprint, patching, samplers
+from ..hook import fingerprint, samplers, starting
 from ..library.user_files import UserFiles
 from ..sample.progress import Progress
-from ..sample.sampling import telling
+from ..sample.sampler_variants import telling
 from ..sample.workload import Workload
 
 FILES = UserFiles("runs", "/runs.jsonl")
@@ -81,7 +81,7 @@ class Recording:
     """
 
     workload: Workload
-    plan: patching.Plan | None
+    plan: starting.Plan | None
     name: str
     keeps_signals: bool
     keeps_latents: bool
@@ -125,7 +125,7 @@ class Recording:
         return run
 
     @property
-    def _plan(self) -> patching.Plan:
+    def _plan(self) -> starting.Plan:
         # On outputs, so that the blocks of the model need not be known.
         full = Schedule.all_full(self.workload.num_steps)
         return self.plan or CachePlan("Custom", full, Reuse(Site.OUTPUT))
@@ -140,7 +140,7 @@ class Recording:
         work = self.workload
         own = all(example.negative is not None for example in work.examples)
         replaced = {"positive", "negative"} if own else {"positive"}
-        choice = patching.choice_of(self._plan, work.guider.model_patcher, work.sigmas.tolist())
+        choice = starting.choice_of(self._plan, work.guider.model_patcher, work.sigmas.tolist())
         return {
             **fingerprint.of_sampling(
                 work.guider, work.latent, work.sampler, work.sigmas, replaced

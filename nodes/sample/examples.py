@@ -12,12 +12,11 @@ import node_helpers
 import torch
 from comfy_api.latest import io
 
+from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
 from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
 from ..schema.types import CATEGORY, ExamplesType
 from .batching import merged
 from .sampling import Sampling, samples_of
-
-MAX_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -183,37 +182,6 @@ class ScoringExamples(io.ComfyNode):
                 for line, seed in zip(lines, seeds_for(numbers, lines), strict=True)
             )
         )
-
-
-def parse_prompts(text: str) -> list[str]:
-    """Non-empty lines of a text; ``ValueError`` if there are none."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise ValueError("there is no prompt; write one a line")
-    return lines
-
-
-def parse_seeds(text: str) -> list[int]:
-    """Whole numbers from 0 to 2^64 - 1 between commas or spaces."""
-    words = text.replace(",", " ").split()
-    for word in words:
-        if not (word.isascii() and word.isdigit()) or int(word) > MAX_SEED:
-            raise ValueError(
-                f"{word!r} is not a seed; write whole numbers with commas between them"
-            )
-    if not words:
-        raise ValueError("there is no seed; write one for all prompts, or one for each")
-    return [int(word) for word in words]
-
-
-def seeds_for(seeds: list[int], prompts: list[str]) -> list[int]:
-    """Seed for each prompt."""
-    if len(seeds) not in (1, len(prompts)):
-        raise ValueError(
-            f"there are {len(seeds)} seeds for {len(prompts)} prompts; write one for all, or one "
-            "for each"
-        )
-    return seeds * len(prompts) if len(seeds) == 1 else seeds
 
 
 def _encoded(clip, text: str) -> list:

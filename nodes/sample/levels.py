@@ -1,21 +1,15 @@
-"""Noise levels for another number of steps."""
+"""Noise levels of a scheduler for any number of steps."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import comfy.model_management
 import comfy.sample
 import comfy.samplers
 import comfy.utils
-import numpy as np
-import torch
 from torch import Tensor
 
+from ...gph_core.run.levels import Levels
 from .sampling import CPU
-
-# From a number of steps to their noise levels.
-Levels = Callable[[int], Tensor]
 
 
 def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
@@ -25,16 +19,5 @@ def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Lev
         return comfy.samplers.KSampler(
             patcher, num_steps, CPU, sampler_name, scheduler, denoise, patcher.model_options
         ).sigmas
-
-    return levels
-
-
-def along(sigmas: Tensor) -> Levels:
-    """Noise levels on the curve of given ones, at even distances; the first and the last stay."""
-
-    def levels(num_steps: int) -> Tensor:
-        places = np.linspace(0, len(sigmas) - 1, num_steps + 1)
-        found = np.interp(places, np.arange(len(sigmas)), sigmas.cpu().double().numpy())
-        return torch.from_numpy(found).to(sigmas)
 
     return levels

@@ -15,7 +15,8 @@ from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.study import Measurement
-from ..hook import calls, samplers
+from ..hook import samplers
+from ..hook.branch_calls import OUT_OF_MEMORY
 from .assessing import Assessor
 from .references import Batch, References
 from .sampling import Sampling
@@ -152,7 +153,7 @@ class SampledExamples:
         branch that begins on a cached step is computed then, and heunpp2 goes back to steps before
         its anchor.
         """
-        if record.caching_stopped == calls.OUT_OF_MEMORY:
+        if record.caching_stopped == OUT_OF_MEMORY:
             raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)
         off_grid = set(planned).difference(record.cached_steps, record.full_steps)
         if record.caching_stopped or off_grid or (planned and not record.cached_steps):

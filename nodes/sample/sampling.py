@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +11,6 @@ from typing import Any
 import comfy.model_management
 import comfy.sample
 import torch
-from comfy.samplers import KSAMPLER
 from torch import Tensor
 
 from ...gph_core.paths.choice import Choice
@@ -22,9 +20,10 @@ from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
 from ..cache.plan import CachePlan
-from ..hook import compatibility, patching
+from ..hook import compatibility, patching, starting
 from ..hook.observing import Watcher
 from ..hook.switch import Switch
+from .sampler_variants import ending_after, starting_from
 
 CPU = torch.device("cpu")
 
@@ -69,9 +68,9 @@ class Sampling:
         return replace(self, sigmas=sigmas).full(callback)
 
     def warm_up(self, schedule: Schedule, policy: Policy) -> None:
-        """Begin a run, up to its first cached step: what is timed later finds the model loaded, and
-        compiled for both kinds of steps.
+        """Begin a run, up to its first cached step.
 
+        Later timed runs find the model loaded, and compiled for both kinds of steps.
         ``ValueError`` says why a run under the policy cannot be cached.
         """
         # Under its own schedule: weights may have been fitted for no other.
@@ -87,7 +86,7 @@ class Sampling:
 
     def under(
         self,
-        plan: patching.Plan,
+        plan: starting.Plan,
         callback: Callable | None = None,
         observer: Observer | None = None,
         switch: Switch | None = None,
@@ -205,58 +204,3 @@ class Keeper:
         if id(anchor) not in self._copies:
             self._copies[id(anchor)] = anchor, anchor.to(CPU)
         return self._copies[id(anchor)][1]
-
-
-def ending_after(sampler, num_steps: int):
-    """Sampler that ends after some steps of a run whose wrappers see all noise levels."""
-    if not isinstance(sampler, KSAMPLER):
-        return sampler  # another extension's, of a kind of its own: it runs to the end
-
-    @functools.wraps(sampler.sampler_function)
-    def function(model, x, sigmas, *args, **kwargs):
-        return sampler.sampler_function(model, x, sigmas[: num_steps + 1], *args, **kwargs)
-
-    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
-
-
-def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
-    """Sampler that reports the states before each step and after the last one, in order."""
-
-    @functools.wraps(sampler.sampler_function)
-    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
-        def stepped(info: dict) -> None:
-            told(info["x"])
-            if callback is not None:
-                callback(info)
-
-        result = sampler.sampler_function(
-            model, x, sigmas, extra_args=extra_args, callback=stepped, disable=disable, **options
-        )
-        told(result)
-        return result
-
-    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
-
-
-def starting_from(
-    sampler: KSAMPLER, start: State | None, reached: Callable[[int, Tensor], None]
-) -> KSAMPLER:
-    """Sampler that begins at a state; ``reached`` gets each step and the state before it."""
-    first = start.step if start else 0
-
-    @functools.wraps(sampler.sampler_function)
-    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
-        def told(info: dict) -> None:
-            step = first + info["i"]
-            reached(step, info["x"])
-            if callback is not None:
-                callback({**info, "i": step})
-
-        if start:
-            x = start.latent.to(x)
-        return sampler.sampler_function(
-            model, x, sigmas[first:], extra_args=extra_args, callback=told, disable=disable,
-            **options,
-        )  # fmt: skip
-
-    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...gph_core.paths.choice import Conditions
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
-from ..hook import compatibility, conditions, fingerprint, patching
+from ..hook import compatibility, conditions, fingerprint, starting
 from .examples import Example, sampling_of
 from .sampling import Sampling, samples_of
 
@@ -89,4 +89,4 @@ class Workload:
 
     def run_conditions(self, policy: Policy) -> Conditions:
         """Known conditions of each run before it starts."""
-        return patching.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)
+        return starting.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)

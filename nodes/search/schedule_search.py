@@ -13,9 +13,7 @@ from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
-from ...gph_core.quality.objective import JOINT, OBJECTIVES
 from ...gph_core.reports import figures, search_report
-from ...gph_core.search.algorithms.table import ALGORITHMS
 from ...gph_core.search.protocol import Settings
 from ...gph_core.search.racing import Race
 from ...gph_core.search.study import Budget
@@ -27,15 +25,14 @@ from ..sample.guider import guider_for
 from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
+from .search_inputs import AUTOMATIC, advanced_inputs
 from .search_live import Live
 from .search_session import Session, search
 
-AUTOMATIC = "automatic"
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
 # velocity reuse.
 POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
-OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
 
 
 class ScheduleSearch(io.ComfyNode):
@@ -107,85 +104,7 @@ class ScheduleSearch(io.ComfyNode):
                     ),
                 ),
                 guider_input(),
-                io.Combo.Input(
-                    "objective",
-                    options=list(OBJECTIVE_NAMES),
-                    default="PSNR",
-                    optional=True,
-                    tooltip=(
-                        "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see, "
-                        "needs weights. latent MSE: without a VAE, rough."
-                    ),
-                    advanced=True,
-                ),
-                io.Combo.Input(
-                    "lpips",
-                    options=lpips_weights.options(),
-                    default=lpips_weights.OFF,
-                    optional=True,
-                    tooltip="Weights for LPIPS, as in Quality Compare.",
-                    advanced=True,
-                ),
-                io.Combo.Input(
-                    "algorithm",
-                    options=[AUTOMATIC, *ALGORITHMS],
-                    default=AUTOMATIC,
-                    optional=True,
-                    tooltip="automatic: simulated annealing, or every schedule where they are few.",
-                    advanced=True,
-                ),
-                io.Int.Input(
-                    "evaluations",
-                    default=0,
-                    min=0,
-                    max=1_000_000,
-                    optional=True,
-                    tooltip="At most so many different schedules; 0: no limit.",
-                    advanced=True,
-                ),
-                io.Int.Input(
-                    "batch_size",
-                    default=1,
-                    min=1,
-                    max=64,
-                    optional=True,
-                    tooltip="Examples sampled at once. Larger is faster for small models only.",
-                    advanced=True,
-                ),
-                io.Boolean.Input(
-                    "racing",
-                    default=True,
-                    optional=True,
-                    tooltip=(
-                        "Drop a schedule after some examples if it is clearly behind (99 % sure). "
-                        "Only schedules scored on all examples can win."
-                    ),
-                    advanced=True,
-                ),
-                io.Float.Input(
-                    "state_gib",
-                    default=4.0,
-                    min=0.0,
-                    max=1024.0,
-                    step=0.5,
-                    optional=True,
-                    tooltip=(
-                        "Main memory for states from which later runs go on (euler only), which "
-                        "leaves out the steps that schedules share. 0: every run from the start."
-                    ),
-                    advanced=True,
-                ),
-                io.Int.Input(
-                    "seed",
-                    default=0,
-                    min=0,
-                    max=2**31 - 1,
-                    # The page would draw another one after each run, and no study would go on.
-                    control_after_generate=False,
-                    optional=True,
-                    tooltip="Of the search, not of the images.",
-                    advanced=True,
-                ),
+                *advanced_inputs(),
             ],
             outputs=[
                 ScheduleType.Output(display_name="schedule"),

@@ -22,7 +22,7 @@ from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant, Delivery, Settings, find_path
-from ..hook import compatibility, fingerprint, patching, samplers
+from ..hook import compatibility, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
@@ -115,7 +115,7 @@ class Session:
     def controls(self, policy: Policy) -> dict[str, Schedule]:
         """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
         patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
-        run = patching.conditions_of(patcher, sigmas, policy)
+        run = starting.conditions_of(patcher, sigmas, policy)
         ratio = 1 - self.num_full / self.num_steps
         chosen = choose(run, self.num_full, ratio, bundled_paths())
         origin = chosen.origin.replace(f"{RETARGETED}: ", "moved: ").replace(f"{SEARCHED}: ", "")

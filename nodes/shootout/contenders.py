@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...gph_core.calibration.entry import Calibration
-from ...gph_core.methods.table import ALL, CONTROLS, METHODS, VARIANTS
+from ...gph_core.calibration.fitted import fit_of
+from ...gph_core.methods.candidates import FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.methods.planned import planned
+from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, spacing
+from ...gph_core.paths.full_steps import check_full
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.reports.texts import named
+from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from ..cache.adaptive import AdaptivePlan, check_full, fit_of, setting_of
+from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..cache.plan import CachePlan
-from ..cache.plan_schedule import planned
-from ..hook import compatibility, fingerprint, patching
+from ..hook import compatibility, fingerprint, starting
 from ..library import user_paths
-from ..sample.levels import along
 from ..sample.sampling import Sampling
 from ..sample.workload import Workload
-
-FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
-USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *CONTROLS)
-NAMES = (*USUAL, *VARIANTS)  # that can be chosen
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Settled:
     """Plan whose choice is already made: all examples have the same noise levels."""
 
     choice: Choice
-    device_budget: float = patching.BUDGET_MIB * 2**20
+    device_budget: float = starting.BUDGET_MIB * 2**20
     for_others: bool = False
     is_chosen: ClassVar[bool] = False
 
@@ -159,8 +158,7 @@ class LineUp:
                 f"{workload.num_steps}; choose one for as many steps"
             )
         levels = workload.sigmas.tolist()
-        reason = compatibility.obstacle(choice.policy, patcher, workload.sampler, levels)
-        if reason := reason or compatibility.gate_obstacle(choice, patcher):
+        if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
             raise ValueError(reason)
         _, family = compatibility.identify(patcher)
         choice.policy.check(schedule, family)
@@ -196,6 +194,6 @@ class LineUp:
         origin = f"{method.rule}; {plan.note}" if plan.note else method.rule
         return Choice(plan.schedule, origin, plan.policy)
 
-    def _resolved(self, plan: patching.Plan) -> Choice:
+    def _resolved(self, plan: starting.Plan) -> Choice:
         workload = self.workload
-        return patching.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())
+        return starting.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())

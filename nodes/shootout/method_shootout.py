@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection
 from functools import partial
 
 import torch
@@ -12,8 +11,9 @@ from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.calibration.entry import Calibration
+from ...gph_core.methods.candidates import USUAL, names_of, schedules_of
 from ...gph_core.methods.table import ALL, VARIANTS
-from ...gph_core.paths.library import check_name
+from ...gph_core.paths.library import NONE, check_name
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
@@ -22,8 +22,9 @@ from ...gph_core.quality import metrics
 from ...gph_core.quality.metric_table import COMPARED, OF_IMAGES
 from ...gph_core.quality.shootout import Results
 from ...gph_core.reports import figures
-from ...gph_core.schedule import Schedule
-from ..cache.adaptive import NONE
+from ...gph_core.reports.shootout.figure import figure
+from ...gph_core.reports.shootout.report import report_of
+from ...gph_core.reports.shootout.table import table
 from ..hook import fingerprint
 from ..library import calibrations
 from ..sample import lpips_weights
@@ -33,9 +34,8 @@ from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType
-from . import shootout_report
 from . import shootout_session as session
-from .contenders import FULL, NAMES, USUAL, LineUp
+from .contenders import LineUp
 from .shootout_live import Live
 
 NAME = "Method Shootout"
@@ -180,55 +180,22 @@ class MethodShootout(io.ComfyNode):
             "LPIPS weights": network and lpips_weights.file_name(lpips),
         }
         results = Results(session.FILES.path_of(name), session.conditions_of(workload, assessed_by))
-        report_of = partial(
-            shootout_report.report_of, num_full=full, absent=absent, unavailable=unavailable,
-            network=network,
-        )  # fmt: skip
+        reported = partial(
+            report_of, num_full=full, absent=absent, unavailable=unavailable, network=network
+        )
         live = Live(cls.hidden.unique_id, len(workload))
         shootout = session.Shootout(
-            workload, contenders, assessor, results, live.runs, lambda s: live.shows(report_of(s))
-        )
+            workload, contenders, assessor, results, live.runs,
+            lambda s: live.shows(reported(s.standing())),
+        )  # fmt: skip
         shootout.run()
-        report = report_of(shootout)
-        text = shootout_report.table(report)
+        report = reported(shootout.standing())
+        text = table(report)
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
-            shootout_report.figure(report), text, json.dumps(report, indent=2),
+            figure(report), text, json.dumps(report, indent=2),
             ui={"gph_shootout": [live.event(report)]},
         )  # fmt: skip
-
-
-def names_of(text: str) -> list[str]:
-    """Candidates that a text names, each once; ``ValueError`` for others."""
-    known = {name.casefold(): name for name in NAMES}
-    words = [word.strip() for word in text.replace(",", "\n").splitlines() if word.strip()]
-    for word in words:
-        if word.casefold() not in known:
-            raise ValueError(
-                f"{word!r} is not a method; write one a line of: {', '.join(known.values())}"
-            )
-    return list(dict.fromkeys(known[word.casefold()] for word in words))
-
-
-def schedules_of(text: str, others: Collection[str] = (FULL, *NAMES)) -> dict[str, Schedule]:
-    """Schedules of a text, one a line, by the name before a colon, else by themselves.
-
-    Raises ``ValueError`` for a line that is no schedule, and for a name of two rows.
-
-    Args:
-        others: names of other rows.
-    """
-    found: dict[str, Schedule] = {}
-    rows = {name.casefold() for name in others}
-    for line in filter(str.strip, text.splitlines()):
-        name, _, steps = line.rpartition(":")
-        schedule = Schedule.parse(steps)
-        name = name.strip() or str(schedule)
-        if name.casefold() in rows or found.setdefault(name, schedule) != schedule:
-            raise ValueError(
-                f"two rows would be named {name!r}; write another one before the colon"
-            )
-    return found
 
 
 def entries_of(calibration: str) -> dict[str, Calibration]:

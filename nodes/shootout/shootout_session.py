@@ -11,16 +11,19 @@ from typing import Any
 import comfy.model_management
 from comfy.samplers import KSAMPLER
 
+from ...gph_core.methods.candidates import FULL
 from ...gph_core.quality.shootout import Result, Results
+from ...gph_core.reports.shootout.report import Standing
 from ...gph_core.run.record import RunRecord
-from ..hook.calls import OUT_OF_MEMORY
+from ..hook.branch_calls import OUT_OF_MEMORY
 from ..library.user_files import UserFiles
 from ..sample import guider
 from ..sample.assessing import Assessor
 from ..sample.progress import Progress
-from ..sample.sampling import CPU, Sampling, ending_after
+from ..sample.sampler_variants import ending_after
+from ..sample.sampling import CPU, Sampling
 from ..sample.workload import Workload
-from .contenders import FULL, Contender
+from .contenders import Contender
 
 FILES = UserFiles("shootouts", ".jsonl")
 
@@ -60,6 +63,20 @@ class Shootout:
                     found[name].append(result)
         return found
 
+    def standing(self) -> Standing:
+        """Results so far, for a report."""
+        found = self.found()
+        examples = {
+            result.example: self.workload.examples[self.examples[result.example]]
+            for result in found[FULL]
+        }
+        prompts = [
+            {"example": name, "prompt": example.prompt, "seed": example.seed}
+            for name, example in examples.items()
+        ]
+        steps, conditions = self.workload.num_steps, self.results.conditions
+        return Standing(self.contenders, found, prompts, steps, conditions)
+
     def run(self) -> None:
         """Make all runs that are missing."""
         missing = {name: self._missing(name) for name in self.examples}
@@ -87,8 +104,10 @@ class Shootout:
         ]
 
     def _warm_up(self, contenders: Sequence[Contender]) -> None:
-        """Begin a run of each kind up to its first cached step, before anything is timed: a model
-        may be compiled, once for full steps and once for cached ones."""
+        """Begin a run of each kind up to its first cached step, before anything is timed.
+
+        A model may be compiled, once for full steps and once for cached ones.
+        """
         sampling = self.workload.sampling(0)
         kinds = {
             (repr(c.choice.policy), type(c.choice.gate)): c

@@ -8,10 +8,11 @@ import math
 import comfy.model_management
 import torch
 from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.calibration.fitted import fit_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
 from golden_path_pack.gph_core.paths.choice import Conditions
-from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
+from golden_path_pack.nodes.cache import adaptive_plan
+from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import compatibility, patching
 
 from . import tiny, zoo, zoo_images, zoo_videos
@@ -66,8 +67,8 @@ def forced(name, case, model, policy=None):
     levels = zoo.sigmas(model, STEPS).tolist()
     config = model.model.model_config.unet_config
     conditions = Conditions(family.name, config, levels, None)
-    fit = adaptive.fit_of(ALL[name], fitted(name, case))
-    setting = adaptive.setting_of(model, conditions, None, fit)
+    fit = fit_of(ALL[name], fitted(name, case))
+    setting = adaptive_plan.setting_of(model, conditions, None, fit)
     return ALL[name].forced(setting, policy).full_steps
 
 

@@ -10,9 +10,10 @@ from golden_path_pack.gph_core.planning.dpcache import jump_costs
 from golden_path_pack.gph_core.planning.meancache import edge_costs
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.policies.linear_fit import gram
-from golden_path_pack.nodes.cache.plan_schedule import COUNT, PlanSchedule
+from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 from golden_path_pack.nodes.hook.conditions import conditions_of
 from golden_path_pack.nodes.library import calibrations
+from golden_path_pack.nodes.schema.types import COUNT
 
 from . import zoo
 

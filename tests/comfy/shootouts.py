@@ -10,10 +10,10 @@ import torch
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import Found
 from golden_path_pack.gph_core.methods.table import ALL
-from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.cache.adaptive import settings_of
+from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
@@ -61,7 +61,7 @@ def calibrate(thresholds, work=None):
     for name, threshold in thresholds.items():
         method = ALL[name]
         patcher = work.guider.model_patcher
-        setting = adaptive.setting_of(patcher, work.run_conditions(method.policy), FULL)
+        setting = adaptive_plan.setting_of(patcher, work.run_conditions(method.policy), FULL)
         settings = settings_of(method, setting, method.policy)
         cached = work.num_steps - FULL
         found = Found(cached, threshold, 0.0, math.inf, (cached,), 1, "")

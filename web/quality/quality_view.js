@@ -33,7 +33,7 @@ export function table(report, say) {
 
 /**
  * Each run, with the means of its images; the one closest to the full run is the main one.
- * @param {object} report as nodes/compare/compare_report.py makes it
+ * @param {object} report as gph_core/reports/compare_report.py makes it
  * @param {(key: string, values?: object) => string} say
  * @returns {Table}
  */

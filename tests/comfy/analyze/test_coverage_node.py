@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 from golden_path_pack.gph_core.quality import reports
-from golden_path_pack.nodes.analyze.coverage import DERIVED, OWN, PUBLISHED, Coverage
+from golden_path_pack.gph_core.quality.margin_choice import DERIVED, OWN, PUBLISHED
+from golden_path_pack.nodes.analyze.coverage import Coverage
 
 from ...support.made_shootouts import EARLY, HERMITE, row, text
 from ..search.test_schedule_search import examples

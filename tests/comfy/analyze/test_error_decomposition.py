@@ -7,6 +7,7 @@ from dataclasses import replace
 import comfy.model_management
 import comfy.samplers
 import pytest
+from golden_path_pack.gph_core.analysis import decomposition_file
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule
@@ -14,7 +15,8 @@ from golden_path_pack.gph_core.search.prefix import State
 from golden_path_pack.nodes.analyze import decomposing
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
 from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.sampling import Sampling, starting_from, telling
+from golden_path_pack.nodes.sample.sampler_variants import starting_from, telling
+from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
 from ..isolations import demo_inputs, inputs
@@ -140,7 +142,7 @@ def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluation
     evaluations["cancel"] = evaluations["now"] + evaluations["now"] * 3 // 4
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = decomposing.LINES.read(decomposing.FILES.path_of("mine"))
+    kept = decomposition_file.LINES.read(decomposing.FILES.path_of("mine"))
     assert [split.seed for split in kept] == [0]
     assert runs_of(run(model).result, "0-2,5,7/8") == whole
     before = evaluations["now"]

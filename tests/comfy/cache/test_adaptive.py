@@ -7,6 +7,7 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import Found
 from golden_path_pack.gph_core.gates.sensitivity import Sensitivities
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
@@ -14,8 +15,8 @@ from golden_path_pack.gph_core.model.families import FAMILIES
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
+from golden_path_pack.nodes.cache import adaptive, adaptive_plan
+from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.guider import guider_for
@@ -65,7 +66,7 @@ def test_a_policy_that_leaves_a_method_nothing_to_look_at_means_full_runs(
     model, monkeypatch, method, fitting, policy
 ):
     sensitivities = Sensitivities((1.0, 0.0), (1.0, 1.0), (1.0, 1.0))
-    monkeypatch.setattr(adaptive, "fit_of", lambda *_: sensitivities)
+    monkeypatch.setattr(adaptive_plan, "fit_of", lambda *_: sensitivities)
     listener = tiny.Listener()
     plan = AdaptivePlan(ALL[method], POLICIES[policy], 1e6)
     tiny.sample(patching.attach(model, plan, listener))
@@ -98,7 +99,7 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
         comfy.samplers.sampler_object("euler"), zoo.sigmas(model, 8),
     )  # fmt: skip
     row, run = ALL["DiCache"], work.run_conditions(TwoAnchor())
-    settings = adaptive.settings_of(row, adaptive.setting_of(model, run, 4), row.policy)
+    settings = settings_of(row, adaptive_plan.setting_of(model, run, 4), row.policy)
     found = Found(4, 0.5, 0.0, math.inf, (4,), 1, "")
     entry = Calibration("DiCache", work.conditions()).with_threshold(settings, found)
     taking_part, absent = LineUp(work, 4, 0.5, {"DiCache": entry}, Reuse()).contenders(

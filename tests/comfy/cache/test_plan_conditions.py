@@ -3,8 +3,9 @@
 import comfy.samplers
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
-from golden_path_pack.nodes.cache.plan_schedule import NONE, PlanSchedule
+from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
 from .. import tiny, zoo, zoo_images
 from ..calibrate_nodes import with_lora

@@ -5,9 +5,10 @@ import json
 
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.extrapolation import Taylor
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan_schedule import NONE, PlanSchedule
+from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
 from .. import tiny
 from ..isolations import STEPS, inputs, run

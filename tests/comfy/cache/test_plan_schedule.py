@@ -3,12 +3,13 @@
 import comfy.model_management
 import pytest
 import torch
+from golden_path_pack.gph_core.methods.planned import PLANNED
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.gph_core.policies.extrapolation import TokenTaylor
 from golden_path_pack.gph_core.policies.linear_fit import fit, gram
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan_schedule import NONE, PLANNED
 
 from .. import tiny, zoo, zoo_images
 from ..planned import STEPS, calibrate, plan

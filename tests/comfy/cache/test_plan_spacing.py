@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan_schedule import NONE, PlanSchedule
+from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
 from .. import zoo, zoo_images, zoo_videos
 from ..planned import NEED_NONE, plan

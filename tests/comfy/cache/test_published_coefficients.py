@@ -12,9 +12,9 @@ import torch
 from golden_path_pack.gph_core.gates.coefficients import magnitudes, polynomials
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
-from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.cache import adaptive_plan
+from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
+from golden_path_pack.nodes.hook import patching, starting
 
 from .. import tiny, zoo, zoo_images, zoo_videos
 from ..gated import FEW, fitted
@@ -69,8 +69,8 @@ def setting(case_name, published):
     config = comfy.model_detection.model_config_from_unet(shapes, "")
     model = config.get_model(shapes, "", device="meta")
     patcher = comfy.model_patcher.ModelPatcher(model, torch.device("cpu"), torch.device("cpu"))
-    run = patching.conditions_of(patcher, [1.0, 0.5, 0.0], Reuse())
-    return adaptive.setting_of(patcher, run, None)
+    run = starting.conditions_of(patcher, [1.0, 0.5, 0.0], Reuse())
+    return adaptive_plan.setting_of(patcher, run, None)
 
 
 def published(method, found):

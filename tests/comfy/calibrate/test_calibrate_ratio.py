@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 import torch
 from golden_path_pack.demo import comfy_model, scenes
-from golden_path_pack.gph_core.calibration.outcome import Outcome
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.gph_core.run.record import RunRecord
-from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache import adaptive
-from golden_path_pack.nodes.calibrate import ratio
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.examples import Example
@@ -114,29 +110,6 @@ def test_a_workflow_with_sound_finds_its_threshold_under_the_same_conditions():
     given = inputs("LTX-2", count=2)
     found("EasyCache", **given)
     assert statistics.fmean(realised("EasyCache", given)) == pytest.approx(STEPS - FULL, abs=0.5)
-
-
-def record(values, full, cached):
-    levels = tuple(1 - n / len(values) for n in range(len(values) + 1))
-    return RunRecord(
-        "", "", "", "", "", levels, full, cached, (), (), 0, (), gate_values=tuple(values)
-    )
-
-
-def test_a_step_that_something_else_made_full_counts_as_forced():
-    forced = Schedule.parse("0,4/5")
-    # Step 2 is below the threshold 0.5 but full; step 3 is above it.
-    one = record((None, 0.25, 0.125, 0.75, 0.1), full=(0, 2, 3, 4), cached=(1,))
-    assert ratio.outcome_in(one, 0.5, forced) == Outcome(1, 0.25, 0.75)
-
-
-def test_thresholds_that_give_one_schedule_are_found_to_the_last_digit():
-    def at(threshold):  # caches step 1 above 0.25 and step 2 above 0.5
-        return Schedule((0, *(n for n, t in ((1, 0.25), (2, 0.5)) if not t < threshold), 3), 4)
-
-    assert ratio._decided(at, 0, 0.3) == Outcome(1, 0.25, 0.5)
-    assert ratio._decided(at, 0, 0.1) == Outcome(0, -math.inf, 0.25)
-    assert ratio._decided(at, 0, math.inf) == Outcome(2, 0.5, math.inf)
 
 
 def demo_examples(count, seed, held_out):

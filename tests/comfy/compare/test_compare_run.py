@@ -19,14 +19,10 @@ from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.gph_core.quality.comparison import Comparison, Figures
-from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.compare import compare_report, compare_session
+from golden_path_pack.nodes.compare import compare_session
 from golden_path_pack.nodes.compare.compare_run import CompareRun
-from golden_path_pack.nodes.compare.compare_session import Run
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample import lpips_weights
-from golden_path_pack.nodes.sample.levels import along
 
 from .. import tiny, zoo, zoo_images, zoo_videos
 
@@ -240,12 +236,6 @@ def test_connected_levels_sampler_and_guider_stand_for_the_widgets(model):
     assert torch.equal(fewer, seen(expected(model, torch.tensor([1.0, 0.7, 0.0]))))
 
 
-def test_fewer_levels_lie_on_the_same_curve():
-    levels = along(torch.tensor([1.0, 0.8, 0.5, 0.1, 0.0]))
-    # Places 0, 4/3, 8/3 and 4: a third of the way from 0.8 to 0.5, two thirds from 0.5 to 0.1.
-    torch.testing.assert_close(levels(3), torch.tensor([1.0, 0.7, 0.7 / 3, 0.0]))
-
-
 # --- figures and times ----------------------------------------------------------------------------
 
 
@@ -279,72 +269,6 @@ def test_images_too_small_for_ssim_keep_the_rest(model):
     assert "Golden Path Compare Run has no SSIM: SSIM needs images" in output.result[5].message
     assert output.result[4] > 0
     assert "no SSIM: SSIM needs images of at least 11 x 11" in output.result[2]
-
-
-def test_the_table_has_a_line_for_each_run(model):
-    def told(name, steps, full, seconds, psnr=None, notes=()):
-        metrics = {} if psnr is None else {"psnr": {"mean": psnr}, "ssim": {"mean": 0.98765}}
-        return {
-            "name": name, "schedule": f"0-{full - 1}/{steps}", "steps": steps, "full_steps": full,
-            "seconds": seconds, "speedup": 2 / seconds, "metrics": metrics, "notes": notes,
-        }  # fmt: skip
-
-    text = compare_report.table({
-        "speed": "Fast", "origin": "uniform spacing", "policy": "residual reuse",
-        "closest": "fewer", "unavailable": {"lpips": "off"},
-        "absent": {}, "runs": [
-            told("full", 8, 8, 2.0), told("cached", 8, 3, 1.0, 20.123, ["a note"]),
-            told("uniform", 8, 3, 0.8, "identical"), told("fewer", 3, 3, 0.5, 31.0),
-        ],
-    })  # fmt: skip
-    assert text.splitlines() == [
-        "                      full steps  seconds  speed-up   PSNR dB      SSIM",
-        "full                      8 of 8     2.00     1.00x",
-        "cached (Fast)             3 of 8     1.00     2.00x     20.12    0.9877",
-        "uniform spacing           3 of 8     0.80     2.50x identical    0.9877",
-        "3 plain steps             3 of 3     0.50     4.00x     31.00    0.9877",
-        "closest to the full run: 3 plain steps",
-        "cached: uniform spacing: 0-2/8, policy residual reuse",
-        "seconds of sampling alone, each run once, after a warm-up",
-        "cached (Fast): a note",
-        "no LPIPS: off",
-    ]
-
-
-def run_of(name, schedule="0/2"):
-    return Run(name, Schedule.parse(schedule), None, 1.0)
-
-
-def test_the_closest_run_has_the_highest_psnr_and_of_equals_the_first():
-    runs = [run_of(name) for name in ("full", "cached", "uniform", "fewer")]
-
-    def found(*psnr):
-        return [Comparison({"psnr": Figures((value,))}, {}) for value in psnr]
-
-    assert compare_report.closest(runs, found(20, 30, 25)) == "uniform"
-    assert compare_report.closest(runs, found(20, float("inf"), 25)) == "uniform"
-    assert compare_report.closest(runs, found(20, 20, 10)) == "cached"
-
-
-@pytest.mark.parametrize("shape", [(1, 32, 32), (5, 16, 64), (1, 512, 32)])
-def test_the_figure_shows_the_middle_picture_of_each_run(shape):
-    colors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
-    runs = [run_of(name) for name in ("full", "cached", "uniform", "fewer")]
-    pictures = [torch.zeros(*shape, 3) for _ in runs]
-    for picture, color in zip(pictures, colors, strict=True):
-        picture[shape[0] // 2] = torch.tensor(color)
-    told = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
-    figure = compare_report.figure(
-        runs, pictures,
-        {"speed": "Fast", "closest": "cached", "runs": [told | {"name": r.name} for r in runs]},
-    )  # fmt: skip
-    _, height, width, _ = figure.shape
-    quarters = figure[0, : height // 2 * 2, : width // 2 * 2].unflatten(0, (2, -1))
-    for n, color in enumerate(colors):
-        quarter = quarters[n // 2, :, width // 2 * (n % 2) : width // 2 * (n % 2 + 1)]
-        other = colors[n - 1]
-        assert (quarter == torch.tensor(color)).all(-1).float().mean() > 0.05
-        assert not (quarter == torch.tensor(other)).all(-1).any()
 
 
 # --- refusals, progress, interruption -------------------------------------------------------------

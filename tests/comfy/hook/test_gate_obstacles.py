@@ -8,11 +8,12 @@ import pytest
 import torch
 from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.calibration.entry import Calibration
+from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import Found
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.nodes.cache import adaptive
+from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
 from golden_path_pack.nodes.hook import patching
@@ -226,8 +227,8 @@ def test_a_gate_that_cannot_decide_takes_no_part_in_a_comparison():
     work = workload(CASES["Z-Image"])
     found = Found(4, 0.5, 0.0, math.inf, (4,), 1, "")
     row, run = ALL["SeaCache"], work.run_conditions(Reuse())
-    setting = adaptive.setting_of(work.guider.model_patcher, run, 4)
-    settings = adaptive.settings_of(row, setting, row.policy)
+    setting = adaptive_plan.setting_of(work.guider.model_patcher, run, 4)
+    settings = settings_of(row, setting, row.policy)
     entry = Calibration("SeaCache", work.conditions()).with_threshold(settings, found)
     taking_part, absent = LineUp(work, 4, 0.5, {"SeaCache": entry}, Reuse()).contenders(
         ["SeaCache", "uniform"], {}

@@ -8,7 +8,7 @@ import torch
 from golden_path_pack.gph_core.gates.gating import Gating
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.run.active_run import ActiveRun
-from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.hook import patching, starting
 
 from .. import tiny, zoo
 from ..gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
@@ -43,7 +43,7 @@ def runs(monkeypatch):
             super().__init__(*args, **kwargs)
             found.append(self)
 
-    monkeypatch.setattr(patching, "ActiveRun", Noted)
+    monkeypatch.setattr(starting, "ActiveRun", Noted)
     return found
 
 

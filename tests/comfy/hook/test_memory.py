@@ -21,7 +21,7 @@ from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.prefix import PrefixMemory
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
-from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.hook import starting
 from golden_path_pack.nodes.sample.sampling import Keeper, Sampling
 
 from .. import tiny, zoo
@@ -85,7 +85,7 @@ def watch(monkeypatch):
             super().end_call(*args, **kwargs)
             watch.look(self.anchors.held)
 
-    monkeypatch.setattr(patching, "ActiveRun", Watched)
+    monkeypatch.setattr(starting, "ActiveRun", Watched)
     return watch
 
 

@@ -11,7 +11,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.hook import calls as node_calls
+from golden_path_pack.nodes.hook.branch_calls import StackCalls
 from golden_path_pack.nodes.hook.branches import Branches
 
 from .. import tiny
@@ -46,7 +46,7 @@ def test_a_block_replaced_by_another_extension_is_part_of_the_residual(
     outputs = {}
     for name, schedule in (("full", "0-2/3"), ("cached", "0,1/3")):
         run = ActiveRun(Schedule.parse(schedule), policy, (*LEVELS, 0.0))
-        outputs[name] = calls_at(patched, node_calls.StackCalls(run))
+        outputs[name] = calls_at(patched, StackCalls(run))
         assert run.finish().cached_steps == ((2,) if name == "cached" else ())
     *full, last = outputs["cached"]
     assert all(torch.equal(a, b) for a, b in zip(full, outputs["full"], strict=False))
@@ -219,7 +219,7 @@ def test_the_additions_of_a_control_count_once(model):
     # At one noise level the cached call must give what the full one gave, control included.
     control = {"input": [torch.ones(1, 16, 64)] * 2, "output": [torch.ones(1, 16, 64)] * 3}
     run = ActiveRun(Schedule.parse("0/3"), Reuse(), (*LEVELS, 0.0))
-    first, second, _ = calls_at(model, node_calls.StackCalls(run), control)
+    first, second, _ = calls_at(model, StackCalls(run), control)
     assert run.finish().cached_steps == (1, 2)
     # The noise levels differ by 1e-6; one addition more or less would be of the order 1.
     torch.testing.assert_close(second, first, rtol=0, atol=2e-3)

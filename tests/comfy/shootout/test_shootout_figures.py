@@ -10,7 +10,7 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.adaptive import AdaptivePlan
+from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.guider import guider_for

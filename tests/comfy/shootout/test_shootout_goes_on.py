@@ -5,8 +5,9 @@ import itertools
 import comfy.model_management
 import pytest
 from golden_path_pack.gph_core.quality import metrics
-from golden_path_pack.nodes.hook.calls import OUT_OF_MEMORY, StackCalls
-from golden_path_pack.nodes.sample.sampling import Sampling, ending_after
+from golden_path_pack.nodes.hook.branch_calls import OUT_OF_MEMORY, StackCalls
+from golden_path_pack.nodes.sample.sampler_variants import ending_after
+from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.shootout.shootout_session import FILES
 
 from ..search.test_schedule_search import examples

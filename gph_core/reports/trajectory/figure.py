@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ...gph_core.reports import figures
-from .trajectory_report import RANDOM
+from .. import figures
+from .report import RANDOM
 
 # Apart for the colour-blind, and in brightness.
 _BLUE, _RED, _GREEN, _GREY = "#0072b2", "#d55e00", "#009e73", "#777777"
@@ -36,7 +36,7 @@ def draw(report: Mapping[str, Any], sheet) -> None:
     """Draw profiles over runs with their variation, turning angles, curves and plane angles.
 
     Args:
-        report: from ``trajectory_report.report_of``.
+        report: from ``report.report_of``.
         sheet: a figure of matplotlib, which gets the size that this takes.
 
     Source: Golden Path Hypothesis, its figures of trajectories.

@@ -6,8 +6,8 @@ import comfy.model_management
 import torch
 
 from ...gph_core.gates.relative_l1 import relative_change
-from . import compatibility
-from .model_call import uncompiled
+from ..hook import compatibility
+from ..hook.model_call import uncompiled
 
 
 def of_run(patcher, sigmas) -> tuple[float, ...]:

@@ -3,39 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 
-from ...gph_core.quality.comparison import IDENTICAL, Comparison
-from ...gph_core.quality.metric_table import CAPTIONS, OF_IMAGES
-from ...gph_core.reports import figures
-from ...gph_core.reports.texts import named
-from .compare_session import CACHED, FEWER, FULL, UNIFORM, Run, Session
+from ..paths.choice import Choice
+from ..quality.comparison import IDENTICAL, Comparison
+from ..quality.metric_table import CAPTIONS, OF_IMAGES
+from ..run.record import RunRecord
+from ..schedule import Schedule
+from . import figures
+from .texts import named
+
+FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
 
 # In the order of the table, where one PSNR is enough.
 COLUMNS = {key: row for key, row in OF_IMAGES.items() if key != "psnr_8bit"}
 
 
+@dataclass(frozen=True)
+class Run:
+    """Outcome of one way of sampling."""
+
+    name: str
+    schedule: Schedule  # of its own steps
+    latent: Any  # in main memory
+    seconds: float  # until the latent was there
+    record: RunRecord | None = None
+
+    @property
+    def num_full(self) -> int:
+        """Number of steps that were computed in full."""
+        return len(self.record.full_steps) if self.record else self.schedule.num_full
+
+
 def report_of(
-    session: Session, runs: Sequence[Run], measured: Sequence[Comparison], network: str | None,
-    speed: str,
+    choice: Choice, no_uniform: str, runs: Sequence[Run], measured: Sequence[Comparison],
+    network: str | None, speed: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Report of all figures, in JSON types.
 
     Args:
+        choice: choice of the cached run.
+        no_uniform: why there is no uniform run; empty if there is one.
         runs: runs in the order of the session.
         measured: metrics of all runs but the full one.
         network: network of LPIPS, if there is one.
     """
     return {
         "speed": speed,
-        "origin": session.choice.origin,
-        "policy": str(session.choice.policy),
+        "origin": choice.origin,
+        "policy": str(choice.policy),
         "closest": closest(runs, measured),
         "lpips_network": network,
         "unavailable": dict(measured[0].unavailable),
-        "absent": {"uniform spacing": session.no_uniform} if session.no_uniform else {},
+        "absent": {"uniform spacing": no_uniform} if no_uniform else {},
         "runs": [
             {
                 "name": run.name,

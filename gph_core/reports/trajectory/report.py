@@ -5,42 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...gph_core.analysis.planes import random_plane_angles
-from ...gph_core.analysis.profiles import Profile, Spread, in_json, signal_to_floor
-from ...gph_core.reports.texts import counted
-from ...gph_core.run.record_file import RecordedRun
-from ..record.recordings import Trajectories
+from ...analysis.planes import random_plane_angles
+from ...analysis.profiles import Profile, Spread, in_json, signal_to_floor
+from ...run.record_file import RecordedRun
+from ..texts import counted
 
 SAME_NOISE, SAME_PROMPT, NEITHER, RANDOM = "same noise", "same prompt", "neither", "random planes"
 _GROUPS = (SAME_NOISE, SAME_PROMPT, NEITHER)
 
 
 def report_of(
-    found: Trajectories, profiles: Sequence[Profile], together: Mapping[str, Spread],
-    angles: Mapping[tuple[int, int], float], precision: str,
+    recording: str, runs: Sequence[RecordedRun], profiles: Sequence[Profile],
+    together: Mapping[str, Spread], angles: Mapping[tuple[int, int], float], precision: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Report of all numbers, by state for the states 0 to N, turning angles from ``window`` on.
 
     Args:
+        recording: its name.
         together: from ``spreads``.
         angles: between the planes of runs, by the runs' numbers.
         precision: of the states, as their rounding was estimated.
     """
     first = profiles[0]
     return {
-        "recording": found.recording,
+        "recording": recording,
         "steps": len(first.displacement),
         "latent_coordinates": first.num_coordinates,
         "window": first.window,
         "precision": precision,
         "summary": {name: spread.to_dict() for name, spread in together.items()},
         "signal_to_floor": in_json(signal_to_floor(together)),
-        "plane_angles": grouped([run.example for run in found.runs], angles, first.num_coordinates),
+        "plane_angles": grouped([run.example for run in runs], angles, first.num_coordinates),
         "runs": [
             {"prompt": run.prompt, "seed": run.seed, **profile.to_dict()}
-            for run, profile in zip(found.runs, profiles, strict=True)
+            for run, profile in zip(runs, profiles, strict=True)
         ],
-        "notes": _notes(found.runs, profiles),
+        "notes": _notes(runs, profiles),
     }
 
 
@@ -92,7 +92,7 @@ def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str
     return notes
 
 
-def told(report: Mapping[str, Any]) -> str:
+def summary(report: Mapping[str, Any]) -> str:
     """Summary of the main numbers, as lines of text."""
     found, runs = report["summary"], len(report["runs"])
     peak = _largest(found["off_chord"]["median"])

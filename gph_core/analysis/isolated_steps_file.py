@@ -1,0 +1,27 @@
+"""Measurements of isolated steps in a file, a line each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import NamedTuple
+
+from ..files.jsonl import LinesFile
+from .isolated_steps import IsolatedStep
+
+
+class Measured(NamedTuple):
+    """Measurement of one step of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    step: IsolatedStep
+
+
+LINES = LinesFile(
+    "golden-path-isolated-steps-1",
+    "measurement",
+    "isolated step",
+    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
+    lambda fields: Measured(**{**fields, "step": IsolatedStep.from_dict(fields["step"])}),
+)

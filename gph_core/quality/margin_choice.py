@@ -1,0 +1,43 @@
+"""Choice of the quality margins of *Coverage*: published, derived or written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import margins, reports
+from .reports import Table
+
+PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
+
+
+def margins_of(
+    choice: str, values: str, metric: str, tables: Sequence[Table]
+) -> tuple[float, ...]:  # fmt: skip
+    """Margins that were chosen, tightest first; ``ValueError`` if they cannot be had."""
+    if choice == OWN:
+        return values_of(values)
+    if choice == PUBLISHED:
+        if metric not in margins.PUBLISHED:
+            raise ValueError(
+                f"no margins were published for {metric}; set margins to {DERIVED} or {OWN!r}"
+            )
+        return margins.PUBLISHED[metric]
+    changes = reports.changes(tables)
+    if not changes:
+        raise ValueError(
+            "margins are derived from what a cached step more costs: connect shootouts of the same "
+            "fixed methods and examples with two or more numbers of full steps, or set margins to "
+            f"{PUBLISHED} or {OWN!r}"
+        )
+    return margins.derived(changes)
+
+
+def values_of(text: str) -> tuple[float, ...]:
+    """Margins that a text lists, tightest first; ``ValueError`` if it lists none."""
+    try:
+        found = sorted(float(word) for word in text.replace(",", " ").split())
+    except ValueError:
+        found = []
+    if not found or not 0 < found[0] <= found[-1] < float("inf"):
+        raise ValueError(f"{text!r} are no margins; write positive numbers, as in '0.25, 0.5, 1'")
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Report of *Method Shootout*: numbers, table and figure."""

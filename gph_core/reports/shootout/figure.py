@@ -1,0 +1,53 @@
+"""Figure of the schedules that occurred in *Method Shootout*."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from ...quality.metric_table import COMPARED
+from ...schedule import Schedule
+from .. import figures
+from .report import MOST_SCHEDULES
+from .table import mean_of, title_of
+
+
+def figure(report: Mapping[str, Any]) -> Tensor:
+    """Figure of the most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
+
+    Source: seed paper, its Figure 1(a).
+    """
+    from matplotlib.figure import Figure
+
+    rows, total, metric = report["rows"], report["steps"], report["metric"]
+    count = sum(len(row["schedules"]) for row in rows)
+    gap = 0.6  # between rows, in strips; with it two lines of text fit beside one strip
+    height = count + gap * len(rows)
+    sheet = Figure(figsize=(11, 0.9 + 0.26 * height), dpi=110, layout="constrained")
+    axes = sheet.add_subplot()
+    places, labels, y = [], [], 0.0
+    for row in rows:
+        places.append(y + (len(row["schedules"]) - 1) / 2)
+        labels.append(f"{title_of(row)}\n{mean_of(row, metric)}".rstrip())
+        for entry in row["schedules"]:
+            figures.strip(axes, y, Schedule.parse(entry["schedule"]), total / row["steps"])
+            share = f"{100 * entry['share']:.0f} %"
+            axes.annotate(share, (total, y), (4, 0), textcoords="offset points", va="center")
+            y += 1
+        y += gap
+    axes.set_yticks(places, labels)
+    axes.tick_params(axis="y", length=0)
+    figures.number_steps(axes, total)
+    axes.margins(y=0.02)
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    measured = "" if metric is None else f"; left: mean {COMPARED[metric].heading}, 95 % interval"
+    cut = any(row["different_schedules"] > MOST_SCHEDULES for row in rows)
+    most = f" of the {MOST_SCHEDULES} most frequent schedules" if cut else ""
+    axes.set_xlabel(
+        f"step (dark: full){measured}; right: share{most} of the runs on {report['examples']} "
+        "examples"
+    )
+    return figures.to_image(sheet)

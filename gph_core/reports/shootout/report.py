@@ -1,0 +1,162 @@
+"""Numbers of *Method Shootout*, in JSON types."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ...analysis.frequency import Frequencies
+from ...methods.candidates import FULL, UNIFORM
+from ...paths.choice import Choice
+from ...quality import reports
+from ...quality.comparison import IDENTICAL
+from ...quality.metric_table import COMPARED
+from ...quality.shootout import Result, ahead, figures
+from ...schedule import Schedule
+
+MOST_SCHEDULES = 5  # of a contender, as in the seed paper's figure
+# A mean number of full steps as far as this from the wanted one is another number of full steps.
+OTHER_COUNT = 0.5
+
+
+class Contender(Protocol):
+    """Way of sampling an example; its choice is None without a cache."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def plan(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def schedule(self) -> Schedule: ...
+    @property
+    def choice(self) -> Choice | None: ...
+
+
+class Standing(NamedTuple):
+    """Results so far, of the examples that all contenders have run.
+
+    Args:
+        contenders: the full run first.
+        found: results by the name of the contender, in the order of the examples.
+        prompts: name, prompt and seed of each example.
+        num_steps: number of steps of the full run.
+        conditions: facts that all results share.
+    """
+
+    contenders: Sequence[Contender]
+    found: Mapping[str, Sequence[Result]]
+    prompts: Sequence[Mapping[str, Any]]
+    num_steps: int
+    conditions: Mapping[str, Any]
+
+
+def report_of(
+    standing: Standing, num_full: int, absent: Mapping[str, str], unavailable: Mapping[str, str],
+    network: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Report of the full run, then of comparable candidates, best first by the first metric.
+
+    Args:
+        num_full: wanted number of full steps.
+        absent: reasons why candidates could not take part.
+        unavailable: reasons why metrics were not measured.
+        network: network of LPIPS, if there is one.
+    """
+    found = standing.found
+    compared = [r for name, results in found.items() if name != FULL for r in results]
+    # Another session may have lacked a package.
+    shared = [m for m in COMPARED if all(m in result.metrics for result in compared)]
+    rows = [
+        _row(c, found[c.name], num_full, () if c.name == FULL else shared)
+        for c in standing.contenders
+    ]
+    main = next(iter(shared), None)
+    if any(row["name"] == UNIFORM and row["comparable"] for row in rows):
+        for row in rows:
+            if row["name"] not in (FULL, UNIFORM) and row["comparable"]:
+                row["ahead"] = _ahead(found[row["name"]], found[UNIFORM], shared)
+    return {
+        "format": reports.FORMAT,
+        "conditions": standing.conditions,
+        "steps": standing.num_steps,
+        "full_steps": num_full,
+        "examples": len(standing.prompts),
+        "prompts": list(standing.prompts),  # in the order of all values
+        "metric": main,
+        "lpips_network": network,
+        "rows": sorted(rows, key=lambda row: _rank(row, main)),
+        "absent": dict(absent),
+        "unavailable": {m: why for m, why in unavailable.items() if m not in shared},
+    }
+
+
+def _row(
+    contender: Contender, results: Sequence[Result], num_full: int, metrics: Sequence[str]
+) -> dict[str, Any]:
+    schedules = Frequencies.of(
+        contender.schedule if result.record is None else result.record.realized
+        for result in results
+    )
+    counts = list(schedules.cached_counts.items())
+    every = [count for count, runs in counts for _ in range(runs)]
+    full = contender.schedule.num_steps - schedules.mean_cached
+    return {
+        "name": contender.name,
+        "kind": _kind(contender),
+        "plan": contender.plan,
+        "origin": contender.origin,
+        "policy": contender.choice and str(contender.choice.policy),
+        "steps": contender.schedule.num_steps,
+        "runs": len(results),
+        "cached": {"mean": schedules.mean_cached, "spread": statistics.pstdev(every)},
+        "full": full,
+        "comparable": contender.name == FULL or abs(full - num_full) < OTHER_COUNT,
+        "seconds": statistics.median(result.seconds for result in results),
+        "speedup": statistics.median(result.speedup for result in results),
+        "schedules": [
+            {"schedule": str(schedule), "share": count / schedules.runs}
+            for schedule, count in list(schedules.counts.items())[:MOST_SCHEDULES]
+        ],
+        "different_schedules": len(schedules.counts),
+        "metrics": {name: figures(_values(results, name)) for name in metrics},
+        "ahead": {},
+        "notes": list(dict.fromkeys(n for r in results if r.record for n in r.record.notes)),
+    }
+
+
+def _kind(contender: Contender) -> str:
+    """Kind of a candidate by what decides; a method that decides before the run is fixed."""
+    if contender.choice is None:
+        return reports.FULL if contender.name == FULL else reports.PLAIN
+    return reports.ADAPTIVE if contender.choice.gate else reports.FIXED
+
+
+def _ahead(
+    results: Sequence[Result], baseline: Sequence[Result], metrics: Sequence[str]
+) -> dict[str, Any]:
+    """Lead of the results in each metric, example by example."""
+    return {
+        name: ahead(
+            *([COMPARED[name].better * v for v in _values(r, name)] for r in (results, baseline))
+        )
+        for name in metrics
+    }
+
+
+def _values(results: Sequence[Result], name: str) -> list[float]:
+    return [result.metrics[name] for result in results]
+
+
+def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]:
+    other_count = not row["comparable"]
+    if metric is None or metric not in row["metrics"]:
+        return other_count, 0, 0.0
+    mean = row["metrics"][metric]["mean"]
+    if mean == IDENTICAL:
+        return other_count, 1, 0.0
+    if mean is None:
+        return other_count, 3, 0.0
+    return other_count, 2, -COMPARED[metric].better * mean

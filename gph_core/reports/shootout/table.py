@@ -1,0 +1,103 @@
+"""Table of the figures of *Method Shootout*, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...quality.comparison import IDENTICAL
+from ...quality.metric_table import COMPARED
+from ..texts import aligned, named
+
+
+def table(report: Mapping[str, Any]) -> str:
+    """Table of the figures, as lines of text."""
+    rows, metric = report["rows"], report["metric"]
+    shown = [name for name in COMPARED if any(name in row["metrics"] for row in rows)]
+    has_lead = any(row["ahead"] for row in rows)
+    headings = [COMPARED[name].heading for name in shown]
+    titles = ["", "cached steps", "seconds", "speed-up", *headings]
+    cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
+    for row in rows:
+        told = [title_of(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
+        told += [mean_of(row, name) for name in shown]
+        cells.append([*told, *([_gain(row, metric)] if has_lead else [])])
+    order = "" if metric is None else f"; best {COMPARED[metric].heading} first"
+    lines = [
+        f"{report['steps']} steps, about {report['full_steps']} of them full, on "
+        f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
+        f"intervals{order}",
+        *aligned(cells),
+        "seconds: median of sampling alone; speed-up: against the full run of the same session, "
+        "median",
+    ]
+    if has_lead and metric is not None:
+        lines.append(
+            f"ahead of uniform: {COMPARED[metric].heading} of the same examples, more is better"
+        )
+    lines.append("")
+    for row in rows:
+        lines += [f"{row['name']}: {text}" for text in (_described(row), *_remarks(row, report))]
+    absent = report["absent"]
+    for reason in dict.fromkeys(absent.values()):
+        names = ", ".join(name for name in absent if absent[name] == reason)
+        lines.append(f"left out: {named(names, reason)}")
+    lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def title_of(row: Mapping[str, Any]) -> str:
+    """Name of a row, with a remark on one of another number of full steps."""
+    return row["name"] if row["comparable"] else f"{row['name']} (not comparable)"
+
+
+def _described(row: Mapping[str, Any]) -> str:
+    """Description: the most frequent schedule, the policy, and what decided."""
+    most = row["schedules"][0]
+    share = f" in {100 * most['share']:.0f} % of its runs" if most["share"] < 1 else ""
+    policy = f", {row['policy']}" if row["policy"] else ""
+    return f"{most['schedule']}{share}{policy}; {row['origin'].removeprefix(row['name'] + ', ')}"
+
+
+def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """Remarks on a row that its figures do not show."""
+    found = list(row["notes"])
+    if not row["comparable"]:
+        found.insert(
+            0,
+            f"not comparable: {row['full']:.4g} of its steps were full on average, "
+            f"{report['full_steps']} were wanted",
+        )
+    return found + [
+        f"{mean['identical']} of {row['runs']} examples are identical to the full run; the mean "
+        f"of {COMPARED[name].heading} is that of the others"
+        for name, mean in row["metrics"].items()
+        if 0 < mean["identical"] < row["runs"]
+    ]
+
+
+def _cached(row: Mapping[str, Any]) -> str:
+    mean, spread = row["cached"]["mean"], row["cached"]["spread"]
+    varies = f" ± {spread:.1f}" if spread else ""
+    return f"{mean:.4g}{varies} of {row['steps']}"
+
+
+def mean_of(row: Mapping[str, Any], name: str | None) -> str:
+    """Mean of a metric with half of its interval, as text; empty where it was not measured."""
+    if name is None or name not in row["metrics"]:
+        return ""
+    found, form = row["metrics"][name], COMPARED[name].form
+    if found["mean"] == IDENTICAL:
+        return IDENTICAL
+    if found["mean"] is None:
+        return "not a number"
+    reach = "" if found["low"] is None else f" ± {form.format(found['mean'] - found['low'])}"
+    return form.format(found["mean"]) + reach
+
+
+def _gain(row: Mapping[str, Any], metric: str | None) -> str:
+    found = row["ahead"].get(metric)
+    if not found or found["mean"] is None:
+        return ""
+    text = f"{found['mean']:+.3g}"
+    return text if found["low"] is None else f"{text} ({found['low']:+.3g} to {found['high']:+.3g})"

@@ -1,0 +1,1 @@
+"""Report of *Trajectory Profile*: numbers, summary and figure."""

@@ -1,0 +1,72 @@
+"""Metrics of images that a node can measure, and what it hands out without one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+import comfy.model_management
+from comfy_execution.graph_utils import ExecutionBlocker
+from torch import Tensor
+
+from ...gph_core.quality import metrics
+from ...gph_core.quality.comparison import Comparison, Measure, check_comparable, compare
+from ...gph_core.quality.metric_table import OF_IMAGES
+from ..sample import lpips_weights
+
+_LOG = logging.getLogger(__name__)
+
+
+def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
+    """Metrics by name, and the name of LPIPS's network."""
+    network, backbone = network_of(choice)
+    chosen = {
+        key: partial(row.compute, network=network) if row.needs_network else row.compute
+        for key, row in OF_IMAGES.items()
+        if video or not row.of_frames
+    }
+    return chosen, backbone
+
+
+def network_of(choice: str) -> tuple[metrics.Network, str | None]:
+    """Network of LPIPS and its name, as chosen; or one that says why there is none."""
+    try:
+        return lpips_weights.network(choice)
+    except (ImportError, OSError, ValueError) as error:
+        if choice != lpips_weights.OFF:
+            _LOG.warning("Golden Path: no LPIPS: %s", error)
+        return partial(_refuse, str(error)), None
+
+
+def _refuse(reason: str, *images):
+    raise ValueError(reason)
+
+
+def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"):
+    """Mean of a metric; without one, a block of the nodes behind it with the reason.
+
+    A number in its place would be taken for a score.
+    """
+    if name in measured.figures:
+        return measured.figures[name].mean
+    return ExecutionBlocker(f"{node} has no {name.upper()}: {measured.unavailable[name]}")
+
+
+def measured_beside_first(
+    pictures: Sequence[Tensor], lpips: str, is_video: bool
+) -> tuple[list[Comparison], str | None]:
+    """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
+
+    Args:
+        pictures: ``[B, H, W, 3]`` of each run.
+    """
+    reference, *others = pictures
+    chosen, network = metrics_for(lpips, is_video)
+    measured = []
+    for test in others:
+        check_comparable(reference, test)
+        planes = [images.movedim(-1, 1) for images in (reference, test)]
+        cancelled = comfy.model_management.throw_exception_if_processing_interrupted
+        measured.append(compare(*planes, chosen, cancelled))
+    return measured, network

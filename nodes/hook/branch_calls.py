@@ -1,0 +1,224 @@
+"""Wrappers of the sites that keep a feature for each branch: its velocity, or its residual."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import comfy.model_management
+
+from ...gph_core.gates.base import Look, Seen
+from ...gph_core.model import families
+from ...gph_core.model.surgery import Surgery
+from ...gph_core.policies.base import ProbedPrediction
+from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.decision import Decision
+from .branches import Branches
+from .controlnet import Deferrals
+from .model_call import ModelCall
+
+OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
+
+
+class _BranchCalls(ABC):
+    """Base of the sites that keep a feature for each branch."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+        self._branches = Branches(on_tiles=run.stop_caching)
+        self._deferrals = Deferrals()
+        self._level = None, 0.0  # of this evaluation, as ComfyUI's tensor and as a number
+        self._look = run.gating.gate.look if run.gating else None
+
+    def predict_noise(self, executor, *args, **kwargs):
+        self._run.begin_evaluation()
+        self._branches.begin_evaluation()
+        return executor(*args, **kwargs)
+
+    def calc_cond_batch(self, executor, model, conds, x_in, timestep, model_options):
+        sigma = float(timestep[0])
+        self._level = timestep, sigma
+        self._branches.note_conditions(conds, sigma, x_in.shape[0])
+        # Others may look at a control's result: ComfyUI's copies for several devices, a wrapper.
+        others = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
+        if not others and self._run.is_planned_cached(sigma):
+            conds = self._deferrals.defer(conds, sigma)
+        return executor(model, conds, x_in, timestep, model_options)
+
+    def apply_model(
+        self, executor, x, t, c_concat=None, c_crossattn=None, control=None,
+        transformer_options=None, **kwargs,
+    ):  # fmt: skip
+        options = transformer_options or {}
+        base_model = executor.class_obj
+        branches = self._branches.keys(base_model, x, options, kwargs)
+        timestep, sigma = self._level
+        # Else known: reading it again would wait for the GPU.
+        if timestep is None or options.get("sigmas") is not timestep:
+            sigma = float(t[0])
+        call = ModelCall(
+            base_model, executor, x, t, (c_concat, c_crossattn), control, options, kwargs, branches
+        )
+        decision = self._run.begin_call(sigma, branches, call.positive)
+        if decision.decider is not None and self._look is Look.LATENT:
+            decision = self._settled(call, decision)
+        return self._answer(call, decision)
+
+    def _settled(self, call: ModelCall, decision: Decision) -> Decision:
+        """Decision of the gate on what the call shows of the leader branch."""
+        try:
+            return self._run.settle(decision, call.branches, self._seen(call, decision))
+        except comfy.model_management.OOM_EXCEPTION:
+            self._run.stop_caching(OUT_OF_MEMORY)
+            return self._run.settle(decision, call.branches, None)
+
+    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+        """Input of the gate; None if a part of it is missing."""
+        latent = call.part(call.x, decision.decider).clone()
+        return Seen(decision.step, decision.sigma, latent)
+
+    @abstractmethod
+    def _answer(self, call: ModelCall, decision: Decision):
+        """Denoised latents of one call, computed or predicted."""
+
+
+class OutputCalls(_BranchCalls):
+    """Cache of each branch's velocity: on cached steps the transformer does not run."""
+
+    def _answer(self, call: ModelCall, decision: Decision):
+        x = call.x
+        if decision.is_cached:
+            (velocity,) = decision.predicted(self._run.policy, x)
+            denoised = x - decision.sigma * velocity
+        else:
+            denoised = call.denoised()
+            velocity = (x - denoised) / decision.sigma
+        if decision.keeps:
+            features = [(part.clone(),) for part in velocity.chunk(len(call.branches))]
+            latent = x.clone() if self._run.policy.uses_latents else None
+            self._run.end_call(decision, call.branches, features, latent=latent)
+        return denoised
+
+
+class StackCalls(_BranchCalls):
+    """Cache of what the block stack adds to the image tokens."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        super().__init__(run)
+        self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
+
+    def _answer(self, call: ModelCall, decision: Decision):
+        surgery = self._surgery(call.transformer)
+        if surgery is None or self._run.schedule.num_cached == 0:
+            return call.denoised(is_cached=decision.is_cached)
+        options = observing_first_block(call.options, surgery)
+        if decision.is_cached:
+            output, decision = self._predicted(surgery, call, decision, options)
+            if decision.is_cached:
+                return output
+        with surgery.recording():
+            output = call.denoised(options)
+        if decision.decider is not None:
+            decision = self._settled(call, decision)
+        try:
+            self._remember(surgery, decision, call.branches)
+        except comfy.model_management.OOM_EXCEPTION:
+            self._run.stop_caching(OUT_OF_MEMORY)
+        surgery.discard()
+        return output
+
+    def _predicted(
+        self, surgery: Surgery, call: ModelCall, decision: Decision, options: dict
+    ) -> tuple[Any, Decision]:
+        """Prediction for a call, and whether to use it."""
+        try:
+            with self._predicting(surgery, decision, call.x):
+                output = call.denoised(options, is_cached=True)
+        except comfy.model_management.OOM_EXCEPTION:
+            if not decision.is_open:
+                raise
+            self._run.stop_caching(OUT_OF_MEMORY)
+            output = None
+        finally:
+            _reset_unfinished(call.options)
+        if decision.is_open:
+            decision = self._settled(call, decision)
+        surgery.discard()
+        return output, decision
+
+    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+        if self._look is Look.LATENT:
+            return super()._seen(call, decision)
+        surgery = self._surgery(call.transformer)
+        assert surgery is not None
+        assert self._run.gating is not None
+        gate = self._run.gating.gate
+        seen = call.seen(
+            decision.step, decision.sigma, decision.decider, surgery.looked(), surgery.family
+        )
+        if (seen.modulated if gate.look is Look.MODULATED else seen.probe) is None:
+            return None
+        if gate.needs_grid and not seen.grid:
+            self._run.stop_caching(
+                f"caching stopped because {type(gate).__name__} has to know where each token is, "
+                "and the image's own cannot be told from those of guides or motion; choose DiCache"
+            )
+            return None
+        return seen
+
+    def _remember(self, surgery: Surgery, decision: Decision, branches) -> None:
+        if not decision.keeps:
+            return
+        recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
+        features = recorded and [part.feature for part in recorded]
+        probes = [part.probe for part in recorded or ()]
+        self._run.end_call(decision, branches, features, probes)
+
+    def _predicting(self, surgery: Surgery, decision: Decision, x):
+        if isinstance(self._run.policy, ProbedPrediction):
+            return surgery.probing(*decision.probe_anchors(x.device), decision.is_open)
+        feature = decision.predicted(self._run.policy, x)
+        predicting = surgery.replacing if self._run.policy.replaces_tokens else surgery.adding
+        return predicting(feature, decision.is_open)
+
+    def _surgery(self, transformer) -> Surgery | None:
+        if id(transformer) not in self._surgeries:
+            family = families.detect(transformer)
+            policy = self._run.policy
+            probe_policy = policy if isinstance(policy, ProbedPrediction) else None
+            self._surgeries[id(transformer)] = family and Surgery(
+                transformer, family, probe_policy, self._look
+            )
+        return self._surgeries[id(transformer)]
+
+
+def observing_first_block(options: dict, surgery: Surgery) -> dict:
+    """Options in which another extension's replacement of the first block lets us see its input.
+
+    The replacement may change the tokens before it calls the block, or not call it at all.
+    """
+    replacements = options.get("patches_replace", {})
+    key = surgery.family.first_block_key
+    replacement = replacements.get("dit", {}).get(key)
+    if replacement is None:
+        return options
+
+    def observed(args, extra):
+        surgery.note_input(args["img"])
+        result = replacement(args, extra)
+        surgery.note_output(result["img"])
+        return result
+
+    blocks = replacements["dit"] | {key: observed}
+    return options | {"patches_replace": replacements | {"dit": blocks}}
+
+
+def _reset_unfinished(options: dict) -> None:
+    """Reset patches that count on all blocks.
+
+    ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
+    """
+    for group in options.get("patches", {}).values():
+        for patch in group:
+            if getattr(patch, "temp_data", None) is not None:
+                patch.temp_data = None

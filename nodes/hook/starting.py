@@ -1,0 +1,147 @@
+"""Start of a run: a plan becomes a choice for the model and the noise levels, or a full run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions
+from ...gph_core.policies.base import Policy, Site
+from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.record import RunRecord
+from ...gph_core.schedule import Schedule
+from . import compatibility, conditions, samplers
+
+BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
+
+
+class Plan(Protocol):
+    """Plan that yields a schedule or a gate when sampling starts and the run is known.
+
+    ``device_budget`` is in bytes of anchors that stay on the model's device; ``for_others`` says
+    that runs under other schedules go on from states of this one.
+    """
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def device_budget(self) -> float: ...
+    @property
+    def for_others(self) -> bool: ...
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the schedule is ours to choose, not the user's."""
+        ...
+
+    def check(self, guider, sampler, sigmas, latent) -> str | None:
+        """Note on a run that the plan does not quite fit.
+
+        Raises ``ValueError`` if the plan does not fit at all.
+        """
+        ...
+
+    def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
+        """Choice for a run of a MODEL; ``ValueError`` if it cannot be carried out there."""
+        ...
+
+
+class Reporter(Protocol):
+    """Listener to a run (see ``report.py``); ``started`` comes last before it begins."""
+
+    def planned(self, line: str, choice: Choice) -> None: ...
+    def refused(self, reason: str) -> None: ...
+    def started(self, run: ActiveRun) -> None: ...
+    def stepped(self, step: int, kind: str) -> None: ...
+    def finished(self, record: RunRecord) -> None: ...
+
+
+def choice_of(plan: Plan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
+    """Schedule that a plan gives a run of a MODEL on these noise levels.
+
+    Args:
+        continues: no noise is added before the first step.
+    """
+    # The sampling that other nodes set is not in the model yet.
+    sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
+    return plan.resolve(patcher, conditions_of(patcher, sigmas, plan.policy), sigma_max, continues)
+
+
+def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
+    """Known conditions of a run before it starts."""
+    family, _ = compatibility.identify(patcher)
+    config = patcher.model.model_config.unet_config
+    return Conditions(family and family.name, config, sigmas, policy)
+
+
+def start(
+    plan: Plan, reporter: Reporter, guider, sampler, sigmas: list[float], latent_shape,
+    continues: bool,
+) -> ActiveRun:  # fmt: skip
+    """Start the run of a plan, or one in full where the plan cannot be applied."""
+    patcher = guider.model_patcher
+    _, name = compatibility.identify(patcher)
+    reason = compatibility.obstacle(plan.policy, patcher, sampler, sigmas)
+    if reason is None:
+        choice = choice_of(plan, patcher, sigmas, continues)
+        reason = compatibility.gate_obstacle(choice, patcher)
+    if reason is not None:
+        return _full(plan, reporter, name, sigmas, reason)
+    run = ActiveRun(
+        choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
+        reporter.stepped, plan.for_others, choice.gate,
+    )  # fmt: skip
+    for note in _notes(plan, choice, guider, sampler, sigmas, latent_shape):
+        run.note(note)
+    reporter.planned(f"{name}: {_described(choice)}", choice)
+    return run
+
+
+def _notes(
+    plan: Plan, choice: Choice, guider, sampler, sigmas: list[float], latent_shape
+) -> Iterator[str]:
+    """Notes on a run whose choice fits the model, but not in every respect."""
+    num_steps, caches = len(sigmas) - 1, bool(choice.schedule.num_cached)
+    if choice.note:
+        yield choice.note
+    if caches:
+        note = conditions.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
+        if note:
+            yield note
+    if num_steps <= FEW_STEPS and choice.gate is not None:
+        yield f"{num_steps} steps leave an adaptive method little to decide"
+    if num_steps <= FEW_STEPS and plan.is_chosen and caches:
+        yield (
+            f"{num_steps} steps leave little to choose: a search among all schedules would find "
+            "the best one"
+        )
+    if samplers.is_stochastic(sampler):
+        yield (
+            f"the sampler {samplers.name(sampler)} adds noise at every step, which cached "
+            "steps cannot foresee; expect less quality than with a sampler that does not"
+        )
+
+
+def _full(plan: Plan, reporter: Reporter, name: str, sigmas: list[float], reason: str) -> ActiveRun:
+    """Start a run in full, and report why."""
+    reporter.refused(reason)
+    schedule = Schedule.all_full(len(sigmas) - 1)
+    run = ActiveRun(schedule, plan.policy, sigmas, family=name, on_step=reporter.stepped)
+    run.note(compatibility.in_full(reason))
+    return run
+
+
+def _described(choice: Choice) -> str:
+    """Line that describes a run."""
+    schedule, policy = choice.schedule, choice.policy
+    known = f"{schedule.num_full} of {schedule.num_steps} steps full"
+    saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
+    ideal = schedule.num_steps / schedule.num_full
+    if choice.gate is not None:
+        return (
+            f"{choice.origin} decides at each step, except that {known} in any case ({schedule}), "
+            f"policy {policy}, at most {ideal:.1f}x fewer {saved}"
+        )
+    return (
+        f"{known} ({choice.origin}: {schedule}), policy {policy}, at most {ideal:.1f}x fewer "
+        f"{saved}"
+    )

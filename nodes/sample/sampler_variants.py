@@ -1,0 +1,66 @@
+"""Samplers that end early, report the states on their way, or begin at a later state."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from comfy.samplers import KSAMPLER
+from torch import Tensor
+
+from ...gph_core.search.prefix import State
+
+
+def ending_after(sampler, num_steps: int):
+    """Sampler that ends after some steps of a run whose wrappers see all noise levels."""
+    if not isinstance(sampler, KSAMPLER):
+        return sampler  # another extension's, of a kind of its own: it runs to the end
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, *args, **kwargs):
+        return sampler.sampler_function(model, x, sigmas[: num_steps + 1], *args, **kwargs)
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
+    """Sampler that reports the states before each step and after the last one, in order."""
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        def stepped(info: dict) -> None:
+            told(info["x"])
+            if callback is not None:
+                callback(info)
+
+        result = sampler.sampler_function(
+            model, x, sigmas, extra_args=extra_args, callback=stepped, disable=disable, **options
+        )
+        told(result)
+        return result
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def starting_from(
+    sampler: KSAMPLER, start: State | None, reached: Callable[[int, Tensor], None]
+) -> KSAMPLER:
+    """Sampler that begins at a state; ``reached`` gets each step and the state before it."""
+    first = start.step if start else 0
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
+        def told(info: dict) -> None:
+            step = first + info["i"]
+            reached(step, info["x"])
+            if callback is not None:
+                callback({**info, "i": step})
+
+        if start:
+            x = start.latent.to(x)
+        return sampler.sampler_function(
+            model, x, sigmas[first:], extra_args=extra_args, callback=told, disable=disable,
+            **options,
+        )  # fmt: skip
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

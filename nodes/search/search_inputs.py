@@ -1,0 +1,99 @@
+"""Inputs of *Schedule Search* that few need: what closest means, and how it is searched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from comfy_api.latest import io
+
+from ...gph_core.quality.objective import JOINT, OBJECTIVES
+from ...gph_core.search.algorithms.table import ALGORITHMS
+from ..sample import lpips_weights
+
+AUTOMATIC = "automatic"
+OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
+
+
+def advanced_inputs() -> list[Any]:
+    """Advanced inputs, all of which have a default."""
+    return [
+        io.Combo.Input(
+            "objective",
+            options=list(OBJECTIVE_NAMES),
+            default="PSNR",
+            optional=True,
+            tooltip=(
+                "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see, "
+                "needs weights. latent MSE: without a VAE, rough."
+            ),
+            advanced=True,
+        ),
+        io.Combo.Input(
+            "lpips",
+            options=lpips_weights.options(),
+            default=lpips_weights.OFF,
+            optional=True,
+            tooltip="Weights for LPIPS, as in Quality Compare.",
+            advanced=True,
+        ),
+        io.Combo.Input(
+            "algorithm",
+            options=[AUTOMATIC, *ALGORITHMS],
+            default=AUTOMATIC,
+            optional=True,
+            tooltip="automatic: simulated annealing, or every schedule where they are few.",
+            advanced=True,
+        ),
+        io.Int.Input(
+            "evaluations",
+            default=0,
+            min=0,
+            max=1_000_000,
+            optional=True,
+            tooltip="At most so many different schedules; 0: no limit.",
+            advanced=True,
+        ),
+        io.Int.Input(
+            "batch_size",
+            default=1,
+            min=1,
+            max=64,
+            optional=True,
+            tooltip="Examples sampled at once. Larger is faster for small models only.",
+            advanced=True,
+        ),
+        io.Boolean.Input(
+            "racing",
+            default=True,
+            optional=True,
+            tooltip=(
+                "Drop a schedule after some examples if it is clearly behind (99 % sure). "
+                "Only schedules scored on all examples can win."
+            ),
+            advanced=True,
+        ),
+        io.Float.Input(
+            "state_gib",
+            default=4.0,
+            min=0.0,
+            max=1024.0,
+            step=0.5,
+            optional=True,
+            tooltip=(
+                "Main memory for states from which later runs go on (euler only), which "
+                "leaves out the steps that schedules share. 0: every run from the start."
+            ),
+            advanced=True,
+        ),
+        io.Int.Input(
+            "seed",
+            default=0,
+            min=0,
+            max=2**31 - 1,
+            # The page would draw another one after each run, and no study would go on.
+            control_after_generate=False,
+            optional=True,
+            tooltip="Of the search, not of the images.",
+            advanced=True,
+        ),
+    ]

@@ -1,0 +1,75 @@
+"""Table and figure of Compare Run, and the run that it calls the closest."""
+
+import pytest
+import torch
+
+from gph_core.quality.comparison import Comparison, Figures
+from gph_core.reports import compare_report
+from gph_core.reports.compare_report import Run
+from gph_core.schedule import Schedule
+
+
+def test_the_table_has_a_line_for_each_run():
+    def told(name, steps, full, seconds, psnr=None, notes=()):
+        metrics = {} if psnr is None else {"psnr": {"mean": psnr}, "ssim": {"mean": 0.98765}}
+        return {
+            "name": name, "schedule": f"0-{full - 1}/{steps}", "steps": steps, "full_steps": full,
+            "seconds": seconds, "speedup": 2 / seconds, "metrics": metrics, "notes": notes,
+        }  # fmt: skip
+
+    text = compare_report.table({
+        "speed": "Fast", "origin": "uniform spacing", "policy": "residual reuse",
+        "closest": "fewer", "unavailable": {"lpips": "off"},
+        "absent": {}, "runs": [
+            told("full", 8, 8, 2.0), told("cached", 8, 3, 1.0, 20.123, ["a note"]),
+            told("uniform", 8, 3, 0.8, "identical"), told("fewer", 3, 3, 0.5, 31.0),
+        ],
+    })  # fmt: skip
+    assert text.splitlines() == [
+        "                      full steps  seconds  speed-up   PSNR dB      SSIM",
+        "full                      8 of 8     2.00     1.00x",
+        "cached (Fast)             3 of 8     1.00     2.00x     20.12    0.9877",
+        "uniform spacing           3 of 8     0.80     2.50x identical    0.9877",
+        "3 plain steps             3 of 3     0.50     4.00x     31.00    0.9877",
+        "closest to the full run: 3 plain steps",
+        "cached: uniform spacing: 0-2/8, policy residual reuse",
+        "seconds of sampling alone, each run once, after a warm-up",
+        "cached (Fast): a note",
+        "no LPIPS: off",
+    ]
+
+
+def run_of(name, schedule="0/2"):
+    return Run(name, Schedule.parse(schedule), None, 1.0)
+
+
+def test_the_closest_run_has_the_highest_psnr_and_of_equals_the_first():
+    runs = [run_of(name) for name in ("full", "cached", "uniform", "fewer")]
+
+    def found(*psnr):
+        return [Comparison({"psnr": Figures((value,))}, {}) for value in psnr]
+
+    assert compare_report.closest(runs, found(20, 30, 25)) == "uniform"
+    assert compare_report.closest(runs, found(20, float("inf"), 25)) == "uniform"
+    assert compare_report.closest(runs, found(20, 20, 10)) == "cached"
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 32), (5, 16, 64), (1, 512, 32)])
+def test_the_figure_shows_the_middle_picture_of_each_run(shape):
+    colors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    runs = [run_of(name) for name in ("full", "cached", "uniform", "fewer")]
+    pictures = [torch.zeros(*shape, 3) for _ in runs]
+    for picture, color in zip(pictures, colors, strict=True):
+        picture[shape[0] // 2] = torch.tensor(color)
+    told = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
+    figure = compare_report.figure(
+        runs, pictures,
+        {"speed": "Fast", "closest": "cached", "runs": [told | {"name": r.name} for r in runs]},
+    )  # fmt: skip
+    _, height, width, _ = figure.shape
+    quarters = figure[0, : height // 2 * 2, : width // 2 * 2].unflatten(0, (2, -1))
+    for n, color in enumerate(colors):
+        quarter = quarters[n // 2, :, width // 2 * (n % 2) : width // 2 * (n % 2 + 1)]
+        other = colors[n - 1]
+        assert (quarter == torch.tensor(color)).all(-1).float().mean() > 0.05
+        assert not (quarter == torch.tensor(other)).all(-1).any()

@@ -1,0 +1,52 @@
+"""Text of Plan Schedule for methods and for rules of uniform spacing."""
+
+import pytest
+
+from gph_core.calibration.entry import Calibration
+from gph_core.methods.planned import PLANNED, RULES
+from gph_core.planning.planners import Plan
+from gph_core.policies.extrapolation import Reuse
+from gph_core.reports.plan_report import calibration_text, plan_text
+from gph_core.schedule import Schedule
+
+PLAN = Plan(Schedule.parse("0-2,9/10"), Reuse(), 1.5, note="a note")
+
+
+def test_a_plan_is_described_by_its_method_and_its_cost():
+    method = PLANNED["DPCache"]
+    assert list(plan_text("DPCache", PLAN, method, "")) == [
+        f"DPCache: {method.rule} ({method.source})",
+        "0-2,9/10: 4 of 10 steps full, at most 2.50x faster",
+        "policy: residual reuse",
+        "cost 1.5, to compare with plans of this calibration only",
+        "a note",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "words"),
+    [
+        ("uniform (images)", "Wan", "rule for images"),
+        ("uniform (videos)", "FLUX", "rule for videos"),
+        ("TaylorSeer", "Wan", "rule for videos"),
+        ("TaylorSeer", "FLUX", "rule for images"),
+        ("TaylorSeer", "", "rule for images; if your model makes videos, connect it as model"),
+    ],
+)
+def test_even_spacing_says_whose_rule_it_is(name, family, words):
+    plan = Plan(PLAN.schedule, PLAN.policy, 0.0)
+    method = None if name in RULES else PLANNED[name]
+    assert list(plan_text(name, plan, method, family))[1] == (
+        f"spaced by the source paper's {words}"
+    )
+
+
+def test_conditions_that_could_not_be_compared_are_named():
+    known = Calibration("DPCache", {"sigmas": [1.0, 0.0]}, report={"num_examples": 2})
+    *_, last = calibration_text(known, {})
+    assert last == (
+        "not checked here: noise levels (connect sigmas), model (connect it), sampler, CFG and size"
+    )
+    *_, last = calibration_text(known, {"sigmas": [1.0, 0.0], "family": "FLUX"})
+    assert last == "not checked here: sampler, CFG and size"
+    assert list(calibration_text(None, {})) == []
