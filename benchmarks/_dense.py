@@ -48,14 +48,14 @@ def measure() -> None:
         "full steps": "transformer evaluations at full compute, of all examples",
         "torch": torch.__version__,
     }  # fmt: skip
-    told = {
+    sample = {
         "schedules": SAMPLE, "best": round(best, 3), "uniform": round(_mean(examples), 3),
         **{f"percentile {q}": round(float(np.percentile(sample, q)), 3) for q in SHARES},
     }  # fmt: skip
     lines = ",\n".join(map(json.dumps, runs))
-    text = f'{{"conditions": {json.dumps(conditions)},\n"sample": {json.dumps(told)},\n'
+    text = f'{{"conditions": {json.dumps(conditions)},\n"sample": {json.dumps(sample)},\n'
     FILE.write_text(f'{text}"runs": [\n{lines}\n]}}\n', "utf-8")
-    print(told, *runs, sep="\n", flush=True)
+    print(sample, *runs, sep="\n", flush=True)
 
 
 def summary(course: list[tuple[float, float]], sample: np.ndarray) -> dict:

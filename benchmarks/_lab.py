@@ -117,11 +117,11 @@ class Lab:
 
     def golden_path(self, full: int):
         """Schedule and policy that the pack's own search delivers."""
-        from golden_path_pack.gph_core.search.protocol import Settings, find_path
+        from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
         from golden_path_pack.gph_core.search.racing import Race
         from golden_path_pack.gph_core.search.study import Budget
 
-        settings = Settings(full, Budget(evaluations=BUDGET), race=Race(_demo.BATCH))
+        settings = SearchSettings(full, Budget(evaluations=BUDGET), race=Race(_demo.BATCH))
         with torch.inference_mode():
             delivery = find_path(list(self._contestants(full)), self.steps, settings)
         return delivery.best.schedule, delivery.best.policy

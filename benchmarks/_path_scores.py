@@ -1,4 +1,4 @@
-"""PSNR of searched paths and of their controls on held-out prompts; what is known is kept."""
+"""PSNR of searched paths and of their baselines on held-out prompts; what is known is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROMPTS, CAPTION_SEED = 200, 3
 NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
 UNIFORM, PLAIN = "uniform", "plain steps"
 RANDOM, MOVED = "random", "published, moved"
-CONTROLS = (UNIFORM, PLAIN, RANDOM, MOVED)
+BASELINES = (UNIFORM, PLAIN, RANDOM, MOVED)
 NO_POLICY = "none"
 PAPERS = 8  # scoring prompts in the seed paper
 
@@ -32,7 +32,7 @@ def searched(scoring: int) -> str:
 
 
 @dataclass(frozen=True)
-class Way:
+class ScoredWay:
     """A way of sampling with some full steps."""
 
     num_full: int
@@ -40,14 +40,14 @@ class Way:
     policy: str
 
 
-Scores = dict[Way, np.ndarray]  # dB [P, S] of prompts and noises
+Scores = dict[ScoredWay, np.ndarray]  # dB [P, S] of prompts and noises
 
 
-def sample(found: list[_paths.Found]) -> Scores:
+def sample(found: list[_paths.SearchedPaths]) -> Scores:
     """dB of every way on every picture; what is known from an earlier run is not sampled again."""
     prompts = _demo.captions(PROMPTS, CAPTION_SEED, held_out=True)
     known = Memory(SAMPLED)
-    chunks: dict[Way, dict[tuple[int, int], list[float]]] = {}
+    chunks: dict[ScoredWay, dict[tuple[int, int], list[float]]] = {}
     for first in range(0, PROMPTS, _demo.BATCH):
         for noise in NOISES:
             wanted = dict(ways(found, first, noise))
@@ -69,21 +69,21 @@ def matrix(parts: dict[tuple[int, int], list[float]]) -> np.ndarray:
 
 
 def ways(
-    found: list[_paths.Found], first: int, noise: int
-) -> Iterator[tuple[Way, tuple[Schedule | int, str]]]:
+    found: list[_paths.SearchedPaths], first: int, noise: int
+) -> Iterator[tuple[ScoredWay, tuple[Schedule | int, str]]]:
     """Ways to sample one chunk of pictures: each has a schedule, or a number of plain steps, and a
     policy."""
     pairs = {(path.full, path.policy) for path in found}
     for path in found:
         full, pair, even = path.full, path.policy, uniform(_paths.STEPS, path.full)
-        yield Way(full, PLAIN, NO_POLICY), (full, NO_POLICY)
-        yield Way(full, RANDOM, pair), (drawn(full, f"{first} {noise}"), pair)
-        yield Way(full, MOVED, pair), (moved(full), pair)
+        yield ScoredWay(full, PLAIN, NO_POLICY), (full, NO_POLICY)
+        yield ScoredWay(full, RANDOM, pair), (drawn(full, f"{first} {noise}"), pair)
+        yield ScoredWay(full, MOVED, pair), (moved(full), pair)
         for policy, schedule in path.schedules.items():
             if (full, policy) in pairs or noise == NOISES[0]:
-                yield Way(full, UNIFORM, policy), (even, policy)
+                yield ScoredWay(full, UNIFORM, policy), (even, policy)
             if policy == pair or (noise == NOISES[0] and path.scoring == PAPERS):
-                yield Way(full, searched(path.scoring), policy), (schedule, policy)
+                yield ScoredWay(full, searched(path.scoring), policy), (schedule, policy)
 
 
 def drawn(full: int, seed: str) -> Schedule:
@@ -100,8 +100,11 @@ def moved(full: int) -> Schedule:
 
 
 def measured(
-    known: Memory, prompts: list[str], seed: int, wanted: dict[Way, tuple[Schedule | int, str]]
-) -> dict[Way, list[float]]:
+    known: Memory,
+    prompts: list[str],
+    seed: int,
+    wanted: dict[ScoredWay, tuple[Schedule | int, str]],
+) -> dict[ScoredWay, list[float]]:
     """dB of each way for some prompts, the first with the noise of ``seed``."""
     keys = {way: f"{seed}: {what}, {policy}" for way, (what, policy) in wanted.items()}
     missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in known}

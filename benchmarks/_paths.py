@@ -32,7 +32,7 @@ STATE_BYTES = 2**30  # for each policy
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchedPaths:
     """Result of a search: its policy, and for every policy the best schedule known for it."""
 
     full: int
@@ -41,7 +41,7 @@ class Found:
     schedules: dict[str, Schedule]
 
 
-def load() -> list[Found]:
+def load() -> list[SearchedPaths]:
     """Results of the searches.
 
     A policy that did not go on after the short searches is given the delivered schedule.
@@ -49,12 +49,12 @@ def load() -> list[Found]:
     return [_best(record) for record in _records()]
 
 
-def _best(record: dict) -> Found:
+def _best(record: dict) -> SearchedPaths:
     searched = [row for row in record["validated"] if not row["control"]]
     best = {row["policy"]: Schedule.parse(row["schedule"]) for row in reversed(searched)}
     delivered = searched[0]["policy"]
     schedules = {name: best.get(name, best[delivered]) for name in policies()}
-    return Found(record["full"], record["scoring"], delivered, schedules)
+    return SearchedPaths(record["full"], record["scoring"], delivered, schedules)
 
 
 def _records() -> list[dict]:
@@ -80,12 +80,12 @@ def search(wanted: Collection[tuple[int, int]] = tuple(BUDGETS)) -> None:
 
 
 def _found(full: int, scoring: int) -> dict:
-    from golden_path_pack.gph_core.search.protocol import Settings, find_path
+    from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
     from golden_path_pack.gph_core.search.racing import Race
     from golden_path_pack.gph_core.search.study import Budget
 
     budget = Budget(evaluations=BUDGETS[full, scoring])
-    settings = Settings(full, budget, seed=SEED, race=Race(_demo.BATCH))
+    settings = SearchSettings(full, budget, seed=SEED, race=Race(_demo.BATCH))
     contestants = _contestants(full, scoring)
     with torch.inference_mode():
         delivery = find_path(contestants, STEPS, settings, _listener(f"{full} full, {scoring}"))
@@ -111,7 +111,7 @@ def _contestants(full: int, scoring: int) -> list:
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
 
-    controls = {
+    baselines = {
         "published for FLUX.1-dev": Schedule.parse(PUBLISHED[full]),
         "uniform": uniform(STEPS, full),
     }
@@ -136,7 +136,7 @@ def _contestants(full: int, scoring: int) -> list:
             policy,
             examples.under(policy, PrefixMemory(STATE_BYTES)),
             log(name, f"scoring {scoring}", conditions),
-            controls,
+            baselines,
             others.under(policy),
             log(name, f"validation {validation}", their_conditions),
         )

@@ -1,4 +1,4 @@
-"""Ways of sampling that the benchmarks compare: methods, a golden path, controls."""
+"""Ways of sampling that the benchmarks compare: methods, a golden path, baselines."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def main() -> int:
     return 1 if options.check and missed else 0
 
 
-class Table:
+class FigureTable:
     """The figures of one model, printed as they come."""
 
     def __init__(self, name: str) -> None:
@@ -102,7 +102,7 @@ def demo_figures() -> dict:
         "demo model, 64 tokens, CFG 5", "", {}, (48, 8, 8), (12, 64), {"pooled": 64}
     )
     model = comfy_model.load_model()
-    table = Table(case.name)
+    table = FigureTable(case.name)
     full, cached = [], []
     for _ in range(ROUNDS + 1):
         reporter = Silent()
@@ -120,14 +120,14 @@ def model_figures(case: models.Benchmarked, on_gpu: bool) -> dict:
 
     dtype = torch.bfloat16 if on_gpu else torch.float32
     model = models.build(case, dtype, comfy.model_management.get_torch_device())
-    table = Table(case.name)
+    table = FigureTable(case.name)
     full = step_figures(case, model, table, on_gpu)
     policy_figures(case, model, table, full)
     run_figures(case, model, table, on_gpu)
     return table.figures()
 
 
-def step_figures(case, model, table: Table, on_gpu: bool) -> float:
+def step_figures(case, model, table: FigureTable, on_gpu: bool) -> float:
     """A full step with and without the cache by turns; returns the latter's seconds."""
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
@@ -150,7 +150,7 @@ def step_figures(case, model, table: Table, on_gpu: bool) -> float:
     return full
 
 
-def policy_figures(case, model, table: Table, full: float) -> None:
+def policy_figures(case, model, table: FigureTable, full: float) -> None:
     from golden_path_pack.gph_core.policies.base import Site
     from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
     from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
@@ -166,7 +166,7 @@ def policy_figures(case, model, table: Table, full: float) -> None:
         table.add(f"cached step, {policy}", cached / full, cached, None)
 
 
-def run_figures(case, model, table: Table, on_gpu: bool) -> None:
+def run_figures(case, model, table: FigureTable, on_gpu: bool) -> None:
     """Whole runs at the three ratios, against N / (N - K).
 
     Each is compared with N full steps at the median of those taken right before and after it: the

@@ -1,7 +1,7 @@
 """Quality of the demo model's searched golden paths on prompts that no search saw.
 
 The pairs of schedule and policy of ``_paths`` (searched on 8, 32 or 128 prompts, validated on
-others) against controls with as many full steps, on 200 held-out prompts with three noises each.
+others) against baselines with as many full steps, on 200 held-out prompts with three noises each.
 Every picture is compared with the full run of its prompt and noise. Gains are paired by prompt;
 their 95 % intervals are bootstrapped over the prompts. *Plain steps* is a run of just as many
 steps; *random* draws a schedule for every 8 pictures; *published, moved* is FLUX.1-dev's path on
@@ -24,14 +24,14 @@ import torch
 
 from benchmarks import _demo, _paths
 from benchmarks._path_scores import (
-    CONTROLS,
+    BASELINES,
     NO_POLICY,
     NOISES,
     PLAIN,
     PROMPTS,
     UNIFORM,
+    ScoredWay,
     Scores,
-    Way,
     sample,
     searched,
 )
@@ -69,16 +69,16 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
     return round(mean, 3), round(low, 3), round(high, 3)
 
 
-def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
+def summary(scores: Scores, found: list[_paths.SearchedPaths]) -> list[dict]:
     """A row for each way: its mean, and how far each searched pair is ahead, with intervals."""
     schedules = {
-        Way(path.full, searched(path.scoring), policy): str(schedule)
+        ScoredWay(path.full, searched(path.scoring), policy): str(schedule)
         for path in found
         for policy, schedule in path.schedules.items()
     }
     rows = []
     for way, values in scores.items():
-        pairs = {Way(p.full, searched(p.scoring), p.policy): p for p in found}
+        pairs = {ScoredWay(p.full, searched(p.scoring), p.policy): p for p in found}
         ahead = {
             pair.name: interval(scores[pair][:, : values.shape[1]] - values)
             for pair in pairs
@@ -92,8 +92,8 @@ def summary(scores: Scores, found: list[_paths.Found]) -> list[dict]:
     return sorted(rows, key=lambda row: (-row["full"], -row["psnr"][0]))
 
 
-def misses(rows: list[dict], found: list[_paths.Found]) -> list[str]:
-    """Searched pairs that are not ahead of both controls by the bar, in words."""
+def misses(rows: list[dict], found: list[_paths.SearchedPaths]) -> list[str]:
+    """Searched pairs that are not ahead of both baselines by the bar, in words."""
     return [
         f"{path.full} full, {name}: {row['ahead'][name][0]:+.2f} dB ahead of {row['name']}"
         for path in found
@@ -137,7 +137,7 @@ def save(rows: list[dict]) -> None:
 
 
 def draw(rows: list[dict]) -> None:
-    """Draw how far the searched pairs are ahead of the controls, a panel for each number of full
+    """Draw how far the searched pairs are ahead of the baselines, a panel for each number of full
     steps."""
     from matplotlib.figure import Figure
 
@@ -147,17 +147,17 @@ def draw(rows: list[dict]) -> None:
     )
     picture = Figure(figsize=(5 * len(counts), 3.5), dpi=110, layout="constrained")
     for axes, full in zip(picture.subplots(1, len(counts)), counts, strict=True):
-        controls = [r for r in rows if r["full"] == full and r["name"] in CONTROLS]
-        here = [pair for pair in pairs if pair in controls[0]["ahead"]]
+        baselines = [r for r in rows if r["full"] == full and r["name"] in BASELINES]
+        here = [pair for pair in pairs if pair in baselines[0]["ahead"]]
         for number, pair in enumerate(here):
-            mean, low, high = np.array([row["ahead"][pair] for row in controls]).T
-            places = np.arange(len(controls)) + 0.2 * (number - (len(here) - 1) / 2)
+            mean, low, high = np.array([row["ahead"][pair] for row in baselines]).T
+            places = np.arange(len(baselines)) + 0.2 * (number - (len(here) - 1) / 2)
             color = f"C{pairs.index(pair)}"
             errors = (mean - low, high - mean)
             axes.errorbar(mean, places, xerr=errors, fmt="o", color=color, label=pair)
         axes.axvline(0, color="#999999", linewidth=1)
-        labels = [f"{row['name']}, {row['policy']}".removesuffix(", none") for row in controls]
-        axes.set_yticks(range(len(controls)), labels, fontsize=8)
+        labels = [f"{row['name']}, {row['policy']}".removesuffix(", none") for row in baselines]
+        axes.set_yticks(range(len(baselines)), labels, fontsize=8)
         axes.set_title(f"{full} of {_paths.STEPS} steps full")
         axes.set_xlabel("ahead of the control, dB")
         axes.legend(fontsize=8)

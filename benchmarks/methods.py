@@ -1,4 +1,4 @@
-"""The ten methods, a searched golden path and controls on the demo model, side by side.
+"""The ten methods, a searched golden path and baselines on the demo model, side by side.
 
 For 50 and 28 steps, CFG 1 and 3, and the source paper's three cache ratios: every method is
 calibrated on 50 preparation prompts and sampled on 100 unseen ones, each compared with the full run

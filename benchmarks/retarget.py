@@ -27,7 +27,7 @@ RESULTS = Path(__file__).parent / "results"
 SCHEDULERS = ("simple", "beta", "linear_quadratic")
 STEPS = (12, 20, 28, 40)
 PROMPTS, CAPTION_SEED, NOISE_SEED = 64, 2, 1000
-CONTROL, FEWER = "uniform", "fewer steps"
+BASELINE, FEWER = "uniform", "fewer steps"
 COLUMNS = (*PROPOSALS, FEWER)
 
 Scores = dict[str, np.ndarray]  # dB of every prompt, by rule
@@ -85,16 +85,16 @@ def save(figures: dict[str, list]) -> None:
     (RESULTS / "retarget.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
-class Row:
+class PathRow:
     """One path on one grid."""
 
     def __init__(self, scheduler: str, path: Schedule, schedules: dict[str, Schedule], scores):
         self.scheduler, self.path, self.schedules, self.scores = scheduler, path, schedules, scores
-        self.steps = schedules[CONTROL].num_steps
+        self.steps = schedules[BASELINE].num_steps
 
     def __str__(self) -> str:
         means = ", ".join(f"{name} {values.mean():.2f}" for name, values in self.scores.items())
-        full = self.schedules[CONTROL].num_full
+        full = self.schedules[BASELINE].num_full
         return f"{self.scheduler}, {full} of {self.steps} (from {self.path.num_full}): {means}"
 
     def figures(self) -> dict:
@@ -143,7 +143,7 @@ def on_own_grid(pictures: _demo.Pictures, paths: list[Schedule]) -> list[dict]:
     return figures
 
 
-def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[Row]:
+def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[PathRow]:
     """Every path on every grid, by every rule."""
     source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
     for scheduler, steps in itertools.product(SCHEDULERS, STEPS):
@@ -152,18 +152,18 @@ def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[
         for path in paths:
             schedules = {rule: retarget(path, source, target, rule) for rule in PROPOSALS}
             scores = {rule: score(schedule) for rule, schedule in schedules.items()}
-            scores[FEWER] = score(schedules[CONTROL].num_full)
-            row = Row(scheduler, path, schedules, scores)
+            scores[FEWER] = score(schedules[BASELINE].num_full)
+            row = PathRow(scheduler, path, schedules, scores)
             print(row, flush=True)
             yield row
 
 
-def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
+def gains(rows: list[PathRow]) -> dict[str, tuple[float, float]]:
     """Mean gain over uniform, of the prompts' means over some rows."""
     return gained({name: np.mean([row.scores[name] for row in rows], axis=0) for name in COLUMNS})
 
 
-def lead(rows: list[Row], rule: str) -> tuple[float, float]:
+def lead(rows: list[PathRow], rule: str) -> tuple[float, float]:
     """Lead of a rule over the default, paired by prompt, with half its interval."""
     ahead = [row.scores[rule] - row.scores[DEFAULT_RULE] for row in rows]
     return rounded(np.mean(ahead, axis=0))
@@ -171,8 +171,8 @@ def lead(rows: list[Row], rule: str) -> tuple[float, float]:
 
 def gained(scores: Scores) -> dict[str, tuple[float, float]]:
     """Mean gain over uniform, paired by prompt."""
-    control = scores[CONTROL]
-    return {n: (0.0, 0.0) if n == CONTROL else rounded(v - control) for n, v in scores.items()}
+    baseline = scores[BASELINE]
+    return {n: (0.0, 0.0) if n == BASELINE else rounded(v - baseline) for n, v in scores.items()}
 
 
 def rounded(values: np.ndarray) -> tuple[float, float]:

@@ -36,7 +36,7 @@ RESULTS = Path(__file__).parent / "results"
 SEEDS = 20
 MANY_SEEDS = 100
 BUDGET = 60_000  # full steps: more than all 8 examples of 1000 schedules
-GAPS = (0.5, 0.2, 0.1, 0.05, 0.01)  # dB to the best schedule
+REGRETS = (0.5, 0.2, 0.1, 0.05, 0.01)  # dB to the best schedule
 BAR_GAP, BAR_SHARE = 0.05, 1 / 3
 NUM_COLORS = 10  # before matplotlib begins again
 TRIFLE = 1e-9  # dB: the same mean, added up in another order
@@ -44,7 +44,7 @@ PAPER, RECOMMENDED = "annealing", "recommended"
 
 
 @dataclass
-class Table:
+class KnownScores:
     """Examples whose scores are looked up; with ``keeps_states``, shared first steps are free."""
 
     values: dict[Schedule, np.ndarray]
@@ -96,7 +96,7 @@ class Variant:
                     raise _FoundError
 
         study = Study(
-            Table(values, self.keeps_states),
+            KnownScores(values, self.keeps_states),
             budget=Budget(full_steps=BUDGET),
             race=Race() if self.races else None,
             stops_when_stalled=False,
@@ -149,31 +149,32 @@ def main() -> int:
         name: [VARIANTS[name].run(values, seed, best) for seed in range(MANY_SEEDS)]
         for name in (PAPER, RECOMMENDED)
     }
-    shares = {gap: ratio(many, best, gap) for gap in GAPS}
+    shares = {regret: ratio(many, best, regret) for regret in REGRETS}
     if options.save:
         save(courses, many, best)
     end = worst_end(courses[PAPER], best)
     print(f"\n{PAPER} ends at most {end:.3f} dB below the best, of {SEEDS} seeds")
-    for gap, share in shares.items():
-        costs = " of ".join(f"{median_cost(many[n], best, gap):.0f}" for n in (RECOMMENDED, PAPER))
-        print(f"to a median gap of {gap} dB, {RECOMMENDED} needs {share:.2f} of {PAPER} ({costs})")
+    for regret, share in shares.items():
+        ours, paper = (median_cost(many[n], best, regret) for n in (RECOMMENDED, PAPER))
+        costs = f"({ours:.0f} of {paper:.0f})"
+        print(f"to a median gap of {regret} dB, {RECOMMENDED} needs {share:.2f} of {PAPER} {costs}")
     return int(options.check and (end > BAR_GAP or shares[BAR_GAP] > BAR_SHARE))
 
 
-def cost_of_gap(course: list[tuple[float, float]], best: float, gap: float) -> float:
+def cost_of_regret(course: list[tuple[float, float]], best: float, regret: float) -> float:
     """Full steps until a course is that near to the best; infinite if never."""
-    return next((cost for cost, mean in course if best - mean <= gap), np.inf)
+    return next((cost for cost, mean in course if best - mean <= regret), np.inf)
 
 
-def ratio(courses: dict[str, list], best: float, gap: float) -> float:
+def ratio(courses: dict[str, list], best: float, regret: float) -> float:
     """Median cost of the recommended search as a part of the paper's."""
-    ours, paper = (median_cost(courses[name], best, gap) for name in (RECOMMENDED, PAPER))
+    ours, paper = (median_cost(courses[name], best, regret) for name in (RECOMMENDED, PAPER))
     return ours / paper
 
 
-def median_cost(courses: list, best: float, gap: float) -> float:
+def median_cost(courses: list, best: float, regret: float) -> float:
     """Full steps to a gap, of the median seed."""
-    return float(np.median([cost_of_gap(course, best, gap) for course in courses]))
+    return float(np.median([cost_of_regret(course, best, regret) for course in courses]))
 
 
 def worst_end(courses: list, best: float) -> float:
@@ -182,7 +183,7 @@ def worst_end(courses: list, best: float) -> float:
 
 
 def row(name: str, courses: list, best: float) -> str:
-    costs = "".join(f"{median_cost(courses, best, gap):10.0f}" for gap in GAPS)
+    costs = "".join(f"{median_cost(courses, best, regret):10.0f}" for regret in REGRETS)
     return f"{name:24}{costs}   worst end {worst_end(courses, best):.3f}"
 
 
@@ -194,7 +195,7 @@ def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
         "budget": f"{BUDGET} full steps", "best": round(best, 3),
         "columns": "full steps of the median seed until its best schedule is so many dB below the "
         "best of the space, the full runs that are compared with not counted; null: never",
-        "gaps": GAPS,
+        "gaps": REGRETS,
     }  # fmt: skip
     named = [*courses.items(), *((f"{name}, {MANY_SEEDS} seeds", many[name]) for name in many)]
     rows = [
@@ -204,7 +205,7 @@ def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
             "worst end": round(worst_end(found, best), 3),
         }
         for name, found in named
-        for costs in [[median_cost(found, best, gap) for gap in GAPS]]
+        for costs in [[median_cost(found, best, regret) for regret in REGRETS]]
     ]
     lines = ",\n".join(map(json.dumps, rows))
     text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
@@ -227,7 +228,8 @@ def draw(courses: dict[str, list], best: float) -> None:
         for number, name in enumerate(names):
             dashes = ":" if number >= NUM_COLORS else "--"
             style = "-" if name in (PAPER, RECOMMENDED) else dashes
-            axes.plot(costs, [median_gap(courses[name], best, c) for c in costs], style, label=name)
+            regrets = [median_regret(courses[name], best, cost) for cost in costs]
+            axes.plot(costs, regrets, style, label=name)
         axes.set_xscale("log")
         axes.set_xlabel("transformer evaluations at full compute, all examples")
         axes.legend(fontsize=7)
@@ -235,13 +237,13 @@ def draw(courses: dict[str, list], best: float) -> None:
     picture.savefig(RESULTS / "search.png")
 
 
-def median_gap(courses: list, best: float, cost: float) -> float:
+def median_regret(courses: list, best: float, cost: float) -> float:
     """dB below the best when so many full steps are spent; NaN until every seed has a score."""
-    gaps = [
+    regrets = [
         min((best - mean for spent, mean in course if spent <= cost), default=np.nan)
         for course in courses
     ]
-    return float(np.median(gaps))
+    return float(np.median(regrets))
 
 
 if __name__ == "__main__":

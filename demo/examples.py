@@ -38,7 +38,7 @@ COMPARE = "Compare_Full_and_Cached"
 TEMPLATES = "0.11.27"
 
 
-class Example(NamedTuple):
+class ExampleWorkflow(NamedTuple):
     """A template and what is changed in it."""
 
     name: str
@@ -57,49 +57,49 @@ class Example(NamedTuple):
 TURBO = "Leave *enable_turbo_mode* off: so few steps leave nothing to cache. "
 SHORT = "With so few steps *Quality* is the speed to begin with. "
 EXAMPLES = (
-    Example(
+    ExampleWorkflow(
         "FLUX.1-dev_Golden_Path", "flux_dev_full_text_to_image", "Quality", 20, 8,
         SHORT + "With 50 steps *Balanced* takes the path published for FLUX.1-dev.",
         before=(50,),
     ),
-    Example(
+    ExampleWorkflow(
         "Qwen-Image_Golden_Path", "image_qwen_image", "Balanced", 50, 13,
         "The template's 20 steps became 50, the model's original setting. " + TURBO,
         before=(3,), values={84: [50, "fixed"]},
     ),
-    Example(
+    ExampleWorkflow(
         "Qwen-Image-Edit_Golden_Path", "image_qwen_image_edit_2511", "Balanced", 40, 10,
         "Choose your own pictures in the two *Load Image* nodes. " + TURBO,
         before=(169,), moved={157: -2190},
     ),
-    Example(
+    ExampleWorkflow(
         "Wan_2.1_T2V_Golden_Path", "text_to_video_wan", "Balanced", 30, 8,
         "The 14B model works the same way and gains more seconds.",
         before=(3,), moved={50: 50},
     ),
-    Example(
+    ExampleWorkflow(
         "Wan_2.2_14B_Two_Experts_Golden_Path", "video_wan2_2_14B_t2v", "Balanced", 10, 4,
         "Each expert has a node of its own and takes 10 of the 20 steps. " + TURBO,
         before=(81, 78), parts=("high noise", "low noise"),
     ),
-    Example(
+    ExampleWorkflow(
         "HunyuanVideo_1.5_Golden_Path", "video_hunyuan_video_1.5_720p_t2v", "Quality", 20, 8,
         SHORT + "It takes the place of the template's bypassed EasyCache node.",
         instead_of=(105, 121),
     ),
-    Example(
+    ExampleWorkflow(
         "Z-Image_Golden_Path", "image_z_image", "Quality", 25, 11,
         SHORT + "Z-Image-Turbo takes 8 steps and gains little.",
         before=(69,),
     ),
-    Example(
+    ExampleWorkflow(
         "FLUX.2_Golden_Path", "image_flux2_text_to_image", "Quality", 20, 8, SHORT + TURBO,
         before=(22,),
     ),
 )  # fmt: skip
 
 
-def build(example: Example) -> dict:
+def build(example: ExampleWorkflow) -> dict:
     """The template with the cache, in the page's format 0.4."""
     workflow = load(example.template)
     ids = Ids(workflow)
@@ -127,7 +127,7 @@ def build(example: Example) -> dict:
     return finished(workflow, ids)
 
 
-def note_text(example: Example, subgraph: str | None) -> str:
+def note_text(example: ExampleWorkflow, subgraph: str | None) -> str:
     several = len(example.parts) > 1
     added = "two yellow nodes" if several else "one yellow node"
     inside = f" inside the subgraph *{subgraph}*, whose node shows the speed" if subgraph else ""

@@ -1,7 +1,7 @@
 """The demo: one bundled workflow, run by the real server with and without the cache.
 
 Full run, the three speeds of *Golden Path Cache* and, at the same number of full steps, two
-controls: uniform spacing, and simply fewer steps. Prints a table, writes a contact sheet and a
+baselines: uniform spacing, and simply fewer steps. Prints a table, writes a contact sheet and a
 JSON report. Run it with ``python dev.py demo``.
 """
 
@@ -62,7 +62,7 @@ class Row:
 
 
 def plan(steps: int) -> list[list[Row]]:
-    """Groups of rows: the full run alone, then each speed with its two controls."""
+    """Groups of rows: the full run alone, then each speed with its two baselines."""
     # The server chooses by these conditions, too.
     conditions = Conditions("FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse())
     groups = [[Row("full", Schedule.all_full(steps))]]

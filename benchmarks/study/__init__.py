@@ -5,7 +5,7 @@ A part is a file here and its name in ``PARTS``. It has
     TITLE                   what it asks
     measure(work) -> dict   numbers as plain data, ``rows`` among them; see ``_work.Work``
     draw(data, figure)      its figure
-    tell(data) -> str       its numbers for docs/study.md, as markdown
+    summary(data) -> str    its numbers for docs/study.md, as markdown
 
 and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
 is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.

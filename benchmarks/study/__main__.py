@@ -82,9 +82,9 @@ def study(name: str, work: Work, places: Places) -> None:
     data = json.loads(text)
     _report.write(places.results / f"{name}.json", text)
     _report.draw(part, data, places.results / f"{name}.png")
-    print(f"\n{part.TITLE}\n\n{part.tell(data)}\n", flush=True)
+    print(f"\n{part.TITLE}\n\n{part.summary(data)}\n", flush=True)
     report = places.report.read_text("utf-8")
-    _report.write(places.report, _report.replaced(report, name, _report.told(part, name, data)))
+    _report.write(places.report, _report.replaced(report, name, _report.summary(part, name, data)))
 
 
 if __name__ == "__main__":

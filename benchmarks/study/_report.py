@@ -57,9 +57,9 @@ def draw(part, data: Mapping[str, Any], file: Path) -> None:
     figure.savefig(file)
 
 
-def told(part, name: str, data: Mapping[str, Any]) -> str:
+def summary(part, name: str, data: Mapping[str, Any]) -> str:
     """A part's numbers and its figure, as markdown for docs/study.md."""
-    return f"{part.tell(data)}\n\n![{part.TITLE}](../benchmarks/results/study/{name}.png)"
+    return f"{part.summary(data)}\n\n![{part.TITLE}](../benchmarks/results/study/{name}.png)"
 
 
 def replaced(report: str, name: str, numbers: str) -> str:

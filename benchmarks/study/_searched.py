@@ -20,11 +20,11 @@ def searched(
         budget: schedules.
         algorithm: None: the default.
     """
-    from golden_path_pack.gph_core.search.protocol import Settings, find_path
+    from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
     from golden_path_pack.gph_core.search.study import Budget
 
     name = f"{algorithm or 'default'} {objective}"
-    settings = Settings(full, Budget(evaluations=budget), algorithm, objective)
+    settings = SearchSettings(full, Budget(evaluations=budget), algorithm, objective)
     with torch.inference_mode():
         delivery = find_path([_contestant(lab, full, name)], lab.steps, settings)
     return Schedule.parse(str(delivery.best.schedule))

@@ -27,7 +27,7 @@ STATE_BYTES = 2**30
 
 
 @dataclass(frozen=True)
-class Table:
+class SpaceTable:
     """Quality of every schedule, in the order of the space.
 
     Args:
@@ -56,7 +56,7 @@ class Table:
         return list(self.space).index(uniform(n, n - self.space.num_cached, first))
 
 
-def load(work: Work) -> Table:
+def load(work: Work) -> SpaceTable:
     """The table; what of it is not known is measured."""
     space = work.size(SPACE, QUICK_SPACE)
     lab, prompts = work.lab(space.num_steps), work.size(PROMPTS, QUICK_PROMPTS)
@@ -69,7 +69,7 @@ def load(work: Work) -> Table:
         ],
         axis=1,
     )
-    return Table(space, {name: values[:, :, n] for n, name in enumerate(METRICS)})
+    return SpaceTable(space, {name: values[:, :, n] for n, name in enumerate(METRICS)})
 
 
 def _units(space: ScheduleSpace, prompts: int) -> Iterator[list[tuple[int, int, int]]]:

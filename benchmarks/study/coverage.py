@@ -15,7 +15,7 @@ from benchmarks.study._field import METRICS, RANDOM, UNIFORM, Field
 from benchmarks.study._work import Work, label
 from benchmarks.study.objectives import OFFLINE, QUICK_STEPS, STEPS
 from gph_core.quality import margins
-from gph_core.quality.coverage import coverage, gaps, shared_schedule
+from gph_core.quality.coverage import coverage, regrets, shared_schedule
 
 TITLE = "How often one schedule is near the best candidate of a new prompt"
 SMALL, ENLARGED = "smaller", "enlarged"
@@ -85,7 +85,7 @@ def covered(
         values: margins, tightest first.
     """
     quality, names = f.quality[metric][:count], list(f.schedules)[:count]
-    before, new = gaps(quality[:, :selection]), gaps(quality[:, selection:])
+    before, new = regrets(quality[:, :selection]), regrets(quality[:, selection:])
     chosen, prior = (shared_schedule(some, values[0]) for some in (new, before))
     shares = (new <= values[0]).mean(axis=1)
     drawn = [share for name, share in zip(names, shares, strict=True) if name.startswith(RANDOM)]
@@ -99,7 +99,7 @@ def covered(
 
 def shown(f: Field, selection: int) -> dict[str, np.ndarray]:
     """Gaps in PSNR of some schedules of the enlarged set, in ascending order."""
-    below = np.sort(gaps(f.quality["PSNR"][:, selection:]))
+    below = np.sort(regrets(f.quality["PSNR"][:, selection:]))
     tightest = margins.PUBLISHED["PSNR"][0]
     shares, names = (below <= tightest).mean(axis=1), list(f.schedules)
     drawn = [row for row, name in enumerate(names) if name.startswith(RANDOM)]
@@ -110,7 +110,7 @@ def shown(f: Field, selection: int) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     parts = [
         f"{data['new prompts']} new prompts; {data['selection prompts']} others count how often "
         "adaptive methods choose a schedule, and choose one beforehand. In brackets a lower bound "

@@ -105,7 +105,7 @@ def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     prompts, ranks, over = data["prompts"], data["ranks"], data["over schedules"]
     gap, early = ranks["gap and psnr"], data["steps"] // EARLY
     return "\n".join([

@@ -41,7 +41,7 @@ def row(scoring: np.ndarray, means: np.ndarray, uniform: int, count: int) -> dic
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["scoring examples", "subsets", "loss on all scoring prompts", "loss on new prompts"]
     head += ["90 % of the subsets", "ahead of uniform"]
     lines = [

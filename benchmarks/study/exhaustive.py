@@ -43,39 +43,39 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def chosen(table: _table.Table, count: int) -> int:
+def chosen(table: _table.SpaceTable, count: int) -> int:
     """The row of the best schedule for the first scoring prompts."""
     return landscape.shared(table.scoring[:, :count]).row
 
 
-def selection(table: _table.Table, count: int) -> dict:
+def selection(table: _table.SpaceTable, count: int) -> dict:
     """The space as the first scoring prompts see it, and how its ranking holds on new ones."""
     quality = table.scoring[:, :count]
     best = landscape.shared(quality)
     optima = landscape.optima(table.space, quality.mean(axis=1))
     return {
-        "prompts": count, "mean": best.mean, "gaps": sorted(best.gaps),
+        "prompts": count, "mean": best.mean, "gaps": sorted(best.regrets),
         "different optima": len(set(quality.argmax(axis=0).tolist())),
         "near": dict(zip(NEAR, landscape.near_best_mean(quality, NEAR), strict=True)),
         "near every optimum": landscape.near_every_optimum(quality, MARGINS[-1]),
-        "optima": [[str(o.schedule), o.gap, o.share] for o in optima],
+        "optima": [[str(o.schedule), o.regret, o.share] for o in optima],
         "transfer": transfer(quality.mean(axis=1), table.new.mean(axis=1))._asdict(),
     }  # fmt: skip
 
 
-def row(table: _table.Table, name: str, number: int) -> dict:
+def row(table: _table.SpaceTable, name: str, number: int) -> dict:
     """Quality of one schedule on the new prompts."""
     means = table.new.mean(axis=1)
-    gaps = table.new.max(axis=0) - table.new[number]
+    regrets = table.new.max(axis=0) - table.new[number]
     return {
         "name": name, "schedule": str(list(table.space)[number]), "psnr": means[number],
         "rank": int((means > means[number]).sum()) + 1, "loss": means.max() - means[number],
-        "gap": gaps.mean(), "gaps": sorted(gaps),
-        "coverage": [[c.margin, c.share, c.lower] for c in coverage(gaps, MARGINS)],
+        "gap": regrets.mean(), "gaps": sorted(regrets),
+        "coverage": [[c.margin, c.share, c.lower] for c in coverage(regrets, MARGINS)],
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["schedule", "full steps", "PSNR", "rank", "below the best shared one"]
     head += ["mean gap", *(f"within {margin:g} dB" for margin in MARGINS)]
     lines = [
@@ -87,32 +87,34 @@ def tell(data: dict) -> str:
     ]  # fmt: skip
     anyone = (f"{share:.0%}" for share in data["any schedule"])
     lines.append(["any schedule, mean", *[""] * 5, *anyone])
-    told = [f"{data['space']}. On {data['new prompts']} new prompts, dB:", "", ""]
-    told[-1] = _report.table(head, lines)
-    return "\n".join([*told, "", *(_told(s) for s in data["selected"])])
+    title = f"{data['space']}. On {data['new prompts']} new prompts, dB:"
+    table = _report.table(head, lines)
+    return "\n".join([title, "", table, "", *(_summary(s) for s in data["selected"])])
 
 
-def _told(selected: dict) -> str:
+def _summary(selected: dict) -> str:
     near = ", ".join(f"{count} within {margin}" for margin, count in selected["near"].items())
-    ends = [f"{share:.1%} {gap:.3f} dB below the best" for _, gap, share in selected["optima"]]
+    ends = [
+        f"{share:.1%} {regret:.3f} dB below the best" for _, regret, share in selected["optima"]
+    ]
     also = f", {len(ends) - 3} more" if len(ends) > 3 else ""
-    t, gaps = selected["transfer"], selected["gaps"]
+    t, regrets = selected["transfer"], selected["gaps"]
     return (
         f"- Scored on {selected['prompts']} prompts, which have {selected['different optima']} "
-        f"different best schedules: the shared one is {np.mean(gaps):.3f} dB below these in the "
-        f"mean, {gaps[-1]:.3f} at most. Schedules near the best mean: {near}. Within 1 dB of every "
-        f"single optimum: {selected['near every optimum']}. Local optima of one swap: {len(ends)}; "
-        f"steepest ascent from every schedule ends {', '.join(ends[:3])}{also}. Spearman's "
-        f"correlation with the means on new prompts {t['spearman']:.3f}, {t['shared_top']} of the "
-        f"best {t['top']} in common."
+        f"different best schedules: the shared one is {np.mean(regrets):.3f} dB below these in the "
+        f"mean, {regrets[-1]:.3f} at most. Schedules near the best mean: {near}. Within 1 dB of "
+        f"every single optimum: {selected['near every optimum']}. Local optima of one swap: "
+        f"{len(ends)}; steepest ascent from every schedule ends {', '.join(ends[:3])}{also}. "
+        f"Spearman's correlation with the means on new prompts {t['spearman']:.3f}, "
+        f"{t['shared_top']} of the best {t['top']} in common."
     )
 
 
 def draw(data: dict, figure) -> None:
     near, points, covered = figure.subplots(1, 3)
     x, y = np.array(data["points"]).T
-    gaps = np.sort(x.max() - x)
-    near.step(gaps, np.arange(1, len(gaps) + 1), where="post", color=_report.COLORS[0])
+    regrets = np.sort(x.max() - x)
+    near.step(regrets, np.arange(1, len(regrets) + 1), where="post", color=_report.COLORS[0])
     near.set(yscale="log", xlabel="dB below the best mean", ylabel="schedules")
     near.set_xlim(0, NEAR[-1])
     near.set_title("near-optimal schedules", fontsize=10)

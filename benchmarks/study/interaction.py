@@ -45,7 +45,7 @@ def measure(work: Work) -> dict:
         ])  # fmt: skip
         named = {name: str(schedule) for name, schedule in found.items()}
         rows.append({"steps": lab.steps, "full": full, "schedules": named})
-        rows[-1] |= summary(list(found), list(policies()), quality)
+        rows[-1] |= figures_of(list(found), list(policies()), quality)
         print(f"{lab}, {full} full: {rows[-1]['shares']}", flush=True)
     return {
         "unit": "dB of PSNR to the full run; shares: of the squared deviations of the means; "
@@ -81,7 +81,7 @@ def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
     return {name: schedule for name, schedule in every.items() if schedule.full_steps[:3] == FIRST}
 
 
-def summary(names: list[str], policies: list[str], quality: np.ndarray) -> dict:
+def figures_of(names: list[str], policies: list[str], quality: np.ndarray) -> dict:
     """Summary of the PSNR ``[S, A, P]`` of schedules under policies on prompts."""
     means = quality.mean(axis=2)
     papers = [row for row, name in enumerate(names) if name in PAPERS]
@@ -107,7 +107,7 @@ def summary(names: list[str], policies: list[str], quality: np.ndarray) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["full of steps", "PSNR, mean", "schedule", "policy", "interaction"]
     head += ["the source's four: schedule", "policy", "interaction"]
     shares = [
@@ -124,7 +124,7 @@ def tell(data: dict) -> str:
             _report.table(head, shares),
             "Schedules under each policy, dB:",
             _policies(data),
-            "\n".join(f"- {label(row)}: {_told(row, data['policies'])}" for row in data["rows"]),
+            "\n".join(f"- {label(row)}: {_summary(row, data['policies'])}" for row in data["rows"]),
         ]
     )
 
@@ -149,7 +149,7 @@ def _policies(data: dict) -> str:
     return _report.table(head, lines)
 
 
-def _told(row: dict, policies: list[str]) -> str:
+def _summary(row: dict, policies: list[str]) -> str:
     apart = ~np.eye(len(policies), dtype=bool)
     spearman, losses = np.array(row["spearman"])[apart], np.array(row["losses"])[apart]
     return (

@@ -84,7 +84,7 @@ def compared(result: Sequence[Shot], ours: Sequence[Shot]) -> dict:
     return found
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["full of steps", "schedule of", "full steps", "PSNR, dB", "ahead", "SSIM", "ahead"]
     head += ["latent MSE / 1000"]
     lines = [

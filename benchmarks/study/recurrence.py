@@ -25,7 +25,7 @@ def measure(work: Work) -> dict:
     for lab, _, way, found in runs(work):
         schedules = [Schedule.parse(shot.schedule) for shot in found]
         rows.append({
-            "method": way.name, "steps": lab.steps, "full": way.num_full, **summary(schedules),
+            "method": way.name, "steps": lab.steps, "full": way.num_full, **figures_of(schedules),
         })  # fmt: skip
         print(f"{lab}, {way.num_full} full, {way.name}: {rows[-1]['unique']}", flush=True)
     return {
@@ -35,7 +35,7 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def summary(schedules: Sequence[Schedule]) -> dict:
+def figures_of(schedules: Sequence[Schedule]) -> dict:
     """Summary of the runs of one method."""
     found = Frequencies.of(schedules)
     half = len(schedules) // 2
@@ -50,7 +50,7 @@ def summary(schedules: Sequence[Schedule]) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["full of steps", "method", "runs", "cached, mean", "unique", "effective"]
     head += [*(f"top {r}" for r in TOP), "halves alike", "most frequent"]
     lines = [

@@ -39,7 +39,7 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["full of steps", "method", "PSNR, dB", "shared schedule", "runs that differ"]
     head += ["shared, dB", "SSIM", "random, dB", "SSIM"]
     lines = [
@@ -53,7 +53,7 @@ def tell(data: dict) -> str:
         ]
         for r in data["rows"]
     ]  # fmt: skip
-    return f"{_report.table(head, lines)}\n\n{_told(data)}"
+    return f"{_report.table(head, lines)}\n\n{_summary(data)}"
 
 
 def _with_half(interval: list[float] | None, digits: int) -> str:
@@ -68,7 +68,7 @@ def counted(data: dict) -> list[dict]:
     return [row for row in data["rows"] if row["runs"] >= data["few"]]
 
 
-def _told(data: dict) -> str:
+def _summary(data: dict) -> str:
     rows = counted(data)
     if not rows:
         return f"No pair has {data['few']} runs that differ."

@@ -51,7 +51,7 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def candidates_of(table: _table.Table, top: int, drawn: int) -> list[Schedule]:
+def candidates_of(table: _table.SpaceTable, top: int, drawn: int) -> list[Schedule]:
     """The best ones on the scoring prompts, best first, uniform spacing and random ones."""
     schedules = list(table.space)
     order = np.argsort(-table.scoring.mean(axis=1), kind="stable")
@@ -64,8 +64,8 @@ def candidates_of(table: _table.Table, top: int, drawn: int) -> list[Schedule]:
 def row(psnr: np.ndarray, on_euler: np.ndarray, uniform: int) -> dict:
     """The candidates ``[C, P]`` under one sampler; the first is the schedule that was found."""
     means = psnr.mean(axis=1)
-    gaps = psnr.max(axis=0) - psnr[0]
-    (covered,) = coverage(gaps, [MARGIN])
+    regrets = psnr.max(axis=0) - psnr[0]
+    (covered,) = coverage(regrets, [MARGIN])
     return {
         "psnr": means[0], "rank": int((means > means[0]).sum()) + 1,
         "loss": means.max() - means[0],
@@ -75,7 +75,7 @@ def row(psnr: np.ndarray, on_euler: np.ndarray, uniform: int) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["sampler", "PSNR", "rank", "below the best candidate", "ahead of uniform"]
     head += [f"within {MARGIN:g} dB of the prompt's best", "Spearman with Euler"]
     lines = [

@@ -55,7 +55,7 @@ def measure(work: Work) -> dict:
     rows = []
     for name in NAMES:
         courses = [course(table.space, means, name, seed) for seed in repetitions]
-        rows.append({"search": name, **summary(courses, means, new)})
+        rows.append({"search": name, **figures_of(courses, means, new)})
         print(f"search: {name}, {rows[-1]['exact']} exact", flush=True)
     return {
         "unit": f"dB of mean PSNR below the best of {table.space.size} schedules on the scoring "
@@ -83,28 +83,30 @@ def course(
     return found
 
 
-def summary(
+def figures_of(
     courses: Sequence[Sequence[Schedule]], means: Mapping[Schedule, float],
     new: Mapping[Schedule, float],
 ) -> dict:  # fmt: skip
     """Summary of several searches of one kind; one that ended early stays with what it has."""
     best = max(means.values())
-    gaps = [[best - means[schedule] for schedule in course] for course in courses]
-    reached = [next((n for n, g in enumerate(gap, 1) if g <= NEAR), np.inf) for gap in gaps]
+    regrets = [[best - means[schedule] for schedule in course] for course in courses]
+    reached = [
+        next((n for n, g in enumerate(regret, 1) if g <= NEAR), np.inf) for regret in regrets
+    ]
     return {
-        "gaps": [np.mean([gap[min(n, len(gap)) - 1] for gap in gaps]) for n in AFTER],
-        "exact": sum(gap[-1] < TRIFLE for gap in gaps),
+        "gaps": [np.mean([regret[min(n, len(regret)) - 1] for regret in regrets]) for n in AFTER],
+        "exact": sum(regret[-1] < TRIFLE for regret in regrets),
         "evaluations": float(np.median(reached)) if np.median(reached) < np.inf else None,
         "loss on new prompts": max(new.values()) - np.mean([new[c[-1]] for c in courses]),
     }
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["search", *(f"after {n}" for n in data["evaluations"])]
     head += ["exact in the end", f"evaluations to {NEAR} dB", "loss on new prompts"]
     lines = [
         [
-            r["search"], *(f"{gap:.3f}" for gap in r["gaps"]),
+            r["search"], *(f"{regret:.3f}" for regret in r["gaps"]),
             f"{r['exact']} of {data['searches']}",
             "–" if r["evaluations"] is None else f"{r['evaluations']:.0f}",
             f"{r['loss on new prompts']:.3f}",

@@ -1,6 +1,6 @@
 """Quality of shared schedules at other step counts, beside runs of just as many plain steps.
 
-The source paper has 50 steps only, and no control of fewer steps. A schedule is searched for each
+The source paper has 50 steps only, and no baseline of fewer steps. A schedule is searched for each
 number of steps and of full steps, on eight prompts and with residual reuse.
 """
 
@@ -67,7 +67,7 @@ def compared(found: dict[str, Sequence[Shot]], ours: str) -> dict:
     }
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["full of steps", "searched schedule", *(f"{n}, dB" for n in (SEARCHED, UNIFORM, PLAIN))]
     head += ["ahead of uniform", "ahead of plain steps"]
     lines = [

@@ -86,14 +86,16 @@ def crossed(workload, prompts: int):
 
 def states(workload) -> Iterator[Tensor]:
     """States of a full run of each example, ``[N + 1, C, H, W]``."""
-    from golden_path_pack.nodes.sample.sampler_variants import telling
+    from golden_path_pack.nodes.sample.sampler_variants import reporting_states
 
     for first in range(0, len(workload), _demo.BATCH):
         sampling = prepare(workload)(range(len(workload))[first : first + _demo.BATCH])
-        told: list[Tensor] = []
+        states_of_run: list[Tensor] = []
         with torch.inference_mode():
-            replace(sampling, sampler=telling(sampling.sampler, told.append)).full()
-            yield from torch.stack(told, dim=1)
+            replace(
+                sampling, sampler=reporting_states(sampling.sampler, states_of_run.append)
+            ).full()
+            yield from torch.stack(states_of_run, dim=1)
 
 
 def row(title: str, spread: dict, begin: int) -> dict:
@@ -114,7 +116,7 @@ def row(title: str, spread: dict, begin: int) -> dict:
     }  # fmt: skip
 
 
-def tell(data: dict) -> str:
+def summary(data: dict) -> str:
     head = ["median", "first", "least, at", "most, at", "last"]
     head += ["CV, %: median", "first, at", "most, at", "last, at", f"CV below {LOW} %"]
     lines = [

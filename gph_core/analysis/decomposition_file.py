@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..files.jsonl import LinesFile
+from ..files.jsonl import JsonlFile
 from .decomposition import Decomposition
 
 
@@ -19,7 +19,7 @@ class Split(NamedTuple):
     decomposition: Decomposition
 
 
-LINES = LinesFile(
+LINES = JsonlFile(
     "golden-path-decompositions-1",
     "decomposition",
     "decomposed run",

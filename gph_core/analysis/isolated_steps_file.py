@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import NamedTuple
 
-from ..files.jsonl import LinesFile
+from ..files.jsonl import JsonlFile
 from .isolated_steps import IsolatedStep
 
 
@@ -18,7 +18,7 @@ class Measured(NamedTuple):
     step: IsolatedStep
 
 
-LINES = LinesFile(
+LINES = JsonlFile(
     "golden-path-isolated-steps-1",
     "measurement",
     "isolated step",

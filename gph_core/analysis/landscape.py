@@ -22,12 +22,12 @@ class Shared(NamedTuple):
 
     Args:
         row: of it.
-        gaps: ``[P]``, how far it stays below the best schedule of each prompt alone.
+        regrets: ``[P]``, how far it stays below the best schedule of each prompt alone.
     """
 
     row: int
     mean: float
-    gaps: np.ndarray
+    regrets: np.ndarray
 
 
 def shared(quality: ArrayLike) -> Shared:
@@ -54,12 +54,12 @@ class Optimum(NamedTuple):
     """A schedule that is no worse than any one-swap neighbor.
 
     Args:
-        gap: of its mean, below the best of all.
+        regret: of its mean, below the best of all.
         share: of the climbs that end there.
     """
 
     schedule: Schedule
-    gap: float
+    regret: float
     share: float
 
 

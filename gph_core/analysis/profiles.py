@@ -46,7 +46,7 @@ _QUANTITIES = ("chord_length", "displacement", "off_chord", "norm", "turning", "
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class RunSpread:
     """A quantity over runs, at each index: of one number a run there is one index.
 
     Args:
@@ -64,7 +64,7 @@ class Spread:
     high: tuple[float, ...]
 
     @classmethod
-    def of(cls, values: Sequence[Any]) -> Spread:
+    def of(cls, values: Sequence[Any]) -> RunSpread:
         """Spread of the values of each run, numbers or equally long rows of them."""
         rows = np.array(values, dtype=np.float64).reshape(len(values), -1)
         mean, deviation = rows.mean(axis=0), rows.std(axis=0)
@@ -114,7 +114,7 @@ def profile_of(
     )
 
 
-def spreads(profiles: Sequence[Profile]) -> dict[str, Spread]:
+def spreads(profiles: Sequence[Profile]) -> dict[str, RunSpread]:
     """Every quantity over runs, by its name, with the shares that PC1 and both PCs explain.
 
     Raises:
@@ -124,10 +124,10 @@ def spreads(profiles: Sequence[Profile]) -> dict[str, Spread]:
         [len(profile.displacement) for profile in profiles],
         [profile.num_coordinates for profile in profiles],
     )
-    found = {name: Spread.of([getattr(p, name) for p in profiles]) for name in _QUANTITIES}
+    found = {name: RunSpread.of([getattr(p, name) for p in profiles]) for name in _QUANTITIES}
     first = [profile.plane.explained[0] for profile in profiles]
     both = [sum(profile.plane.explained) for profile in profiles]
-    return {**found, "pc1": Spread.of(first), "pc1_pc2": Spread.of(both)}
+    return {**found, "pc1": RunSpread.of(first), "pc1_pc2": RunSpread.of(both)}
 
 
 def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> None:
@@ -141,7 +141,7 @@ def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> Non
             )
 
 
-def signal_to_floor(found: Mapping[str, Spread]) -> tuple[float, ...]:
+def signal_to_floor(found: Mapping[str, RunSpread]) -> tuple[float, ...]:
     """Ratio of the median turning angles to those by rounding alone.
 
     Infinite where rounding does nothing. Source: Golden Path Hypothesis, appendix on the precision

@@ -136,7 +136,7 @@ class Observations:
         return {name: spearman(s, self.output_errors) for name, s in self.scores().items()}
 
 
-class Transfer(NamedTuple):
+class GainTransfer(NamedTuple):
     """Agreement of the gains of one half of the prompts with the other half.
 
     Args:
@@ -151,7 +151,7 @@ class Transfer(NamedTuple):
     other: Mapping[str, float | None]
 
 
-def transfer(observations: Observations) -> Transfer:
+def transfer(observations: Observations) -> GainTransfer:
     """Even-indexed prompts against odd-indexed ones, in both directions.
 
     ``ValueError`` if there is one prompt only.
@@ -163,7 +163,7 @@ def transfer(observations: Observations) -> Transfer:
     def found(evaluated: Observations, gains: Array) -> float | None:
         return spearman(evaluated.feature_errors * gains, evaluated.output_errors)
 
-    return Transfer(
+    return GainTransfer(
         spearman(even.gains, odd.gains),
         {"even": found(even, even.gains), "odd": found(odd, odd.gains)},
         {"even": found(even, odd.gains), "odd": found(odd, even.gains)},

@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from ..quality.correlation import spearman
 
 
-class Transfer(NamedTuple):
+class RankTransfer(NamedTuple):
     """Ranks of schedules on two sets of prompts.
 
     Args:
@@ -34,7 +34,7 @@ class Transfer(NamedTuple):
     top: int
 
 
-def transfer(calibration: ArrayLike, held_out: ArrayLike, top: int = 64) -> Transfer:
+def transfer(calibration: ArrayLike, held_out: ArrayLike, top: int = 64) -> RankTransfer:
     """Compare the mean quality ``[S]`` of the same schedules on two sets of prompts.
 
     Of equal means the first ones are taken into the best ``top``.
@@ -53,7 +53,7 @@ def transfer(calibration: ArrayLike, held_out: ArrayLike, top: int = 64) -> Tran
         raise ValueError("all schedules have the same mean, so they have no ranking")
     winner = int(first.argmax())
     best = [set(np.argsort(-means, kind="stable")[:top]) for means in (first, second)]
-    return Transfer(
+    return RankTransfer(
         correlation,
         int(rankdata(-second, "min")[winner]),
         float(second.max() - second[winner]),

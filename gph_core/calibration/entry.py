@@ -11,7 +11,7 @@ from torch import Tensor
 from ..files.condition_diff import first_difference, plain
 from ..paths.choice import GRID_TOLERANCE
 from .outcome import Outcome
-from .threshold import Found
+from .threshold import FoundThreshold
 
 # The conditions that are lists of noise levels; these may differ by rounding.
 NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
@@ -112,8 +112,8 @@ class Calibration:
         difference = first_difference(stored, wanted, NOISE_LEVELS)
         if difference:
             raise ValueError(
-                f"{self.method} was calibrated with {told(difference, 'this run has')}; choose a "
-                "calibration that was made for this run, or calibrate for it"
+                f"{self.method} was calibrated with {difference_text(difference, 'this run has')}; "
+                "choose a calibration that was made for this run, or calibrate for it"
             )
 
     def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
@@ -152,7 +152,7 @@ class Calibration:
             if run["settings"] == wanted and run["example"] in numbers
         ]
 
-    def with_threshold(self, settings: Mapping[str, Any], found: Found) -> Calibration:
+    def with_threshold(self, settings: Mapping[str, Any], found: FoundThreshold) -> Calibration:
         """Calibration with the threshold for one target; it replaces one under these settings."""
         entry = {
             "settings": plain(dict(settings)),
@@ -209,7 +209,7 @@ def _way(settings: Mapping[str, Any]) -> str:
     return settings["policy"] + (f" ({settings['form']})" if "form" in settings else "")
 
 
-def told(difference: tuple[str, str, str], present: str) -> str:
+def difference_text(difference: tuple[str, str, str], present: str) -> str:
     """A condition that differs, in words.
 
     Args:

@@ -21,7 +21,7 @@ from safetensors.torch import save as bytes_of
 from torch import Tensor
 
 from ..files.condition_diff import first_difference, plain
-from .entry import NOISE_LEVELS, Calibration, told
+from .entry import NOISE_LEVELS, Calibration, difference_text
 
 # Windows replaces no file that another process reads: seconds between the attempts.
 PAUSES_S = (0.05, 0.2, 1.0)
@@ -71,7 +71,8 @@ def load_for(path: Path, conditions: Mapping[str, Any]) -> dict[str, Calibration
         difference = first_difference(other.conditions, plain(dict(conditions)), NOISE_LEVELS)
         if difference:
             raise ValueError(
-                f"{path.name} holds calibrations for {told(difference, 'this one is for')}; "
+                f"{path.name} holds calibrations for "
+                f"{difference_text(difference, 'this one is for')}; "
                 "choose another file name, one for each model and setting"
             )
     return entries

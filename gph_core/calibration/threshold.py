@@ -32,7 +32,7 @@ NEAR = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundThreshold:
     """A threshold and what it gave."""
 
     target: float
@@ -74,7 +74,7 @@ def find_threshold(
     on_run: Callable[[int, Outcome], None] | None = None,
     num_few: int = 8,
     around: int = 4,
-) -> Found:
+) -> FoundThreshold:
     """The threshold whose mean number of cached steps is nearest to a target.
 
     Among equally near ones the one with more examples at exactly the target, then the one with the
@@ -130,7 +130,9 @@ def find_threshold(
         best = better
     low, high = widened(best, seen)
     note = _note(best, seen, target)
-    return Found(target, middle(low, high), low, high, best.counts, functions.num_runs, note)
+    return FoundThreshold(
+        target, middle(low, high), low, high, best.counts, functions.num_runs, note
+    )
 
 
 def _crossing(

@@ -40,15 +40,15 @@ def first_difference(
 
 def in_words(conditions: Mapping[str, Any]) -> str:
     """Conditions on a line, without noise levels and whatever only a fingerprint stands for."""
-    told = {_NAMES.get(field, field): _told(value) for field, value in conditions.items()}
-    return ", ".join(f"{name} {text}" for name, text in told.items() if text)
+    texts = {_NAMES.get(field, field): _text(value) for field, value in conditions.items()}
+    return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, dict):
         return in_words(value)
     if isinstance(value, list) and not _is_shape(value):
-        return "" if _is_of_numbers(value) else " ".join(filter(None, map(_told, value)))
+        return "" if _is_of_numbers(value) else " ".join(filter(None, map(_text, value)))
     return "" if value is None or _is_fingerprint(value) else _short(value)
 
 

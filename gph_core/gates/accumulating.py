@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 from torch import Tensor
 
 from ..schedule import Schedule
-from .base import Gate, Look, Seen, check_threshold
+from .base import Gate, GateInput, Look, check_threshold
 from .coefficients import Polynomial
 from .relative_l1 import relative_change, relative_changes
 from .spectral import wiener_filtered
@@ -67,9 +67,9 @@ class TeaCache(Accumulating):
 
     look: ClassVar[Look] = Look.MODULATED
 
-    def signal(self, seen: Seen, forced: bool) -> Tensor:
-        assert seen.modulated is not None
-        return seen.modulated
+    def signal(self, gate_input: GateInput, forced: bool) -> Tensor:
+        assert gate_input.modulated is not None
+        return gate_input.modulated
 
     def change(self, signal: Tensor, before: Tensor) -> float:
         x = relative_change(signal, before)
@@ -94,11 +94,11 @@ class SeaCache(Accumulating):
     look: ClassVar[Look] = Look.MODULATED
     needs_grid: ClassVar[bool] = True
 
-    def signal(self, seen: Seen, forced: bool) -> Tensor:
-        assert seen.modulated is not None
+    def signal(self, gate_input: GateInput, forced: bool) -> Tensor:
+        assert gate_input.modulated is not None
         if forced and self.raw_if_forced:
-            return seen.modulated
-        return wiener_filtered(seen.modulated, seen.grid, seen.sigma)
+            return gate_input.modulated
+        return wiener_filtered(gate_input.modulated, gate_input.grid, gate_input.sigma)
 
     def change(self, signal: Tensor, before: Tensor) -> float:
         return relative_change(signal, before)
@@ -115,9 +115,9 @@ class DiCache(Accumulating):
 
     look: ClassVar[Look] = Look.FIRST_BLOCK
 
-    def signal(self, seen: Seen, forced: bool) -> Tensor:
-        assert seen.probe is not None
-        return seen.probe
+    def signal(self, gate_input: GateInput, forced: bool) -> Tensor:
+        assert gate_input.probe is not None
+        return gate_input.probe
 
     def change(self, signal: Tensor, before: Tensor) -> float:
         return relative_change(signal, before)
@@ -134,10 +134,10 @@ class DeltaMinus(Accumulating):
 
     look: ClassVar[Look] = Look.FIRST_BLOCK
 
-    def signal(self, seen: Seen, forced: bool) -> tuple[Tensor, Tensor]:
-        assert seen.tokens is not None
-        assert seen.probe is not None
-        return seen.tokens, seen.probe
+    def signal(self, gate_input: GateInput, forced: bool) -> tuple[Tensor, Tensor]:
+        assert gate_input.tokens is not None
+        assert gate_input.probe is not None
+        return gate_input.tokens, gate_input.probe
 
     def change(self, signal: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> float:
         if signal[0].shape != before[0].shape:

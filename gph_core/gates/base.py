@@ -1,6 +1,6 @@
 """Gates: rules that decide during a run, step by step, whether a step is cached.
 
-At each step a gate looks at the *deciding branch*, turns what it sees into a number, and the step
+At each step a gate looks at the *leader branch*, turns what it sees into a number, and the step
 is cached if that number is below the gate's threshold. Which steps are full whatever the gate says
 (the first ones, the last one) belongs to the run. A gate is frozen; its state begins with None and
 is handed from step to step.
@@ -26,8 +26,8 @@ class Look(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Observation of the deciding branch at one step; None where the gate's ``look`` is shorter.
+class GateInput:
+    """Observation of the leader branch at one step; None where the gate's ``look`` is shorter.
 
     Tokens are those of the image or video alone, without reference tokens, where these can be told
     apart. A gate may keep the tensors: what somebody changes in place later has to be a copy.
@@ -66,7 +66,7 @@ class Gate(ABC):
         return f"{type(self).__name__}, threshold {self.threshold:.4g}"
 
     @abstractmethod
-    def signal(self, seen: Seen, forced: bool) -> Any:
+    def signal(self, gate_input: GateInput, forced: bool) -> Any:
         """Signal of a step that the rule compares; made once a step, as it can be costly."""
 
     @abstractmethod
@@ -77,18 +77,18 @@ class Gate(ABC):
     def after(self, state: Any, signal: Any, value: float, is_cached: bool) -> Any:
         """The state for the next step, once this one is decided."""
 
-    def computed(self, state: Any, seen: Seen, output: Tensor) -> Any:
-        """The state once a full step's output is known: the velocity of the deciding branch."""
+    def computed(self, state: Any, gate_input: GateInput, output: Tensor) -> Any:
+        """The state once a full step's output is known: the velocity of the leader branch."""
         return state
 
-    def step(self, state: Any, seen: Seen, forced: bool = False) -> Step:
+    def step(self, state: Any, gate_input: GateInput, forced: bool = False) -> Step:
         """Decide on one step.
 
         Args:
             state: of the step before; None at the first one.
             forced: the step is full whatever the rule says; the state goes on all the same.
         """
-        signal = self.signal(seen, forced)
+        signal = self.signal(gate_input, forced)
         value = self.value(state, signal)
         # A signal that broke down is computed in full, at an infinite threshold too.
         value = math.inf if math.isinf(value) else value

@@ -18,7 +18,7 @@ Fit = TypeVar("Fit")
 BUNDLED = Path(__file__).parents[1] / "data" / "coefficients.json"
 
 
-class Signal(Enum):
+class SignalKind(Enum):
     """Signal that TeaCache compares between two steps."""
 
     MODULATED = "modulated input"  # tokens that the first block's attention receives
@@ -36,7 +36,7 @@ class Polynomial:
     """
 
     coefficients: tuple[float, ...]
-    signal: Signal = Signal.MODULATED
+    signal: SignalKind = SignalKind.MODULATED
     fitted: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class Polynomial:
         """Polynomial of a calibration, see ``calibration.polynomial``."""
         low, high = values["x_range"]
         coefficients = tuple(values["coefficients"].tolist())
-        return cls(coefficients, Signal(values["signal"]), fitted=(low, high))
+        return cls(coefficients, SignalKind(values["signal"]), fitted=(low, high))
 
     def guarded(self, x: float) -> float:
         """Value at the nearest change that the polynomial holds for, at least zero."""
@@ -122,7 +122,7 @@ def polynomial_for(
     family: str, config: Mapping[str, Any], of_time: bool
 ) -> Published[Polynomial] | None:
     """Polynomial of a model, if there is one; ``of_time``: for a signal of time alone."""
-    kind = Signal.TIME_PROJECTION if of_time else Signal.MODULATED
+    kind = SignalKind.TIME_PROJECTION if of_time else SignalKind.MODULATED
     return _first((row for row in polynomials() if row.fit.signal is kind), family, config)
 
 
@@ -141,7 +141,7 @@ def _first(
 def polynomials() -> tuple[Published[Polynomial], ...]:
     """Polynomials of TeaCache for models that can be told apart and whose signal is read here."""
     return _bundled(
-        "polynomials", lambda fit: Polynomial(**{**fit, "signal": Signal(fit["signal"])})
+        "polynomials", lambda fit: Polynomial(**{**fit, "signal": SignalKind(fit["signal"])})
     )
 
 

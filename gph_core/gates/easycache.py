@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from torch import Tensor
 
-from .base import Gate, Look, Seen
+from .base import Gate, GateInput, Look
 from .relative_l1 import MIN_SIZE, mean_distances, mean_sizes
 
 # Share of the run that is full at first, by family, see ``Setting.of_family``: its own code has 10
@@ -41,9 +41,9 @@ class EasyCache(Gate):
     look: ClassVar[Look] = Look.LATENT
     reads_outputs: ClassVar[bool] = True
 
-    def signal(self, seen: Seen, forced: bool) -> Tensor:
-        assert seen.latent is not None
-        return seen.latent
+    def signal(self, gate_input: GateInput, forced: bool) -> Tensor:
+        assert gate_input.latent is not None
+        return gate_input.latent
 
     def value(self, state: Response | None, signal: Tensor) -> float:
         if state is None or state.full is None or state.rate is None:
@@ -62,11 +62,11 @@ class EasyCache(Gate):
             return Response(total, signal)
         return state._replace(total=total, before=signal)
 
-    def computed(self, state: Response, seen: Seen, output: Tensor) -> Response:
-        assert seen.latent is not None
+    def computed(self, state: Response, gate_input: GateInput, output: Tensor) -> Response:
+        assert gate_input.latent is not None
         rate = None
-        if state.full is not None and state.full[0].shape == seen.latent.shape:
+        if state.full is not None and state.full[0].shape == gate_input.latent.shape:
             latent, before = state.full
-            moved = mean_distances(seen.latent, latent).clamp_min(MIN_SIZE)
+            moved = mean_distances(gate_input.latent, latent).clamp_min(MIN_SIZE)
             rate = mean_distances(output, before) / moved
-        return state._replace(full=(seen.latent, output), rate=rate)
+        return state._replace(full=(gate_input.latent, output), rate=rate)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .base import Gate, Look, Seen
+from .base import Gate, GateInput, Look
 from .relative_l1 import relative_change
 
 
@@ -25,10 +25,10 @@ class FirstBlockCache(Gate):
 
     look: ClassVar[Look] = Look.FIRST_BLOCK
 
-    def signal(self, seen: Seen, forced: bool) -> Tensor:
-        assert seen.probe is not None
-        assert seen.tokens is not None
-        return seen.probe - seen.tokens
+    def signal(self, gate_input: GateInput, forced: bool) -> Tensor:
+        assert gate_input.probe is not None
+        assert gate_input.tokens is not None
+        return gate_input.probe - gate_input.tokens
 
     def value(self, state: Tensor | None, signal: Tensor) -> float:
         return math.inf if state is None else relative_change(signal, state)

@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
-from .base import Gate, Seen
+from .base import Gate, GateInput
 
 
 class Gating:
     """The decisions of a gate in one run.
 
-    The *deciding branch* is one of the first call of the run, and stays it as long as it is in the
+    The *leader branch* is one of the first call of the run, and stays it as long as it is in the
     first call of each step. A prompt that ends on the way hands over to another, whose first step
     is full.
     """
@@ -25,17 +25,17 @@ class Gating:
         self.values: dict[int, float] = {}  # compared with the threshold, by step
         self.has_changed = False  # whether another branch has taken over
         self._state: Any = None
-        self._seen: Seen | None = None
+        self._gate_input: GateInput | None = None
         self._branch: Hashable = None
 
     @property
     def num_bytes(self) -> int:
         """Memory of all tensors that are kept for the next step."""
-        kept = {id(tensor): tensor for tensor in _tensors((self._state, self._seen))}
+        kept = {id(tensor): tensor for tensor in _tensors((self._state, self._gate_input))}
         return sum(tensor.numel() * tensor.element_size() for tensor in kept.values())
 
-    def place(self, step: int, branches: Sequence[Hashable], deciding: int) -> int | None:
-        """Place of the deciding branch in a call; None where the step is decided already.
+    def place(self, step: int, branches: Sequence[Hashable], leading: int) -> int | None:
+        """Place of the leader branch in a call; None where the step is decided already.
 
         Args:
             branches: of the call.
@@ -45,23 +45,23 @@ class Gating:
             return None
         if self._branch not in branches:
             self.has_changed = self._branch is not None
-            self._branch, self._state = branches[deciding], None
+            self._branch, self._state = branches[leading], None
         return branches.index(self._branch)
 
-    def decide(self, seen: Seen, forced: bool) -> bool:
+    def decide(self, gate_input: GateInput, forced: bool) -> bool:
         """Whether the step is cached; ``forced``: it is not, but the gate sees it."""
-        self._state, value, is_cached = self.gate.step(self._state, seen, forced)
-        self.values[seen.step] = value
+        self._state, value, is_cached = self.gate.step(self._state, gate_input, forced)
+        self.values[gate_input.step] = value
         needs_output = self.gate.reads_outputs and not is_cached
-        self._seen = seen if needs_output else None
+        self._gate_input = gate_input if needs_output else None
         return is_cached
 
     def computed(self, step: int, branches: Sequence[Hashable], outputs: Sequence[Tensor]) -> None:
         """Tell the gate what a full step gave, one output for each branch of the call."""
-        seen, self._seen = self._seen, None
-        if seen is not None and seen.step == step and self._branch in branches:
+        gate_input, self._gate_input = self._gate_input, None
+        if gate_input is not None and gate_input.step == step and self._branch in branches:
             output = outputs[branches.index(self._branch)]
-            self._state = self.gate.computed(self._state, seen, output)
+            self._state = self.gate.computed(self._state, gate_input, output)
 
     def compared(self, num_steps: int) -> tuple[float | None, ...]:
         """Values compared with the threshold at each step; None where they mattered to none."""
@@ -70,7 +70,7 @@ class Gating:
 
     def clear(self) -> None:
         """Drop all tensors."""
-        self._state = self._seen = None
+        self._state = self._gate_input = None
 
 
 def _tensors(kept: Any) -> Iterator[Tensor]:

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from torch import Tensor
 
-from .base import Gate, Look, Seen
+from .base import Gate, GateInput, Look
 
 # By family, see ``Setting.of_family``, at the seed paper's cache ratios 0.58, 0.74 and 0.82, as in
 # its code: threshold of the first steps, their share of the run, cached steps in a row, of 50.
@@ -52,7 +52,7 @@ class Sensitivities:
 class LastFull(NamedTuple):
     """The state of the gate: what the newest full step had, and the cached steps since."""
 
-    seen: Seen
+    gate_input: GateInput
     num_cached: int
 
 
@@ -91,13 +91,13 @@ class SenCache(Gate):
                 f"the threshold of the start is a number from 0 on, got {self.start_threshold!r}"
             )
 
-    def signal(self, seen: Seen, forced: bool) -> Seen:
-        return seen
+    def signal(self, gate_input: GateInput, forced: bool) -> GateInput:
+        return gate_input
 
-    def value(self, state: LastFull | None, signal: Seen) -> float:
+    def value(self, state: LastFull | None, signal: GateInput) -> float:
         if state is None or state.num_cached == self.max_cached:
             return math.inf
-        anchor = state.seen
+        anchor = state.gate_input
         assert signal.latent is not None
         assert anchor.latent is not None
         if signal.latent.shape != anchor.latent.shape:
@@ -110,7 +110,7 @@ class SenCache(Gate):
         return value
 
     def after(
-        self, state: LastFull | None, signal: Seen, value: float, is_cached: bool
+        self, state: LastFull | None, signal: GateInput, value: float, is_cached: bool
     ) -> LastFull:
         if is_cached:
             assert state is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .signals import Signal
+from .signals import SignalSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +24,6 @@ class Family:
     output: int | None = None  # where they are in its result; None: the result is all of them
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
-    signal: Signal | None = None  # None: only the first block's output tells how a step changes
+    signal: SignalSource | None = (
+        None  # None: only the first block's output tells how a step changes
+    )

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from . import signals
 from .family import Family
-from .signals import Signal
+from .signals import SignalSource
 
-_DOUBLE = Signal(signals.double_stream, ("img", "txt"))
+_DOUBLE = SignalSource(signals.double_stream, ("img", "txt"))
 _FLUX = replace(_DOUBLE, after=("ref_latents",))
-_QWEN = Signal(
+_QWEN = SignalSource(
     signals.qwen_image, ("encoder_hidden_states", "hidden_states"), after=("ref_latents",)
 )
 
@@ -62,7 +62,7 @@ IMAGE_FAMILIES = (
         image=1,
         output=1,
         first_block_key=("double_block", 0),
-        signal=Signal(signals.sd3, (0, 1)),
+        signal=SignalSource(signals.sd3, (0, 1)),
     ),
     Family(
         name="Cosmos-Predict2",

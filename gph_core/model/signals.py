@@ -26,7 +26,7 @@ WAN_TIMESTEPS = 1000.0  # Wan's timestep at noise level 1
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class SignalSource:
     """Way to read the image tokens around the first block of one family."""
 
     attended: Callable[..., Tensor]  # of the block and its arguments; one of the functions below

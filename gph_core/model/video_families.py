@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from . import signals
 from .family import Family
-from .signals import Signal
+from .signals import SignalSource
 
-_WAN_SIGNAL = Signal(
+_WAN_SIGNAL = SignalSource(
     signals.wan,
     (0,),
     before=("reference_latent",),
@@ -37,7 +37,7 @@ VIDEO_FAMILIES = (
         output=0,
         first_block_key=("double_block", 0),
         tail=True,  # a reference latent comes first and is cut off before the final layer
-        signal=Signal(signals.double_stream, ("img", "txt"), before=("ref_latent",)),
+        signal=SignalSource(signals.double_stream, ("img", "txt"), before=("ref_latent",)),
     ),
     _WAN,
     replace(_WAN, name="Wan VACE", transformer="comfy.ldm.wan.model.VaceWanModel"),
@@ -59,7 +59,7 @@ VIDEO_FAMILIES = (
         final_layers=("norm_out",),
         image=0,
         first_block_key=("double_block", 0),
-        signal=Signal(signals.ltx_video, (0,)),
+        signal=SignalSource(signals.ltx_video, (0,)),
     ),
     Family(
         name="LTX-2",

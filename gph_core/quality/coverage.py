@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 LEVEL = 0.05  # of the bounds, one-sided
 
 
-class Coverage(NamedTuple):
+class CoveredShare(NamedTuple):
     """The share of the prompts within a margin of the best candidate, and what it is at least.
 
     Args:
@@ -32,13 +32,13 @@ class Coverage(NamedTuple):
     corrected: float
 
 
-def gaps(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
+def regrets(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
     """Distance of each schedule below the best candidate, prompt by prompt, ``[S, P]`` float64.
 
     Args:
         quality: ``[S, P]``; over several seeds of a prompt, their mean.
         candidates: quality ``[C, P]`` of those that the best one is of, if it is not of the
-            schedules themselves; a schedule that is better has a negative gap.
+            schedules themselves; a schedule that is better has a negative regret.
 
     Raises:
         ValueError: a value is infinite or no number, or there are no schedules or prompts.
@@ -48,18 +48,18 @@ def gaps(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
 
 
 def coverage(
-    gap: ArrayLike, margins: Sequence[float], num_candidates: int = 1
-) -> list[Coverage]:  # fmt: skip
-    """Part of the gaps ``[P]`` of one schedule that are at most each margin.
+    regret: ArrayLike, margins: Sequence[float], num_candidates: int = 1
+) -> list[CoveredShare]:  # fmt: skip
+    """Part of the regrets ``[P]`` of one schedule that are at most each margin.
 
     Args:
         num_candidates: schedules that this one was chosen from; the corrected bound is at the
             Bonferroni level, 0.05 over their number.
     """
-    found = np.asarray(gap, dtype=np.float64)
+    found = np.asarray(regret, dtype=np.float64)
     counts = [int((found <= margin).sum()) for margin in margins]
     return [
-        Coverage(
+        CoveredShare(
             margin,
             count / len(found),
             lower_bound(count, len(found)),
@@ -75,12 +75,12 @@ def lower_bound(covered: int, prompts: int, num_candidates: int = 1) -> float:
     return float(found.proportion_ci(1 - LEVEL / num_candidates, method="exact").low)
 
 
-def shared_schedule(gap: ArrayLike, margin: float) -> int:
-    """The row of the gaps ``[S, P]`` with the highest coverage at a margin; of equals the first.
+def shared_schedule(regret: ArrayLike, margin: float) -> int:
+    """The row of the regrets ``[S, P]`` with the highest coverage at a margin; of equals the first.
 
     The source chooses it at the tightest margin and reports it at all of them.
     """
-    return int((np.asarray(gap) <= margin).sum(axis=1).argmax())
+    return int((np.asarray(regret) <= margin).sum(axis=1).argmax())
 
 
 def _measured(quality: ArrayLike) -> np.ndarray:

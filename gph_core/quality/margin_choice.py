@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import margins, reports
-from .reports import Table
+from .reports import QualityTable
 
 PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
 
 
 def margins_of(
-    choice: str, values: str, metric: str, tables: Sequence[Table]
+    choice: str, values: str, metric: str, tables: Sequence[QualityTable]
 ) -> tuple[float, ...]:  # fmt: skip
     """Margins that were chosen, tightest first; ``ValueError`` if they cannot be had."""
     if choice == OWN:

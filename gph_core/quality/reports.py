@@ -26,7 +26,7 @@ _Report = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Entrant:
+class CandidateRow:
     """One way of sampling.
 
     Args:
@@ -44,27 +44,27 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Table:
+class QualityTable:
     """Measurements at one number of full steps.
 
     Args:
         prompts: texts, or what names an example without one.
-        quality: ``[E, P]`` of entrants and prompts, higher is better; the mean over the seeds of a
-            prompt.
-        num_incomplete: examples that are left out, as not all entrants have them.
+        quality: ``[E, P]`` of candidates and prompts, higher is better; the mean over the seeds of
+            a prompt.
+        num_incomplete: examples that are left out, as not all candidates have them.
         other_counts: names that are left out, as they had another number of full steps.
     """
 
     num_full: int
-    entrants: tuple[Entrant, ...]
+    candidates: tuple[CandidateRow, ...]
     prompts: tuple[str, ...]
     quality: np.ndarray
     num_incomplete: int
     other_counts: tuple[str, ...]
 
     def rows(self, kind: str) -> list[int]:
-        """Rows of the entrants of one kind."""
-        return [row for row, entrant in enumerate(self.entrants) if entrant.kind == kind]
+        """Rows of the candidates of one kind."""
+        return [row for row, candidate in enumerate(self.candidates) if candidate.kind == kind]
 
 
 def read(text: str) -> _Report:
@@ -82,12 +82,12 @@ def read(text: str) -> _Report:
     return report
 
 
-def tables(reports: Sequence[_Report], objective: Objective) -> list[Table]:
+def tables(reports: Sequence[_Report], objective: Objective) -> list[QualityTable]:
     """A table for each number of full steps, the most first.
 
     Raises:
-        ValueError: the reports are of different conditions, lack a metric, or entrants with as many
-            full steps have no example in common.
+        ValueError: the reports are of different conditions, lack a metric, or candidates with as
+            many full steps have no example in common.
     """
     groups: dict[int, list[_Report]] = {}
     for report in reports:
@@ -98,8 +98,8 @@ def tables(reports: Sequence[_Report], objective: Objective) -> list[Table]:
     ]  # fmt: skip
 
 
-def changes(tables: Sequence[Table]) -> list[float]:
-    """Cost of each more cached step, of every fixed entrant that several tables have.
+def changes(tables: Sequence[QualityTable]) -> list[float]:
+    """Cost of each more cached step, of every fixed candidate that several tables have.
 
     On the prompts that all tables have; empty if no name is in two of them.
 
@@ -110,9 +110,9 @@ def changes(tables: Sequence[Table]) -> list[float]:
     for table in tables:
         columns = [table.prompts.index(prompt) for prompt in prompts]
         for row in table.rows(FIXED):
-            entrant = table.entrants[row]
-            counts = found.setdefault((entrant.name, entrant.policy), {})
-            counts[entrant.schedule.num_cached] = table.quality[row, columns]
+            candidate = table.candidates[row]
+            counts = found.setdefault((candidate.name, candidate.policy), {})
+            counts[candidate.schedule.num_cached] = table.quality[row, columns]
     return [
         change
         for counts in found.values()
@@ -121,15 +121,15 @@ def changes(tables: Sequence[Table]) -> list[float]:
     ]
 
 
-def crossing(table: Table) -> tuple[list[Schedule], list[str], np.ndarray] | None:
+def crossing(table: QualityTable) -> tuple[list[Schedule], list[str], np.ndarray] | None:
     """Schedules that ran under the same policies, these, and the mean qualities ``[S, P]``.
 
     The most pairs that are complete; None without two schedules under two policies.
     """
     cells: dict[Schedule, dict[str, float]] = {}
     for row in table.rows(FIXED):
-        entrant = table.entrants[row]
-        cells.setdefault(entrant.schedule, {})[str(entrant.policy)] = table.quality[row].mean()
+        candidate = table.candidates[row]
+        cells.setdefault(candidate.schedule, {})[str(candidate.policy)] = table.quality[row].mean()
     blocks = []
     for policies in cells.values():
         schedules = [s for s, means in cells.items() if policies.keys() <= means.keys()]
@@ -160,7 +160,7 @@ def _check_same(first: _Report, report: _Report) -> None:
         )
 
 
-def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> Table:
+def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> QualityTable:
     rows: dict[str, Mapping[str, Any]] = {}
     values: dict[str, dict[str, float]] = {}  # by plan and example
     prompts: dict[str, str] = {}  # by example
@@ -189,8 +189,8 @@ def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> T
         for plan in rows
     ]
     complete = sum(map(len, of_prompt.values()))
-    return Table(
-        num_full, _entrants(list(rows.values())), tuple(of_prompt), np.array(quality),
+    return QualityTable(
+        num_full, _candidates(list(rows.values())), tuple(of_prompt), np.array(quality),
         len(prompts) - complete, tuple(others),
     )  # fmt: skip
 
@@ -209,14 +209,14 @@ def _qualities(row: Mapping[str, Any], objective: Objective) -> list[float]:
     ]
 
 
-def _entrants(rows: Sequence[Mapping[str, Any]]) -> tuple[Entrant, ...]:
+def _candidates(rows: Sequence[Mapping[str, Any]]) -> tuple[CandidateRow, ...]:
     names = [row["name"] for row in rows]
     labels = distinct([
         row["name"] if names.count(row["name"]) == 1 else f"{row['name']}, {row['policy']}"
         for row in rows
     ])  # fmt: skip
     return tuple(
-        Entrant(
+        CandidateRow(
             row["name"], label, row["kind"], row["policy"],
             Schedule.parse(row["schedules"][0]["schedule"]),
         )

@@ -1,7 +1,7 @@
 """Results of several methods on the same examples: single runs, kept in a file.
 
 The file has a line of JSON for the conditions and one for each run. A run is looked up by example,
-contender and what the contender did, so that one whose calibration has changed is run again.
+candidate and what the candidate did, so that one whose calibration has changed is run again.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .gain import mean_of
 from .objective import Metrics
 
 FORMAT = "golden-path-shootout-1"
-_PLAIN = ("example", "contender", "plan", "seconds", "full_seconds")  # fields of a result
+_PLAIN = ("example", "plan", "seconds", "full_seconds")  # fields of a result
 _Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One run of one contender.
+class CandidateRun:
+    """One run of one candidate.
 
     Args:
         example: names it, the same in every session.
-        plan: tells contenders of one name apart, such as two thresholds.
+        plan: tells candidates of one name apart, such as two thresholds.
         metrics: against the full run; empty for that run itself.
         seconds: of sampling.
         full_seconds: of the full run of this example in the same session: at another time the
@@ -39,7 +39,7 @@ class Result:
     """
 
     example: str
-    contender: str
+    candidate: str
     plan: str
     metrics: Metrics
     seconds: float
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def key(self) -> _Key:
-        return self.example, self.contender, self.plan
+        return self.example, self.candidate, self.plan
 
     @property
     def speedup(self) -> float:
@@ -58,15 +58,17 @@ class Result:
     def to_json(self) -> str:
         fields = {name: getattr(self, name) for name in _PLAIN}
         record = self.record and self.record.to_dict()
+        fields["contender"] = self.candidate  # as files have called it from the first version on
         return json.dumps({**fields, "metrics": in_json(self.metrics), "record": record})
 
     @classmethod
-    def from_json(cls, text: str) -> Result:
+    def from_json(cls, text: str) -> CandidateRun:
         fields = json.loads(text)
-        record = fields.pop("record")
+        record, candidate = fields.pop("record"), fields.pop("contender")
         metrics = {n: number(value) for n, value in fields.pop("metrics").items()}
         return cls(
             **fields,
+            candidate=candidate,
             metrics=metrics,
             record=record and RunRecord.from_json(json.dumps(record)),
         )
@@ -96,11 +98,11 @@ class Results:
                 path.write_bytes(b"\n".join(whole) + b"\n")
         self._results = {r.key: r for r in _read(path, whole[1:])}
 
-    def get(self, example: str, contender: str, plan: str) -> Result | None:
+    def get(self, example: str, candidate: str, plan: str) -> CandidateRun | None:
         """The result of a run, if there was one."""
-        return self._results.get((example, contender, plan))
+        return self._results.get((example, candidate, plan))
 
-    def add(self, result: Result, is_kept: bool = True) -> None:
+    def add(self, result: CandidateRun, is_kept: bool = True) -> None:
         """Know the result of a run, in this session alone unless it is kept."""
         if is_kept:
             with self._path.open("ab") as file:
@@ -173,6 +175,6 @@ def _check(path: Path, line: bytes, conditions: Mapping[str, Any]) -> None:
 def _read(path: Path, lines: Sequence[bytes]):
     for number, line in enumerate(lines, 2):
         try:
-            yield Result.from_json(line.decode())
+            yield CandidateRun.from_json(line.decode())
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"line {number} of {path.name} is no result: {error}") from error

@@ -130,15 +130,15 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
     sheet = Figure(figsize=(8.8, 2 * side + 2.8), dpi=110, layout="constrained")
     grid = sheet.add_gridspec(4, 2, height_ratios=(0.3, side, 0.3, side))
     for n, (run, picture) in enumerate(zip(runs, pictures, strict=True)):
-        told, row, column = report["runs"][n], n // 2 * 2, n % 2
+        entry, row, column = report["runs"][n], n // 2 * 2, n % 2
         steps = sheet.add_subplot(grid[row, column])
         figures.strip(steps, 0, run.schedule)
         steps.set_xlim(0, run.schedule.num_steps)
         mark = ", closest" if run.name == report["closest"] else ""
-        steps.set_title(label(told, report["speed"]) + mark, size=17, weight="bold")
+        steps.set_title(label(entry, report["speed"]) + mark, size=17, weight="bold")
         axes = sheet.add_subplot(grid[row + 1, column])
         axes.imshow(picture[middle].float().clamp(0, 1).cpu().numpy())
-        axes.set_xlabel(_caption(told), size=14)
+        axes.set_xlabel(_caption(entry), size=14)
         for part in (steps, axes):
             part.set(xticks=[], yticks=[])
         steps.spines[:].set_visible(False)

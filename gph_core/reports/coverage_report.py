@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from ..quality.coverage import coverage, gaps
+from ..quality.coverage import coverage, regrets
 from ..quality.metric_table import BY_TITLE
-from ..quality.reports import ADAPTIVE, FIXED, PLAIN, Table
+from ..quality.reports import ADAPTIVE, FIXED, PLAIN, QualityTable
 from . import figures
 from .texts import aligned, counted
 
@@ -18,8 +18,10 @@ FORMAT = "golden-path-coverage-1"
 _KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how labels end
 
 
-def report_of(tables: Sequence[Table], metric: str, margins: Sequence[float]) -> dict[str, Any]:
-    """Entrants of each number of full steps, by falling coverage at the tightest margin.
+def report_of(
+    tables: Sequence[QualityTable], metric: str, margins: Sequence[float]
+) -> dict[str, Any]:
+    """Candidates of each number of full steps, by falling coverage at the tightest margin.
 
     Bounds of fixed schedules are corrected for their number, those of adaptive methods for theirs.
     """
@@ -31,7 +33,7 @@ def report_of(tables: Sequence[Table], metric: str, margins: Sequence[float]) ->
     }
 
 
-def _table(table: Table, margins: Sequence[float]) -> dict[str, Any]:
+def _table(table: QualityTable, margins: Sequence[float]) -> dict[str, Any]:
     fixed = table.rows(FIXED)
     if len(fixed) < 2:
         raise ValueError(
@@ -39,7 +41,7 @@ def _table(table: Table, margins: Sequence[float]) -> dict[str, Any]:
             f"full steps there is {len(fixed)}, two or more are needed: add methods such as "
             "TaylorSeer or uniform, or schedules of yours, to Method Shootout"
         )
-    below = gaps(table.quality, table.quality[fixed])
+    below = regrets(table.quality, table.quality[fixed])
     rows = []
     for kind in _KINDS:
         members = table.rows(kind)
@@ -56,14 +58,14 @@ def _table(table: Table, margins: Sequence[float]) -> dict[str, Any]:
 
 
 def _row(
-    table: Table, row: int, below: np.ndarray, margins: Sequence[float], num_chosen_from: int
+    table: QualityTable, row: int, below: np.ndarray, margins: Sequence[float], num_chosen_from: int
 ) -> dict[str, Any]:
-    entrant = table.entrants[row]
+    candidate = table.candidates[row]
     return {
-        "name": entrant.label,
-        "kind": entrant.kind,
-        "policy": entrant.policy,
-        "schedule": None if entrant.kind == ADAPTIVE else str(entrant.schedule),
+        "name": candidate.label,
+        "kind": candidate.kind,
+        "policy": candidate.policy,
+        "schedule": None if candidate.kind == ADAPTIVE else str(candidate.schedule),
         "chosen_from": num_chosen_from,
         "coverage": [found._asdict() for found in coverage(below, margins, num_chosen_from)],
         "gaps": below.tolist(),
@@ -102,7 +104,7 @@ def table(report: Mapping[str, Any]) -> str:
 
 
 def figure(report: Mapping[str, Any]) -> Tensor:
-    """Shares of all entrants with lines down to their corrected bounds, ``[1, H, W, 3]``."""
+    """Shares of all candidates with lines down to their corrected bounds, ``[1, H, W, 3]``."""
     from matplotlib.figure import Figure
 
     unit = BY_TITLE[report["metric"]].unit

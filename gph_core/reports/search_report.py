@@ -16,11 +16,11 @@ from ..search.protocol import Delivery, Validated
 from ..search.selection import paired_gain
 from . import figures
 
-LABEL_LENGTH = 28  # of a control's name in the figure: a path's may have 100 characters
+LABEL_LENGTH = 28  # of a baseline's name in the figure: a path's may have 100 characters
 
 
 def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> str:
-    """Finalists and controls, best first, and what else there is to say, as lines of text."""
+    """Finalists and baselines, best first, and what else there is to say, as lines of text."""
     best, name = delivery.best, delivery.objective.name
     on = "validation" if is_validated else "scoring (not validated)"
     lines = [
@@ -47,7 +47,7 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
 
 
 def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
-    """The course of the search above strips of finalists and controls, ``[1, H, W, 3]``."""
+    """The course of the search above strips of finalists and baselines, ``[1, H, W, 3]``."""
     from matplotlib.figure import Figure
 
     rows, name = [delivery.best, *delivery.others][:8], delivery.objective.name
@@ -97,7 +97,7 @@ def path_of(
 ) -> GoldenPath:  # fmt: skip
     """The delivered pair with its conditions and quality.
 
-    A control that won is kept as one: *Golden Path Cache* does not take it by itself.
+    A baseline that won is kept as one: *Golden Path Cache* does not take it by itself.
     """
     best, objective = delivery.best, delivery.objective
     part = "validation" if is_validated else "scoring"

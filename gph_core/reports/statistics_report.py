@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analysis.frequency import Frequencies
 from ..analysis.interaction import interaction
-from ..quality.reports import Table, crossing, distinct
+from ..quality.reports import QualityTable, crossing, distinct
 from ..run.record_file import RecordedRun
 from . import runs_report
 from .texts import aligned, counted
@@ -17,7 +17,7 @@ TOP = (1, 3, 10)  # of which most frequent schedules the share is told, as in th
 
 
 def report_of(
-    recordings: Sequence[Sequence[RecordedRun]], tables: Sequence[Table], metric: str
+    recordings: Sequence[Sequence[RecordedRun]], tables: Sequence[QualityTable], metric: str
 ) -> dict[str, Any]:
     """Frequencies of each recording, and an interaction for each number of full steps.
 
@@ -76,7 +76,7 @@ def _recording(name: str, runs: Sequence[RecordedRun]) -> dict[str, Any]:
     }
 
 
-def _interaction(table: Table) -> dict[str, Any] | None:
+def _interaction(table: QualityTable) -> dict[str, Any] | None:
     crossed = crossing(table)
     if crossed is None:
         return None
@@ -118,11 +118,11 @@ def table(report: Mapping[str, Any]) -> str:
         if row["cut_short"]:
             lines.append(f"{row['name']}: {counted(row['cut_short'], 'run')} cut short, left out")
     for found in report["interactions"]:
-        lines += ["", *_told(found, report["metric"])]
+        lines += ["", *_summary(found, report["metric"])]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _told(found: Mapping[str, Any], metric: str) -> list[str]:
+def _summary(found: Mapping[str, Any], metric: str) -> list[str]:
     # Those of PSNR are in dB; what is better is higher, so LPIPS is negative.
     shares = ", ".join(f"{name} {share:.1%}" for name, share in found["shares"].items())
     rows = zip(found["schedules"], found["means"], strict=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..calibration.threshold import Found
+from ..calibration.threshold import FoundThreshold
 from .texts import counted
 
 
-def described(found: Found, num_steps: int, num_examples: int, notes: Sequence[str]) -> str:
+def described(
+    found: FoundThreshold, num_steps: int, num_examples: int, notes: Sequence[str]
+) -> str:
     """Outcome of a threshold, in the form of the source paper's tables.
 
     Args:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from torch import Tensor
 
-from ..gates.base import Gate, Seen
+from ..gates.base import Gate, GateInput
 from ..gates.gating import Gating
 from ..policies.as_json import policy_data
 from ..policies.base import Anchor, Policy, Streams
@@ -83,8 +83,8 @@ class ActiveRun:
         """The sampler evaluates the model anew: the calls from here on belong together."""
         self._calls.begin_evaluation()
 
-    def begin_call(self, sigma: float, branches: Sequence[Hashable], deciding: int = 0) -> Decision:
-        """Decide on one call; if the decision has a ``decider``, ``settle`` it.
+    def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
+        """Decide on one call; if the decision has a ``leader``, ``settle`` it.
 
         The call is full when the schedule says so, when the noise level is not on the grid, or when
         one of the branches has no anchor yet.
@@ -96,28 +96,28 @@ class ActiveRun:
         """
         with self._lock:
             step = self._levels.step_at(sigma)
-            anchors = decider = sigma_next = None
+            anchors = leader = sigma_next = None
             if step is not None:
                 sigma_next = self._levels.sigmas[step + 1]
-                anchors, decider = self._place(step, branches, deciding)
+                anchors, leader = self._place(step, branches, leading)
             elif self.schedule.num_cached:
                 self.note("evaluations between two steps were computed in full")
             call = self._calls.begin(step, anchors is not None)
             keeps = self._keeps(step, branches, anchors)
-            decision = Decision(step, sigma, sigma_next, anchors, keeps, call, decider)
-            if step is not None and decider is None:
+            decision = Decision(step, sigma, sigma_next, anchors, keeps, call, leader)
+            if step is not None and leader is None:
                 self.kinds.tell(step, decision.is_cached)
             return decision
 
     def settle(
-        self, decision: Decision, branches: Sequence[Hashable], seen: Seen | None
+        self, decision: Decision, branches: Sequence[Hashable], gate_input: GateInput | None
     ) -> Decision:
         """The decision on a call, once the gate has seen its step.
 
         Args:
-            seen: of the ``decider``; None if it could not be observed, which ends the caching.
+            seen: of the ``leader``; None if it could not be observed, which ends the caching.
         """
-        if seen is None and not self._stopped:
+        if gate_input is None and not self._stopped:
             self.stop_caching(
                 "caching stopped because what the adaptive method looks at could not be observed; "
                 "choose EasyCache, which looks at latents and outputs alone"
@@ -126,8 +126,8 @@ class ActiveRun:
             assert self.gating is not None
             step, is_cached = decision.step, False
             assert step is not None
-            if seen is not None and not self._stopped:
-                is_cached = self.gating.decide(seen, forced=not decision.is_cached)
+            if gate_input is not None and not self._stopped:
+                is_cached = self.gating.decide(gate_input, forced=not decision.is_cached)
                 if math.isnan(self.gating.values[step]):
                     self.note("steps were computed in full because a signal was no number")
                 if not is_cached:
@@ -136,7 +136,7 @@ class ActiveRun:
             anchors = decision.anchors if is_cached else None
             self._calls.settle(decision.call, is_cached)
             keeps = self._keeps(step, branches, anchors)
-            return decision._replace(anchors=anchors, keeps=keeps, decider=None)
+            return decision._replace(anchors=anchors, keeps=keeps, leader=None)
 
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
@@ -214,14 +214,14 @@ class ActiveRun:
         )
 
     def _place(
-        self, step: int, branches: Sequence[Hashable], deciding: int
+        self, step: int, branches: Sequence[Hashable], leading: int
     ) -> tuple[tuple[list[Anchor], ...] | None, int | None]:
-        """Anchors and decider of a call on the grid, as in ``Decision``."""
-        anchors = decider = None
+        """Anchors and leader of a call on the grid, as in ``Decision``."""
+        anchors = leader = None
         newest = self.kinds.newest_full(step)
         self.anchors.forget_up_to(step, newest if self.gating else 0)
         if self.gating and not self._stopped:
-            decider = self.gating.place(step, branches, deciding)
+            leader = self.gating.place(step, branches, leading)
             if self.gating.has_changed:
                 self.note(
                     "steps were computed in full where another prompt or context window "
@@ -231,7 +231,7 @@ class ActiveRun:
             anchors = self.anchors.before(step, branches, newest)
             if anchors is None:
                 self.note("steps were computed in full because a branch had no anchor yet")
-        return anchors, decider
+        return anchors, leader
 
     def _keeps(self, step: int | None, branches: Sequence[Hashable], anchors: object) -> bool:
         """Whether a call, cached if it has anchors, leaves one that will be used."""

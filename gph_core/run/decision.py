@@ -21,7 +21,7 @@ class Decision(NamedTuple):
     anchors: tuple[list[Anchor], ...] | None  # of each branch; None for a full call
     keeps: bool  # whether what this call computes or predicts will be used
     call: int  # counts the calls of the run
-    decider: int | None = None  # which of the branches the gate has to see; None: none of them
+    leader: int | None = None  # which of the branches the gate has to see; None: none of them
 
     @property
     def is_cached(self) -> bool:
@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Whether the step can be cached, but the gate has not decided yet."""
-        return self.is_cached and self.decider is not None
+        return self.is_cached and self.leader is not None
 
     def now(self, latent: Tensor | None) -> Now:
         """The step of a call on the grid, for a policy.

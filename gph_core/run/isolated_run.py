@@ -80,8 +80,8 @@ class IsolatedRun(ActiveRun):
         """
         return tuple(math.sqrt(square) for square in self._squares[step][: min(step, self.reach)])
 
-    def begin_call(self, sigma: float, branches: Sequence[Hashable], deciding: int = 0) -> Decision:
-        decision = super().begin_call(sigma, branches, deciding)
+    def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
+        decision = super().begin_call(sigma, branches, leading)
         step = decision.step
         if decision.anchors is None:
             if step is not None and not self.kinds.is_full(step):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..files.jsonl import LinesFile
+from ..files.jsonl import JsonlFile
 from .record import RunRecord
 
 
@@ -26,6 +26,6 @@ def _from_data(fields: Mapping[str, Any]) -> RecordedRun:
     return RecordedRun(**{**fields, "record": RunRecord.from_dict(fields["record"])})
 
 
-RECORDING = LinesFile("golden-path-runs-1", "recording", "run", _to_data, _from_data)
+RECORDING = JsonlFile("golden-path-runs-1", "recording", "run", _to_data, _from_data)
 FORMAT = RECORDING.format
 begin, append, read = RECORDING.begin, RECORDING.append, RECORDING.read

@@ -21,7 +21,7 @@ class StepKinds:
         self._num_steps = schedule.num_steps
         self._full = set(schedule.full_steps)
         self._on_step = on_step
-        self._told: dict[int, str] = {}
+        self._reported: dict[int, str] = {}
 
     @property
     def schedule(self) -> Schedule:
@@ -47,6 +47,6 @@ class StepKinds:
     def tell(self, step: int, cached: bool) -> None:
         """Report the kind of a step, if it is new; one full call makes the step full."""
         kind = "cached" if cached else "full" if self.is_full(step) else "refused"
-        if self._on_step and self._told.get(step) not in (kind, "refused"):
-            self._told[step] = kind
+        if self._on_step and self._reported.get(step) not in (kind, "refused"):
+            self._reported[step] = kind
             self._on_step(step, kind)

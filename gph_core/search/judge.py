@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Sized
 
 from ..quality.objective import Metrics, NotANumberError, Objective
 from .proposals import Proposal, Score
-from .racing import Race, Spread, paired
+from .racing import DifferenceSpread, Race, paired
 
 # Of a schedule whose images hold values that are no numbers: worse than any other.
 UNUSABLE = Score((-math.inf,), is_whole=False)
@@ -23,7 +23,7 @@ class Judge:
 
     def __init__(self, examples: Sized, objective: Objective, race: Race | None) -> None:
         self._examples, self._objective, self._race = examples, objective, race
-        self._spread = Spread()
+        self._spread = DifferenceSpread()
 
     def judge(self, proposal: Proposal, metrics: Mapping[int, Metrics]) -> Score | list[int]:
         """The score by what is known of each example, or the examples to run before there is one.

@@ -2,8 +2,8 @@
 
 With several policies each gets a short search and the best two go on, because schedule and policy
 interact. What is delivered is the pair with the best mean on the validation examples, which no
-search saw; the controls compete, so nothing worse than them is delivered unnoticed, and so does the
-best of each policy that did not go on, because a few scoring examples may have misjudged it.
+search saw; the baselines compete, so nothing worse than them is delivered unnoticed, and so does
+the best of each policy that did not go on, because a few scoring examples may have misjudged it.
 
 Source: seed paper, section *Searching for Golden Paths* and appendix *Schedule Search*.
 """
@@ -41,7 +41,7 @@ class Contestant:
     """A policy with the examples under it and the memories of both studies.
 
     Args:
-        controls: schedules that are validated beside what is found, by name; those within the
+        baselines: schedules that are validated beside what is found, by name; those within the
             space are where searches begin.
         validation, validated: examples that the search does not see; without them the scoring
             examples choose, too.
@@ -50,13 +50,13 @@ class Contestant:
     policy: Policy
     scoring: Examples
     scores: StudyLog
-    controls: Mapping[str, Schedule]
+    baselines: Mapping[str, Schedule]
     validation: Examples | None = None
     validated: StudyLog | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SearchSettings:
     """Settings of the search for a path.
 
     Args:
@@ -79,14 +79,14 @@ class Validated(NamedTuple):
     schedule: Schedule
     policy: Policy
     score: Score
-    name: str  # of a control; empty for what was searched
+    name: str  # of a baseline; empty for what was searched
 
 
 class Delivery(NamedTuple):
     """Result of a search.
 
     Args:
-        others: finalists and controls, best first.
+        others: finalists and baselines, best first.
         studies: by policy, the last one of each that was searched to the end.
         reason: why the search ended.
     """
@@ -111,7 +111,7 @@ class Listener:
 def find_path(
     contestants: Sequence[Contestant],
     num_steps: int,
-    settings: Settings,
+    settings: SearchSettings,
     listener: Listener | None = None,
 ) -> Delivery:
     """Search for the best pair of schedule and policy.
@@ -167,11 +167,11 @@ class _Leg:
     """The searches of one policy."""
 
     def __init__(
-        self, contestant: Contestant, num_steps: int, settings: Settings, listener: Listener
+        self, contestant: Contestant, num_steps: int, settings: SearchSettings, listener: Listener
     ) -> None:
         self.policy = contestant.policy
         self.study: Study
-        self.seeds = list(contestant.controls.values())
+        self.seeds = list(contestant.baselines.values())
         self._contestant, self._settings, self._listener = contestant, settings, listener
         self._space = search_space(num_steps, settings.num_full, contestant.policy)
         self._asked = Asked()
@@ -216,13 +216,13 @@ class _Leg:
         return finalists(self.study.measured(self._space))
 
     def compared(self) -> list[Schedule]:
-        """Finalists and controls."""
-        return list(dict.fromkeys([*self.finalists(), *self._contestant.controls.values()]))
+        """Finalists and baselines."""
+        return list(dict.fromkeys([*self.finalists(), *self._contestant.baselines.values()]))
 
     def validate(self, objective: Objective, schedule: Schedule) -> Validated:
         """A schedule on the examples that the search did not see, if there are any."""
         work = self._contestant
-        names = {schedule: name for name, schedule in work.controls.items()}
+        names = {schedule: name for name, schedule in work.baselines.items()}
         study = (
             Study(work.scoring, objective, log=work.scores)
             if work.validation is None

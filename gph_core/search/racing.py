@@ -14,7 +14,7 @@ from .proposals import Score
 
 
 @dataclass(slots=True)
-class Spread:
+class DifferenceSpread:
     """Variation of the differences between two schedules over the examples, in one study.
 
     Two examples say little about it. All comparisons of a study together say enough.
@@ -42,7 +42,9 @@ class Race:
     group: int = 2
     confidence: float = 0.99
 
-    def is_lost(self, values: Sequence[float], rival: Score, lead: float, spread: Spread) -> bool:
+    def is_lost(
+        self, values: Sequence[float], rival: Score, lead: float, spread: DifferenceSpread
+    ) -> bool:
         """Whether the mean over all examples will not be above the rival's plus ``lead``.
 
         The examples form a finite population of m, of which j are seen: the mean difference over
@@ -51,7 +53,7 @@ class Race:
         with the degrees of freedom of all of them.
         """
         seen, count = len(values), len(rival.values)
-        own = Spread(spread.squares, spread.degrees)
+        own = DifferenceSpread(spread.squares, spread.degrees)
         own.add(differences := paired(values, rival))
         if not 0 < seen < count or own.degrees < 1:
             return False

@@ -13,7 +13,7 @@ from ...gph_core.quality.margin_choice import DERIVED, OWN, PUBLISHED, margins_o
 from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import coverage_report, figures
 from ..schema.inputs import metric_input, reports_of, shootouts_input
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY
 
 NAME = "Coverage"
@@ -99,5 +99,8 @@ class Coverage(io.ComfyNode):
         text = coverage_report.table(report)
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
-            coverage_report.figure(report), text, json.dumps(report, indent=2), ui=told(text)
+            coverage_report.figure(report),
+            text,
+            json.dumps(report, indent=2),
+            ui=summary_output(text),
         )

@@ -36,7 +36,7 @@ class Analysis:
     """
 
     workload: Workload
-    plans: Mapping[str, starting.Plan]
+    plans: Mapping[str, starting.RunPlan]
     name: str
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Analysis:
         LINES.append(FILES.path_of(self.name), split)
         return found
 
-    def _choice(self, plan: starting.Plan) -> Choice:
+    def _choice(self, plan: starting.RunPlan) -> Choice:
         work = self.workload
         return starting.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
 
@@ -105,7 +105,7 @@ class Analysis:
 
 
 def decomposed(
-    work: Workload, number: int, plan: starting.Plan, callback: Callable | None = None
+    work: Workload, number: int, plan: starting.RunPlan, callback: Callable | None = None
 ) -> Decomposition:
     """Decompose a run of one of the examples, by number, under a plan.
 

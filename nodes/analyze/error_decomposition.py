@@ -20,7 +20,7 @@ from ..sample.guider import guider_for
 from ..sample.progress import Progress
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY, PolicyType, ScheduleType
 from .decomposing import FILES, NAME, Analysis
 
@@ -119,11 +119,13 @@ class ErrorDecomposition(io.ComfyNode):
         )
         text = decomposition_report.text_of(report, work.notes)
         return io.NodeOutput(
-            decomposition_report.figure(report), json.dumps(report, indent=2), ui=told(text)
+            decomposition_report.figure(report),
+            json.dumps(report, indent=2),
+            ui=summary_output(text),
         )
 
 
-def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.Plan]:
+def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.RunPlan]:
     """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:

@@ -56,7 +56,7 @@ class Isolation:
                 f"{work.num_steps} steps do not leave; use three or more"
             )
         levels, patcher = work.sigmas.tolist(), work.guider.model_patcher
-        reason = compatibility.obstacle(self.policy, patcher, work.sampler, levels)
+        reason = compatibility.incompatibility(self.policy, patcher, work.sampler, levels)
         if reason is not None:
             raise ValueError(reason)
         new_run(work, self.policy, self.reach)
@@ -100,14 +100,14 @@ class Isolation:
         name, example = self.workload.names()[number], self.workload.examples[number]
         found = {}
 
-        def told(step: IsolatedStep) -> None:
+        def on_measured(step: IsolatedStep) -> None:
             LINES.append(
                 FILES.path_of(self.name), Measured(name, example.prompt, example.seed, step)
             )
             found[step.step] = step
 
         run = new_run(self.workload, self.policy, self.reach)
-        isolate(self.workload, number, run, wanted, told, callback)
+        isolate(self.workload, number, run, wanted, on_measured, callback)
         return found
 
     def _check_policy(self) -> str:
@@ -127,7 +127,7 @@ def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
 
 def isolate(
     work: Workload, number: int, run: IsolatedRun, wanted: Sequence[int],
-    told: Callable[[IsolatedStep], None], callback: Callable | None = None,
+    on_measured: Callable[[IsolatedStep], None], callback: Callable | None = None,
 ) -> None:  # fmt: skip
     """Measure steps of one of the examples, by number.
 
@@ -140,7 +140,7 @@ def isolate(
     def step_by_step(velocities: Velocities, start: Tensor) -> Tensor:
         model = _Tried(velocities, run, switch)
         for step in isolated_steps(model, start, work.sigmas.tolist(), wanted):
-            told(step)
+            on_measured(step)
         return start
 
     sampling = work.sampling(number)

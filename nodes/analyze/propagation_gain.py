@@ -17,7 +17,7 @@ from ..sample.guider import guider_for
 from ..sample.progress import Progress
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY, PolicyType, SensitivityType
 from .isolating import FILES, NAME, Isolation
 
@@ -120,12 +120,12 @@ class PropagationGain(io.ComfyNode):
                 callback = progress.callback(counts[number])
                 steps |= isolation.measure(number, wanted, callback)
         prompts = [[steps[k] for k in isolation.steps] for steps in found.values()]
-        told_examples = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
-        report = propagation_report.report_of(prompts, told_examples, levels, policy)
+        examples = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
+        report = propagation_report.report_of(prompts, examples, levels, policy)
         text = propagation_report.text_of(report, isolation.notes)
         return io.NodeOutput(
             StepSensitivity.of(prompts, levels, policy, work.conditions()),
             propagation_report.figure(report),
             json.dumps(report, indent=2),
-            ui=told(text),
+            ui=summary_output(text),
         )

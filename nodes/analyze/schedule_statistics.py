@@ -12,7 +12,7 @@ from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import figures, statistics_figure, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY, RunsType
 
 NAME = "Schedule Statistics"
@@ -72,5 +72,8 @@ class ScheduleStatistics(io.ComfyNode):
         text = statistics_report.table(report)
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
-            statistics_figure.figure(report), text, json.dumps(report, indent=2), ui=told(text)
+            statistics_figure.figure(report),
+            text,
+            json.dumps(report, indent=2),
+            ui=summary_output(text),
         )

@@ -24,7 +24,7 @@ from ...gph_core.run.record_file import RecordedRun
 from ..record import recordings
 from ..record.recordings import Trajectories
 from ..schema.inputs import checked
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY, TrajectoriesType
 
 # How precise states are taken to be, by what is chosen.
@@ -123,7 +123,7 @@ class TrajectoryProfile(io.ComfyNode):
         text = summary(report)
         return io.NodeOutput(
             drawn(report), json.dumps(report, indent=2, allow_nan=False),
-            ui=told(text),
+            ui=summary_output(text),
         )  # fmt: skip
 
 

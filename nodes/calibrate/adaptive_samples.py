@@ -27,8 +27,8 @@ class TeaCacheSample(Sample):
         self._steps: dict[int, int] = defaultdict(int)
 
     def branch(self, observed: Observed) -> None:
-        seen = observed.seen
-        signal = seen.modulated if self._times is None else self._times[seen.step][None]
+        gate_input = observed.gate_input
+        signal = gate_input.modulated if self._times is None else self._times[gate_input.step][None]
         if signal is not None:
             self._changes[observed.branch].add(observed.branch, signal, observed.velocity)
             self._steps[observed.branch] += 1
@@ -56,7 +56,11 @@ class SenCacheSample(Sample):
     def branch(self, observed: Observed) -> None:
         if observed.branch != 0:
             return
-        latent, sigma, velocity = observed.seen.latent, observed.seen.sigma, observed.velocity
+        latent, sigma, velocity = (
+            observed.gate_input.latent,
+            observed.gate_input.sigma,
+            observed.velocity,
+        )
         assert latent is not None
         if self._before is not None:
             z, level, v = self._before

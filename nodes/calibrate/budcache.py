@@ -47,7 +47,7 @@ def search(
             f"steps can be full, not {num_full}; choose another speed or full_steps"
         )
     patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
-    if reason := compatibility.obstacle(Reuse(), patcher, workload.sampler, levels):
+    if reason := compatibility.incompatibility(Reuse(), patcher, workload.sampler, levels):
         raise ValueError(f"{NAME}: {reason}")
     conditions = workload.conditions()
     entry = entry or Calibration(NAME, conditions)

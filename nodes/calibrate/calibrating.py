@@ -16,14 +16,14 @@ from torch import Tensor
 
 from ...gph_core.calibration import planned, polynomial, residual_ratios, sensitivities
 from ...gph_core.calibration.entry import Calibration, Fitted
-from ...gph_core.gates.coefficients import Signal
+from ...gph_core.gates.coefficients import SignalKind
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
 from ..cache import time_changes
 from ..hook import compatibility, samplers
-from ..sample.sampler_variants import telling
+from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
 from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
 from .calibration_samples import Sample, Together
@@ -113,7 +113,9 @@ def reasons_against(workload: Workload) -> dict[str, str]:
     patcher, sampler = workload.guider.model_patcher, workload.sampler
     levels = workload.sigmas.tolist()
     family, name = compatibility.identify(patcher)
-    found = {m: compatibility.obstacle(p, patcher, sampler, levels) for m, p in SITES.items()}
+    found = {
+        m: compatibility.incompatibility(p, patcher, sampler, levels) for m, p in SITES.items()
+    }
     if family is not None and family.signal is None:
         found["TeaCache"] = f"what the first block of {name} receives cannot be read"
     if max(levels) > 1:
@@ -157,8 +159,8 @@ def _sample_missing(
         samples = {m: fits[m].sample() for m, entry in found.items() if entry.missing([name])}
         if not samples:  # those that lack it have failed meanwhile
             continue
-        told = partial(_tell_part, progress, count, len(missing))
-        last = _run(workload, number, tuple(samples.values()), told)
+        on_part = partial(_tell_part, progress, count, len(missing))
+        last = _run(workload, number, tuple(samples.values()), on_part)
         for method, sample in samples.items():
             with _leaving_out(method, done):
                 tensors = sample.tensors(last)
@@ -172,14 +174,14 @@ def _sample_missing(
             save(*sampled)
 
 
-def _run(workload: Workload, number: int, samples: Sequence[Sample], told: Progress) -> Tensor:
+def _run(workload: Workload, number: int, samples: Sequence[Sample], on_part: Progress) -> Tensor:
     """Final state of an example's full run, which samples watch."""
-    told(0.0)
+    on_part(0.0)
     sampling, ends = workload.sampling(number), deque(maxlen=1)  # states are large
     if isinstance(sampling.sampler, KSAMPLER):
-        sampling = replace(sampling, sampler=telling(sampling.sampler, ends.append))
+        sampling = replace(sampling, sampler=reporting_states(sampling.sampler, ends.append))
     latent = sampling.watched(
-        Together(samples), lambda step, *_: told((step + 1) / workload.num_steps)
+        Together(samples), lambda step, *_: on_part((step + 1) / workload.num_steps)
     )
     return ends[-1] if ends else latent
 
@@ -203,7 +205,7 @@ def _with_values(entry: Calibration, fit: Fit) -> Calibration:
 def _polynomial(is_time: bool, samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
     """Polynomial of TeaCache, and the signal that it belongs to."""
     fitted = polynomial.fit(samples, time_only=is_time)
-    signal = Signal.TIME_PROJECTION if is_time else Signal.MODULATED
+    signal = SignalKind.TIME_PROJECTION if is_time else SignalKind.MODULATED
     return fitted._replace(values={**fitted.values, "signal": signal.value})
 
 

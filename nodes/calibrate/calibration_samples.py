@@ -36,13 +36,13 @@ class Together:
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._samples = samples
-        self._told: set[tuple[int, int]] = set()
+        self._reported: set[tuple[int, int]] = set()
 
     def branch(self, observed: Observed) -> None:
-        step = observed.seen.step
-        if step is None or (observed.branch, step) in self._told:
+        step = observed.gate_input.step
+        if step is None or (observed.branch, step) in self._reported:
             return
-        self._told.add((observed.branch, step))
+        self._reported.add((observed.branch, step))
         for sample in self._samples:
             sample.branch(observed)
 

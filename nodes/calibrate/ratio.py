@@ -11,7 +11,7 @@ from typing import Any
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.fitted import fit_of, settings_of
 from ...gph_core.calibration.outcome import Outcome
-from ...gph_core.calibration.threshold import Found, find_threshold
+from ...gph_core.calibration.threshold import FoundThreshold, find_threshold
 from ...gph_core.calibration.trial_outcomes import decided, outcome_in
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
@@ -31,7 +31,7 @@ def calibrate_ratio(
     workload: Workload, method: Method, policy: Policy, num_full: int,
     entry: Calibration | None = None, progress: Progress = lambda part: None,
     save: Save = lambda *entries: None,
-) -> tuple[Calibration, Found]:  # fmt: skip
+) -> tuple[Calibration, FoundThreshold]:  # fmt: skip
     """Calibration with the threshold for N - ``num_full`` cached steps, and its outcome.
 
     Args:
@@ -104,7 +104,7 @@ class _Trials:
     progress: Progress
     save: Save
 
-    def find(self, target: float, most: int) -> Found:
+    def find(self, target: float, most: int) -> FoundThreshold:
         """Find the threshold for a target; runs made so far are saved if it cannot be found."""
         names = self.workload.names()
         known = self.entry.known(self.settings, names)
@@ -129,13 +129,13 @@ class _Trials:
         """Run one example at a threshold."""
         total = RUNS_OF_EACH * len(self.workload)
 
-        def told(part: float) -> None:
+        def on_part(part: float) -> None:
             self.progress(min((self._count + part) / total, 1))
 
-        told(0.0)
+        on_part(0.0)
         plan = _Trial(self.method, self.policy, threshold, self.num_full, self.entry)
         sampling, n = self.workload.sampling(example), self.workload.num_steps
-        _, record = sampling.under(plan, lambda step, *_: told((step + 1) / n))
+        _, record = sampling.under(plan, lambda step, *_: on_part((step + 1) / n))
         self._count += 1
         return outcome_in(record, threshold, self.forced)
 

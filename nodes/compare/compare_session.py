@@ -26,7 +26,7 @@ from ..sample.sampling import CPU, Sampling, samples_of
 
 
 @dataclass(frozen=True)
-class Session:
+class CompareSession:
     """Comparison of four ways from the same noise to an image, or of three.
 
     Args:
@@ -104,7 +104,7 @@ def sampling_of(
     return Sampling(guider, noise, samples, sampler, sigmas, seed, mask=mask)
 
 
-def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> Session:
+def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSession:
     """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
@@ -132,4 +132,4 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> Session:
         no_uniform = ""
     except ValueError as error:
         no_uniform = str(error)
-    return Session(sampling, choice, uniform, policy, levels(num_full), no_uniform)
+    return CompareSession(sampling, choice, uniform, policy, levels(num_full), no_uniform)

@@ -7,7 +7,7 @@ from typing import Any
 
 import comfy.model_management
 
-from ...gph_core.gates.base import Look, Seen
+from ...gph_core.gates.base import GateInput, Look
 from ...gph_core.model import families
 from ...gph_core.model.surgery import Surgery
 from ...gph_core.policies.base import ProbedPrediction
@@ -60,22 +60,22 @@ class _BranchCalls(ABC):
             base_model, executor, x, t, (c_concat, c_crossattn), control, options, kwargs, branches
         )
         decision = self._run.begin_call(sigma, branches, call.positive)
-        if decision.decider is not None and self._look is Look.LATENT:
+        if decision.leader is not None and self._look is Look.LATENT:
             decision = self._settled(call, decision)
         return self._answer(call, decision)
 
     def _settled(self, call: ModelCall, decision: Decision) -> Decision:
         """Decision of the gate on what the call shows of the leader branch."""
         try:
-            return self._run.settle(decision, call.branches, self._seen(call, decision))
+            return self._run.settle(decision, call.branches, self._gate_input(call, decision))
         except comfy.model_management.OOM_EXCEPTION:
             self._run.stop_caching(OUT_OF_MEMORY)
             return self._run.settle(decision, call.branches, None)
 
-    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+    def _gate_input(self, call: ModelCall, decision: Decision) -> GateInput | None:
         """Input of the gate; None if a part of it is missing."""
-        latent = call.part(call.x, decision.decider).clone()
-        return Seen(decision.step, decision.sigma, latent)
+        latent = call.part(call.x, decision.leader).clone()
+        return GateInput(decision.step, decision.sigma, latent)
 
     @abstractmethod
     def _answer(self, call: ModelCall, decision: Decision):
@@ -118,7 +118,7 @@ class StackCalls(_BranchCalls):
                 return output
         with surgery.recording():
             output = call.denoised(options)
-        if decision.decider is not None:
+        if decision.leader is not None:
             decision = self._settled(call, decision)
         try:
             self._remember(surgery, decision, call.branches)
@@ -146,25 +146,25 @@ class StackCalls(_BranchCalls):
         surgery.discard()
         return output, decision
 
-    def _seen(self, call: ModelCall, decision: Decision) -> Seen | None:
+    def _gate_input(self, call: ModelCall, decision: Decision) -> GateInput | None:
         if self._look is Look.LATENT:
-            return super()._seen(call, decision)
+            return super()._gate_input(call, decision)
         surgery = self._surgery(call.transformer)
         assert surgery is not None
         assert self._run.gating is not None
         gate = self._run.gating.gate
-        seen = call.seen(
-            decision.step, decision.sigma, decision.decider, surgery.looked(), surgery.family
+        gate_input = call.gate_input(
+            decision.step, decision.sigma, decision.leader, surgery.looked(), surgery.family
         )
-        if (seen.modulated if gate.look is Look.MODULATED else seen.probe) is None:
+        if (gate_input.modulated if gate.look is Look.MODULATED else gate_input.probe) is None:
             return None
-        if gate.needs_grid and not seen.grid:
+        if gate.needs_grid and not gate_input.grid:
             self._run.stop_caching(
                 f"caching stopped because {type(gate).__name__} has to know where each token is, "
                 "and the image's own cannot be told from those of guides or motion; choose DiCache"
             )
             return None
-        return seen
+        return gate_input
 
     def _remember(self, surgery: Surgery, decision: Decision, branches) -> None:
         if not decision.keeps:

@@ -22,7 +22,7 @@ def identify(patcher) -> tuple[Family | None, str]:
     return family, family.name if family else type(transformer).__name__
 
 
-def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
+def incompatibility(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
     """Reason why no run can be cached and, behind a semicolon, a remedy; None if one can."""
     family, name = identify(patcher)
     sampler_name = samplers.name(sampler)
@@ -53,13 +53,18 @@ def obstacle(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | Non
 def refusal(choice: Choice, patcher, sampler, sigmas: list[float]) -> str | None:
     """Reason why a run under a choice cannot be cached, its policy's or its gate's; None if it can.
 
-    See ``obstacle``.
+    See ``incompatibility``.
     """
-    return obstacle(choice.policy, patcher, sampler, sigmas) or gate_obstacle(choice, patcher)
+    return incompatibility(choice.policy, patcher, sampler, sigmas) or gate_incompatibility(
+        choice, patcher
+    )
 
 
-def gate_obstacle(choice: Choice, patcher) -> str | None:
-    """Reason why a gate cannot work, if ``obstacle`` finds none: the model's, then the policy's."""
+def gate_incompatibility(choice: Choice, patcher) -> str | None:
+    """Reason why a gate cannot work, if ``incompatibility`` finds none.
+
+    The model's reason comes before the policy's.
+    """
     gate, policy, method = choice.gate, choice.policy, choice.method
     family, name = identify(patcher)
     if gate is None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...gph_core.gates.base import Seen
+from ...gph_core.gates.base import GateInput
 from ...gph_core.model import signals
 from ...gph_core.model.family import Family
 from ...gph_core.model.surgery import Looked
@@ -72,14 +72,14 @@ class ModelCall:
         """Part of a tensor that belongs to one branch."""
         return batch.chunk(len(self.branches))[place]
 
-    def seen(
+    def gate_input(
         self, step: int, sigma: float, place: int, looked: Looked, family: Family | None
-    ) -> Seen:
+    ) -> GateInput:
         """Gate input of a branch."""
         whole = [self._of_branch(tokens, place) for tokens in looked]
         latent = self.part(self.x, place).clone()
         if family is None or whole[0] is None:
-            return Seen(step, sigma, latent)
+            return GateInput(step, sigma, latent)
         grid = signals.token_grid(self.transformer, self.x.shape)
 
         def main(tokens: Tensor | None) -> Tensor | None:
@@ -89,7 +89,7 @@ class ModelCall:
 
         is_told = main(whole[0]) is not None  # which are the image's own
         tokens, modulated, probe = map(_alone, map(main, whole) if is_told else whole)
-        return Seen(step, sigma, latent, modulated, tokens, probe, grid if is_told else ())
+        return GateInput(step, sigma, latent, modulated, tokens, probe, grid if is_told else ())
 
     def _of_branch(self, tokens: Tensor | None, place: int) -> Tensor | None:
         """Tokens of a branch, ``[B, T, C]``."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from comfy.patcher_extension import WrappersMP
 from torch import Tensor
 
-from ...gph_core.gates.base import Look, Seen
+from ...gph_core.gates.base import GateInput, Look
 from ...gph_core.model.replacements import aligned
 from ...gph_core.model.surgery import Looked
 from ...gph_core.run.active_run import ActiveRun
@@ -34,7 +34,7 @@ class Observed:
     """
 
     branch: int
-    seen: Seen
+    gate_input: GateInput
     velocity: Tensor
     residual: Tensor | None
     tokens: Tensor | None
@@ -89,7 +89,7 @@ class ObservedCalls(StackCalls):
         order = [call.positive, *(n for n in range(parts) if n != call.positive)]
         for place in order[:parts]:
             number = self._number(call, place)
-            seen = call.seen(
+            gate_input = call.gate_input(
                 decision.step, decision.sigma, place, looked, surgery and surgery.family
             )
             residual = tokens = None
@@ -98,7 +98,7 @@ class ObservedCalls(StackCalls):
                 tokens, _ = aligned(before, residual, surgery.family.tail)
             again = partial(_again, call, place)
             part = call.part(velocity, place).clone()
-            self._watcher.branch(Observed(number, seen, part, residual, tokens, again))
+            self._watcher.branch(Observed(number, gate_input, part, residual, tokens, again))
         return denoised
 
     def _number(self, call: ModelCall, place: int) -> int:

@@ -20,11 +20,11 @@ from ...gph_core.schedule import Schedule
 from . import calls
 from .fingerprint import KEY
 from .observing import ObservedCalls, Watcher
-from .starting import Plan, Reporter, start
+from .starting import RunListener, RunPlan, start
 from .switch import Switch
 
 
-def attach(model, plan: Plan, reporter: Reporter, switch: Switch | None = None):
+def attach(model, plan: RunPlan, reporter: RunListener, switch: Switch | None = None):
     """Clone of the MODEL that samples under the plan; the MODEL itself stays unchanged.
 
     Args:
@@ -38,7 +38,7 @@ def attach(model, plan: Plan, reporter: Reporter, switch: Switch | None = None):
     return patched
 
 
-def plan_of(model) -> Plan | None:
+def plan_of(model) -> RunPlan | None:
     """Plan that a MODEL samples under; None without a cache of this pack."""
     found = model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY)
     return next((w.plan for w in found if isinstance(w, _PlannedSampling)), None)
@@ -81,8 +81,8 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
 class _PlannedSampling:
     """Wrapper that ``attach`` adds."""
 
-    plan: Plan
-    reporter: Reporter
+    plan: RunPlan
+    reporter: RunListener
     switch: Switch | None
 
     def __call__(self, executor, noise, latent_image, sampler, sigmas, *args, **kwargs):

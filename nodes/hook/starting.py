@@ -15,7 +15,7 @@ from . import compatibility, conditions, samplers
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
 
-class Plan(Protocol):
+class RunPlan(Protocol):
     """Plan that yields a schedule or a gate when sampling starts and the run is known.
 
     ``device_budget`` is in bytes of anchors that stay on the model's device; ``for_others`` says
@@ -45,7 +45,7 @@ class Plan(Protocol):
         ...
 
 
-class Reporter(Protocol):
+class RunListener(Protocol):
     """Listener to a run (see ``report.py``); ``started`` comes last before it begins."""
 
     def planned(self, line: str, choice: Choice) -> None: ...
@@ -55,7 +55,7 @@ class Reporter(Protocol):
     def finished(self, record: RunRecord) -> None: ...
 
 
-def choice_of(plan: Plan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
+def choice_of(plan: RunPlan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
     """Schedule that a plan gives a run of a MODEL on these noise levels.
 
     Args:
@@ -74,16 +74,16 @@ def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
 
 
 def start(
-    plan: Plan, reporter: Reporter, guider, sampler, sigmas: list[float], latent_shape,
+    plan: RunPlan, reporter: RunListener, guider, sampler, sigmas: list[float], latent_shape,
     continues: bool,
 ) -> ActiveRun:  # fmt: skip
     """Start the run of a plan, or one in full where the plan cannot be applied."""
     patcher = guider.model_patcher
     _, name = compatibility.identify(patcher)
-    reason = compatibility.obstacle(plan.policy, patcher, sampler, sigmas)
+    reason = compatibility.incompatibility(plan.policy, patcher, sampler, sigmas)
     if reason is None:
         choice = choice_of(plan, patcher, sigmas, continues)
-        reason = compatibility.gate_obstacle(choice, patcher)
+        reason = compatibility.gate_incompatibility(choice, patcher)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)
     run = ActiveRun(
@@ -97,7 +97,7 @@ def start(
 
 
 def _notes(
-    plan: Plan, choice: Choice, guider, sampler, sigmas: list[float], latent_shape
+    plan: RunPlan, choice: Choice, guider, sampler, sigmas: list[float], latent_shape
 ) -> Iterator[str]:
     """Notes on a run whose choice fits the model, but not in every respect."""
     num_steps, caches = len(sigmas) - 1, bool(choice.schedule.num_cached)
@@ -121,7 +121,9 @@ def _notes(
         )
 
 
-def _full(plan: Plan, reporter: Reporter, name: str, sigmas: list[float], reason: str) -> ActiveRun:
+def _full(
+    plan: RunPlan, reporter: RunListener, name: str, sigmas: list[float], reason: str
+) -> ActiveRun:
     """Start a run in full, and report why."""
     reporter.refused(reason)
     schedule = Schedule.all_full(len(sigmas) - 1)

@@ -13,7 +13,7 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
-from ..schema.summary import fingerprint, told
+from ..schema.summary import fingerprint, summary_output
 from ..schema.types import CATEGORY, TrajectoriesType
 from . import recordings
 from .recordings import Recording, Trajectories
@@ -85,7 +85,7 @@ class RecordTrajectory(io.ComfyNode):
             *work.notes,
             *_noise_note(sampler),
         ])  # fmt: skip
-        return io.NodeOutput(Trajectories(recording, runs), text, ui=told(text))
+        return io.NodeOutput(Trajectories(recording, runs), text, ui=summary_output(text))
 
 
 def _noise_note(sampler) -> list[str]:

@@ -21,7 +21,7 @@ from ..cache.plan import CachePlan
 from ..hook import fingerprint, samplers, starting
 from ..library.user_files import UserFiles
 from ..sample.progress import Progress
-from ..sample.sampler_variants import telling
+from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
 
 FILES = UserFiles("runs", "/runs.jsonl")
@@ -81,7 +81,7 @@ class Recording:
     """
 
     workload: Workload
-    plan: starting.Plan | None
+    plan: starting.RunPlan | None
     name: str
     keeps_signals: bool
     keeps_latents: bool
@@ -114,9 +114,9 @@ class Recording:
     def _add(self, number: int, name: str, callback: Callable) -> RecordedRun:
         """Sample one of the examples, by number and name, and keep its run."""
         example, sampling = self.workload.examples[number], self.workload.sampling(number)
-        with self._states(name) as told:
-            if told is not None:
-                sampling = replace(sampling, sampler=telling(sampling.sampler, told))
+        with self._states(name) as on_state:
+            if on_state is not None:
+                sampling = replace(sampling, sampler=reporting_states(sampling.sampler, on_state))
             _, record = sampling.under(self._plan, callback)
         if not self.keeps_signals:
             record = replace(record, gate_values=())
@@ -125,7 +125,7 @@ class Recording:
         return run
 
     @property
-    def _plan(self) -> starting.Plan:
+    def _plan(self) -> starting.RunPlan:
         # On outputs, so that the blocks of the model need not be known.
         full = Schedule.all_full(self.workload.num_steps)
         return self.plan or CachePlan("Custom", full, Reuse(Site.OUTPUT))

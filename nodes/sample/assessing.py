@@ -21,7 +21,7 @@ from . import lpips_weights
 ImageMetric = Callable[[Tensor, Tensor], Tensor]
 
 
-class Result(NamedTuple):
+class Output(NamedTuple):
     """Output of a run: latents and, where there is a VAE, images, one of each for every item."""
 
     latents: list[Tensor]
@@ -40,15 +40,15 @@ class Assessor:
     vae: Any | None
     image_metrics: Mapping[str, ImageMetric]
 
-    def result(self, latent) -> Result:
+    def result(self, latent) -> Output:
         """Latents and images of a batch; of a video with sound, those of the video."""
         latents = list(visible(latent).float())
         if self.vae is None or not self.image_metrics:
-            return Result(latents, [])
+            return Output(latents, [])
         frames = decode(self.vae, latent).clamp(0, 1)
-        return Result(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
+        return Output(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
 
-    def reference(self, latent) -> Result:
+    def reference(self, latent) -> Output:
         """Result of a full run to keep, with images in 8 bit if they are compared so.
 
         SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
@@ -63,7 +63,7 @@ class Assessor:
             return found
         return found._replace(images=[_in_8_bit(item) for item in found.images])
 
-    def metrics(self, test: Result, reference: Result) -> list[Metrics]:
+    def metrics(self, test: Output, reference: Output) -> list[Metrics]:
         """Metrics of every item; of videos the mean over the frames."""
         found: list[dict[str, float]] = [
             {"latent_mse": float(metrics.latent_mse(a[None], b[None]))}

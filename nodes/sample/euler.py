@@ -56,7 +56,7 @@ def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor])
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
-        told = callback or (lambda _: None)
-        return work(Velocities(model, sigmas, extra_args or {}, told), x)
+        on_step = callback or (lambda _: None)
+        return work(Velocities(model, sigmas, extra_args or {}, on_step), x)
 
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from .assessing import Assessor, Result
+from .assessing import Assessor, Output
 from .sampling import Sampling
 
 _LOG = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ class Batch:
 
     numbers: tuple[int, ...]
     sampling: Sampling
-    reference: Result | None = None  # of the full run, once it is computed
+    reference: Output | None = None  # of the full run, once it is computed
 
 
 @dataclass
@@ -64,7 +64,7 @@ class References:
         for batch in self.batches():
             self.of(batch)
 
-    def of(self, batch: Batch) -> Result:
+    def of(self, batch: Batch) -> Output:
         """Result of the full run of a batch."""
         if batch.reference is None:
             self.on_run()

@@ -23,20 +23,20 @@ def ending_after(sampler, num_steps: int):
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
 
 
-def telling(sampler: KSAMPLER, told: Callable[[Tensor], None]) -> KSAMPLER:
+def reporting_states(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -> KSAMPLER:
     """Sampler that reports the states before each step and after the last one, in order."""
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
         def stepped(info: dict) -> None:
-            told(info["x"])
+            on_state(info["x"])
             if callback is not None:
                 callback(info)
 
         result = sampler.sampler_function(
             model, x, sigmas, extra_args=extra_args, callback=stepped, disable=disable, **options
         )
-        told(result)
+        on_state(result)
         return result
 
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
@@ -50,7 +50,7 @@ def starting_from(
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, extra_args=None, callback=None, disable=None, **options):
-        def told(info: dict) -> None:
+        def on_state(info: dict) -> None:
             step = first + info["i"]
             reached(step, info["x"])
             if callback is not None:
@@ -59,7 +59,7 @@ def starting_from(
         if start:
             x = start.latent.to(x)
         return sampler.sampler_function(
-            model, x, sigmas[first:], extra_args=extra_args, callback=told, disable=disable,
+            model, x, sigmas[first:], extra_args=extra_args, callback=on_state, disable=disable,
             **options,
         )  # fmt: skip
 

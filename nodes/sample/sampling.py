@@ -86,7 +86,7 @@ class Sampling:
 
     def under(
         self,
-        plan: starting.Plan,
+        plan: starting.RunPlan,
         callback: Callable | None = None,
         observer: Observer | None = None,
         switch: Switch | None = None,

@@ -7,9 +7,9 @@ from typing import Any
 from . import prompts
 
 
-def told(text: str) -> dict[str, list[dict[str, str | None]]]:
+def summary_output(text: str) -> dict[str, list[dict[str, str | None]]]:
     """Node ``ui`` with a text, which the page shows in that workflow alone."""
-    return {"gph_told": [{"text": text, "workflow_id": prompts.current().workflow_id}]}
+    return {"gph_summary": [{"text": text, "workflow_id": prompts.current().workflow_id}]}
 
 
 def fingerprint(*facts: Any) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
 from ...gph_core.reports import figures, search_report
-from ...gph_core.search.protocol import Settings
+from ...gph_core.search.protocol import SearchSettings
 from ...gph_core.search.racing import Race
 from ...gph_core.search.study import Budget
 from ..library import user_paths
@@ -26,8 +26,8 @@ from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
 from .search_inputs import AUTOMATIC, advanced_inputs
-from .search_live import Live
-from .search_session import Session, search
+from .search_live import SearchLive
+from .search_session import SearchSession, search
 
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
@@ -137,8 +137,8 @@ class ScheduleSearch(io.ComfyNode):
         num_steps = len(sigmas) - 1
         count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
         budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
-        live = Live(cls.hidden.unique_id, objective, budget)
-        session = Session(
+        live = SearchLive(cls.hidden.unique_id, objective, budget)
+        session = SearchSession(
             guider=guider_for(model, guider, cfg, examples[0]),
             examples=examples,
             validation=validation,
@@ -156,7 +156,7 @@ class ScheduleSearch(io.ComfyNode):
         )
         user_paths.check_replaceable(session.path_name)
         session.check()
-        settings = Settings(
+        settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None,
         )  # fmt: skip

@@ -24,7 +24,7 @@ PAUSE_S = 0.25  # between two events: a small model scores ten schedules a secon
 OF_BAR = 1000
 
 
-class Live(Listener):
+class SearchLive(Listener):
     """Live view of one search; ``node_id`` is the node's execution id.
 
     An event has the state (``preparing``, ``searching``, ``validating`` or ``done``), the used part
@@ -45,7 +45,7 @@ class Live(Listener):
         self._scored: set[tuple[Policy, Schedule]] = set()
         self._objective: Objective | None = None
         self._ran = 0  # schedules that something had to be sampled for
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._began = time.perf_counter()
         self.facts: dict[str, Any] = {
             "state": "preparing", "unit": unit, "used": 0.0, "scored": 0, "per_minute": 0.0,
@@ -113,9 +113,9 @@ class Live(Listener):
     def _tell(self, now: bool) -> None:
         self._bar.update_absolute(round(OF_BAR * self.facts["used"]))
         clock = time.perf_counter()
-        if not now and clock - self._told_at < PAUSE_S:
+        if not now and clock - self._reported_at < PAUSE_S:
             return
-        self._told_at = clock
+        self._reported_at = clock
         server = getattr(PromptServer, "instance", None)
         if server is None or server.client_id is None:
             return

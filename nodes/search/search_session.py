@@ -21,19 +21,19 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
-from ...gph_core.search.protocol import Contestant, Delivery, Settings, find_path
+from ...gph_core.search.protocol import Contestant, Delivery, SearchSettings, find_path
 from ..hook import compatibility, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
-from .search_live import Live
+from .search_live import SearchLive
 
 _NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
 
 
 @dataclass(frozen=True)
-class Session:
+class SearchSession:
     """Inputs of a search that stay constant.
 
     Args:
@@ -56,7 +56,7 @@ class Session:
     batch: int
     state_bytes: float
     study: str
-    live: Live
+    live: SearchLive
 
     @property
     def num_steps(self) -> int:
@@ -107,33 +107,33 @@ class Session:
                 policy,
                 scoring.under(policy, PrefixMemory(share) if share else None),
                 self._log("scoring", self.examples, policy),
-                self.controls(policy),
+                self.baselines(policy),
                 validation.under(policy) if self.validation else None,
                 self._log("validation", self.validation, policy) if self.validation else None,
             )
 
-    def controls(self, policy: Policy) -> dict[str, Schedule]:
+    def baselines(self, policy: Policy) -> dict[str, Schedule]:
         """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
         patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
         run = starting.conditions_of(patcher, sigmas, policy)
         ratio = 1 - self.num_full / self.num_steps
         chosen = choose(run, self.num_full, ratio, bundled_paths())
         origin = chosen.origin.replace(f"{RETARGETED}: ", "moved: ").replace(f"{SEARCHED}: ", "")
-        controls = {
+        baselines = {
             origin: chosen.schedule,
             "uniform spacing": spacing(self.num_steps, self.num_full, policy.min_anchors),
         }
         # One that is moved to these steps may have a full step more.
-        return {n: s for n, s in controls.items() if s.num_full == self.num_full}
+        return {n: s for n, s in baselines.items() if s.num_full == self.num_full}
 
-    def obstacle(self, policy: Policy) -> str | None:
+    def incompatibility(self, policy: Policy) -> str | None:
         """Reason why a policy cannot cache this workflow, or None."""
         if self.num_full <= policy.min_anchors:
             return (
                 f"{policy} needs {policy.min_anchors} full first steps and one more; with "
                 f"{self.num_full} full steps choose another policy"
             )
-        return compatibility.obstacle(
+        return compatibility.incompatibility(
             policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
         )
 
@@ -197,13 +197,13 @@ def studies_folder() -> Path:
 
 
 def search(
-    session: Session, policies: Sequence[Policy], settings: Settings
+    session: SearchSession, policies: Sequence[Policy], settings: SearchSettings
 ) -> tuple[Delivery, list[str]]:
     """Search, from the references to the delivered path; returns it with notes.
 
     Raises ``ValueError`` that says why, if no policy can cache this workflow.
     """
-    reasons = {policy: session.obstacle(policy) for policy in policies}
+    reasons = {policy: session.incompatibility(policy) for policy in policies}
     possible = [policy for policy, reason in reasons.items() if reason is None]
     if not possible:
         raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")

@@ -35,8 +35,8 @@ from ..sample.workload import Workload
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType
 from . import shootout_session as session
-from .contenders import LineUp
-from .shootout_live import Live
+from .candidates import LineUp
+from .shootout_live import ShootoutLive
 
 NAME = "Method Shootout"
 _LOG = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ class MethodShootout(io.ComfyNode):
         if speed != COUNT:
             full, ratio = num_full(steps, SPEEDS[speed], OF_STEPS), 1 - SPEEDS[speed] / OF_STEPS
         line_up = LineUp(workload, full, ratio, entries_of(calibration), policy or Reuse())
-        contenders, absent = line_up.contenders(names_of(methods), schedules_of(schedule))
+        candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
         assessor, unavailable, network = assessor_of(vae, lpips)
         assessed_by = {
             "VAE": vae and fingerprint.of_module(vae),
@@ -183,9 +183,9 @@ class MethodShootout(io.ComfyNode):
         reported = partial(
             report_of, num_full=full, absent=absent, unavailable=unavailable, network=network
         )
-        live = Live(cls.hidden.unique_id, len(workload))
+        live = ShootoutLive(cls.hidden.unique_id, len(workload))
         shootout = session.Shootout(
-            workload, contenders, assessor, results, live.runs,
+            workload, candidates, assessor, results, live.runs,
             lambda s: live.shows(reported(s.standing())),
         )  # fmt: skip
         shootout.run()

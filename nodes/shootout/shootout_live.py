@@ -12,7 +12,7 @@ from ..schema import prompts
 EVENT = "golden_path.shootout"
 
 
-class Live:
+class ShootoutLive:
     """Live view of one shootout of ``total`` examples; ``node_id`` is the node's execution id."""
 
     def __init__(self, node_id: str | None, total: int) -> None:
@@ -20,11 +20,11 @@ class Live:
         self._total = total
         self._workflow_id = prompts.current().workflow_id
 
-    def runs(self, example: int, contender: str) -> None:
+    def runs(self, example: int, candidate: str) -> None:
         """Report that a run begins."""
         server = self._server()
         if server is not None and self._node_id is not None:
-            text = f"example {example + 1} of {self._total}: {contender}"
+            text = f"example {example + 1} of {self._total}: {candidate}"
             server.send_progress_text(text, self._node_id, server.client_id)
 
     def shows(self, report: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ import comfy.model_management
 from comfy.samplers import KSAMPLER
 
 from ...gph_core.methods.candidates import FULL
-from ...gph_core.quality.shootout import Result, Results
+from ...gph_core.quality.shootout import CandidateRun, Results
 from ...gph_core.reports.shootout.report import Standing
 from ...gph_core.run.record import RunRecord
 from ..hook.branch_calls import OUT_OF_MEMORY
@@ -23,7 +23,7 @@ from ..sample.progress import Progress
 from ..sample.sampler_variants import ending_after
 from ..sample.sampling import CPU, Sampling
 from ..sample.workload import Workload
-from .contenders import Contender
+from .candidates import Candidate
 
 FILES = UserFiles("shootouts", ".jsonl")
 
@@ -36,12 +36,12 @@ class Shootout:
     with which the rest of its runs are compared.
 
     Args:
-        on_run: told each run before it begins: number of the example, name of the contender.
+        on_run: told each run before it begins: number of the example, name of the candidate.
         on_example: called after each example that something was run for.
     """
 
     workload: Workload
-    contenders: Sequence[Contender]
+    candidates: Sequence[Candidate]
     assessor: Assessor
     results: Results
     on_run: Callable[[int, str], None] = lambda *_: None
@@ -52,10 +52,10 @@ class Shootout:
         """Names of the examples with their numbers; equal ones count once."""
         return {name: number for number, name in enumerate(self.workload.names())}
 
-    def found(self) -> dict[str, list[Result]]:
+    def found(self) -> dict[str, list[CandidateRun]]:
         """Results by candidate, of the examples that all of them have run, in their order."""
-        plans = {c.name: c.plan for c in self.contenders}
-        found: dict[str, list[Result]] = {name: [] for name in plans}
+        plans = {c.name: c.plan for c in self.candidates}
+        found: dict[str, list[CandidateRun]] = {name: [] for name in plans}
         for example in self.examples:
             known = {name: self.results.get(example, name, plan) for name, plan in plans.items()}
             if None not in known.values():
@@ -75,35 +75,35 @@ class Shootout:
             for name, example in examples.items()
         ]
         steps, conditions = self.workload.num_steps, self.results.conditions
-        return Standing(self.contenders, found, prompts, steps, conditions)
+        return Standing(self.candidates, found, prompts, steps, conditions)
 
     def run(self) -> None:
         """Make all runs that are missing."""
         missing = {name: self._missing(name) for name in self.examples}
-        self._warm_up([contender for some in missing.values() for contender in some])
-        full = self.contenders[0].schedule.num_steps
+        self._warm_up([candidate for some in missing.values() for candidate in some])
+        full = self.candidates[0].schedule.num_steps
         count = sum(
             full + sum(c.schedule.num_steps for c in some if c.name != FULL)
             for some in missing.values()
             if some
         )
         progress = Progress(self.workload.guider.model_patcher, count)
-        for name, contenders in missing.items():
-            if contenders:
-                self._example(name, contenders, progress)
+        for name, candidates in missing.items():
+            if candidates:
+                self._example(name, candidates, progress)
                 self.on_example(self)
 
-    def _missing(self, example: str) -> list[Contender]:
+    def _missing(self, example: str) -> list[Candidate]:
         """Runs without a result, or without a metric that can be measured now."""
         measured = {"latent_mse", *self.assessor.image_metrics}
-        found = {c: self.results.get(example, c.name, c.plan) for c in self.contenders}
+        found = {c: self.results.get(example, c.name, c.plan) for c in self.candidates}
         return [
-            contender
-            for contender, result in found.items()
-            if result is None or (contender.name != FULL and not measured <= result.metrics.keys())
+            candidate
+            for candidate, result in found.items()
+            if result is None or (candidate.name != FULL and not measured <= result.metrics.keys())
         ]
 
-    def _warm_up(self, contenders: Sequence[Contender]) -> None:
+    def _warm_up(self, candidates: Sequence[Candidate]) -> None:
         """Begin a run of each kind up to its first cached step, before anything is timed.
 
         A model may be compiled, once for full steps and once for cached ones.
@@ -111,44 +111,44 @@ class Shootout:
         sampling = self.workload.sampling(0)
         kinds = {
             (repr(c.choice.policy), type(c.choice.gate)): c
-            for c in contenders
+            for c in candidates
             if c.choice is not None and c.schedule.num_cached
         }
-        for contender in kinds.values():
+        for candidate in kinds.values():
             comfy.model_management.throw_exception_if_processing_interrupted()
-            sampler = ending_after(sampling.sampler, contender.schedule.cached_steps[0] + 1)
-            latent, _ = contender.sample(replace(sampling, sampler=sampler), lambda *_: None)
+            sampler = ending_after(sampling.sampler, candidate.schedule.cached_steps[0] + 1)
+            latent, _ = candidate.sample(replace(sampling, sampler=sampler), lambda *_: None)
             latent.to(CPU)  # waits for the device
 
-    def _example(self, name: str, contenders: Sequence[Contender], progress: Progress) -> None:
+    def _example(self, name: str, candidates: Sequence[Candidate], progress: Progress) -> None:
         number = self.examples[name]
         sampling = self.workload.sampling(number)
         reference, full_seconds = None, 0.0
         # The full run comes first in any case.
-        for contender in dict.fromkeys((self.contenders[0], *contenders)):
-            self.on_run(number, contender.name)
-            latent, seconds, record = _timed(contender, sampling, progress)
+        for candidate in dict.fromkeys((self.candidates[0], *candidates)):
+            self.on_run(number, candidate.name)
+            latent, seconds, record = _timed(candidate, sampling, progress)
             metrics = {}
             if reference is None:
                 reference, full_seconds = self.assessor.reference(latent), seconds
             else:
                 (metrics,) = self.assessor.metrics(self.assessor.result(latent), reference)
-            if contender in contenders:
-                run = (contender.name, contender.plan, metrics, seconds, full_seconds, record)
+            if candidate in candidates:
+                run = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
                 # Another time there may be enough memory.
                 is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
-                self.results.add(Result(name, *run), is_kept=not is_short)
+                self.results.add(CandidateRun(name, *run), is_kept=not is_short)
 
 
 def _timed(
-    contender: Contender, sampling: Sampling, progress: Progress
+    candidate: Candidate, sampling: Sampling, progress: Progress
 ) -> tuple[Any, float, RunRecord | None]:
     """Latent in main memory, the seconds from the first step on, and the record."""
     comfy.model_management.throw_exception_if_processing_interrupted()
     clock = Clock()
     sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
-    callback = progress.callback(contender.schedule.num_steps)
-    latent, record = contender.sample(sampling, callback)
+    callback = progress.callback(candidate.schedule.num_steps)
+    latent, record = candidate.sample(sampling, callback)
     latent = latent.to(CPU)  # waits for the device
     return latent, clock.seconds, record
 

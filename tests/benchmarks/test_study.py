@@ -24,7 +24,7 @@ from benchmarks.study import (
     step_counts,
 )
 from benchmarks.study.__main__ import main
-from benchmarks.study._table import Table
+from benchmarks.study._table import SpaceTable
 from benchmarks.study._work import Work
 from gph_core.schedule import Schedule, ScheduleSpace
 
@@ -32,7 +32,7 @@ RESULTS = dev.BENCHMARKS / "results" / "study"
 REPORT = dev.ROOT / "docs" / "study.md"
 
 # 0-1/4, 0,2/4 and 0,3/4 on four scoring prompts and four new ones.
-TABLE = Table(
+TABLE = SpaceTable(
     ScheduleSpace(4, 2, (0,)),
     {
         "psnr": np.array([
@@ -115,12 +115,12 @@ def test_searches_are_summed_up_at_numbers_of_evaluations(monkeypatch):
     monkeypatch.setattr(search, "AFTER", (1, 2, 3))
     low, best, near = MEANS
     new = {low: 10.0, best: 20.0, near: 21.0}
-    found = search.summary([[low, near, best], [near, near]], MEANS, new)
+    found = search.figures_of([[low, near, best], [near, near]], MEANS, new)
     assert found["gaps"] == pytest.approx([(4 + 1) / 2, 1.0, (0 + 1) / 2])
     assert found["exact"] == 1
     assert found["evaluations"] is None  # the median of 3 and never
     assert found["loss on new prompts"] == pytest.approx(21 - 20.5)
-    assert search.summary([[low, best]], MEANS, new)["evaluations"] == 2
+    assert search.figures_of([[low, best]], MEANS, new)["evaluations"] == 2
 
 
 def test_a_schedule_found_with_euler_is_ranked_among_the_candidates_of_another_sampler():
@@ -158,14 +158,14 @@ def test_metrics_of_which_less_is_better_are_ahead_where_they_are_lower():
 
 def test_recurring_schedules_are_counted():
     often, seldom = Schedule.parse("0,2/4"), Schedule.parse("0,3/4")
-    found = recurrence.summary([often, often, seldom, often, seldom, seldom, often, often])
+    found = recurrence.figures_of([often, often, seldom, often, seldom, seldom, often, often])
     assert (found["runs"], found["unique"], found["cached"]) == (8, 2, 2.0)
     assert found["effective"] == pytest.approx(8 / (5**5 * 3**3) ** (1 / 8))
     assert found["top"] == [0.625, 1.0, 1.0]
     assert found["most"] == [["0,2/4", 0.625], ["0,3/4", 0.375]]
     # Of 3 and 1, of 2 and 2: equal ones by their text.
     assert (found["halves"], found["distance of halves"]) == (True, 0)
-    other = recurrence.summary([often, often, seldom, seldom])
+    other = recurrence.figures_of([often, often, seldom, seldom])
     assert (other["halves"], other["distance of halves"]) == (False, 2)
 
 
@@ -183,19 +183,19 @@ def test_a_replay_is_concluded_from_pairs_with_enough_runs():
         row("TeaCache", 10, (0.4, 0.1), (-2.0, 0.2)),
         row("DiCache", 0, None, None),
     ]
-    told = replay.tell({"few": 10, "rows": rows})
-    assert "Over the 3 pairs with 10 such runs or more (45 runs)" in told
-    assert "has a median of 0.40 dB" in told
-    assert "from -0.50 to +0.40 and is above -0.25 in 2. Its interval is below 0 in 1" in told
-    assert "median -2.00 dB, worse than the shared one in 1 of 2 (SeaCache), 1 of 1" in told
-    assert "No pair has 10 runs that differ." in replay.tell({"few": 10, "rows": rows[3:]})
+    summary = replay.summary({"few": 10, "rows": rows})
+    assert "Over the 3 pairs with 10 such runs or more (45 runs)" in summary
+    assert "has a median of 0.40 dB" in summary
+    assert "from -0.50 to +0.40 and is above -0.25 in 2. Its interval is below 0 in 1" in summary
+    assert "median -2.00 dB, worse than the shared one in 1 of 2 (SeaCache), 1 of 1" in summary
+    assert "No pair has 10 runs that differ." in replay.summary({"few": 10, "rows": rows[3:]})
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_report_has_the_kept_numbers(name):
     part = importlib.import_module(f"benchmarks.study.{name}")
-    told = _report.told(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
-    assert _report.numbers(REPORT.read_text("utf-8"), name) == told
+    summary = _report.summary(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
+    assert _report.numbers(REPORT.read_text("utf-8"), name) == summary
     assert (RESULTS / f"{name}.png").exists()
 
 
@@ -225,6 +225,6 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
         part = importlib.import_module(f"benchmarks.study.{name}")
-        assert _report.numbers(report, name) == _report.told(part, name, data)
+        assert _report.numbers(report, name) == _report.summary(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before

@@ -118,8 +118,8 @@ def test_bounds_above_one_half_are_counted():
         row([[0.6, 0.4], [0.8, 0.6]], [[0.5, 0.45], [0.7, 0.55]]),
         row([[0.7, 0.51], [0.8, 0.6]], [[0.5, 0.45], [0.5, 0.5]]),
     ]
-    told = coverage._passed([*rows, {"set": "enlarged"}], "smaller")
-    assert "of 2, bounds above one half at the three margins 1, 2; chosen beforehand 0, 1." in told
+    text = coverage._passed([*rows, {"set": "enlarged"}], "smaller")
+    assert "of 2, bounds above one half at the three margins 1, 2; chosen beforehand 0, 1." in text
 
 
 def test_the_steps_of_chosen_schedules_are_told_once():

@@ -108,7 +108,7 @@ def test_scores_are_of_all_prompts_and_steps():
 
 def test_the_main_numbers_of_errors_are_told():
     scores = dict.fromkeys(errors.SCORES, 0.5) | {"step_only": None}
-    told = errors.tell({
+    summary = errors.summary({
         "steps": 2, "full": 1, "prompts": {"alone": 2, "apart": 3, "compared": 4},
         "rounding": 1.25e-7, "over schedules": {"state": 0.9, "current": None},
         "ranks": _taken_apart.ranks(ROWS), "rows": ROWS,
@@ -122,15 +122,16 @@ def test_the_main_numbers_of_errors_are_told():
             "less error": [-0.05, -0.1, 0.0],
         }],
     })  # fmt: skip
-    assert "the state recursion holds to 1.2e-07" in told
-    assert "state contributions, over the prompts of a schedule: median 0.750 (0.500 to" in told
-    assert "current contributions: median 0.000 (-0.250 to 0.250)" in told
-    assert "over schedules: 0.900 and not defined." in told
-    assert "not defined at state 0, 0.500 at state 1, -1.000 at the end; with the mean" in told
-    assert "0.500 with the mean final error, 0.500 with mean PSNR" in told
-    assert "| reuse | 4 | not defined | 0.500 |" in told
-    assert "| 1.000 | 0.400 for 0.500, 0.700 for 0.600 |" in told
+    assert "the state recursion holds to 1.2e-07" in summary
+    assert "state contributions, over the prompts of a schedule: median 0.750 (0.500 to" in summary
+    assert "current contributions: median 0.000 (-0.250 to 0.250)" in summary
+    assert "over schedules: 0.900 and not defined." in summary
+    assert "not defined at state 0, 0.500 at state 1, -1.000 at the end; with the mean" in summary
+    assert "0.500 with the mean final error, 0.500 with mean PSNR" in summary
+    assert "| reuse | 4 | not defined | 0.500 |" in summary
+    assert "| 1.000 | 0.400 for 0.500, 0.700 for 0.600 |" in summary
     assert (
-        "| reuse | 1 of 2 | 0/2 | 20.00 | 19.00 | +1.00 (+0.50 to +1.50) | 0.300 | 0.250 |" in told
+        "| reuse | 1 of 2 | 0/2 | 20.00 | 19.00 | +1.00 (+0.50 to +1.50) | 0.300 | 0.250 |"
+        in summary
     )
-    assert "| -0.050 (-0.100 to +0.000) |" in told
+    assert "| -0.050 (-0.100 to +0.000) |" in summary

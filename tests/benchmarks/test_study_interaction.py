@@ -13,7 +13,7 @@ def under_policies(*means):
 
 def test_schedules_and_policies_explain_shares_of_the_variance():
     quality = under_policies([1.0, 2.0], [3.0, 8.0], [5.0, 2.0])
-    found = interaction.summary(["uniform", "BudCache", "random 1"], ["a", "b"], quality)
+    found = interaction.figures_of(["uniform", "BudCache", "random 1"], ["a", "b"], quality)
     # Grand mean 3.5; rows -2, 2, 0; columns -0.5, 0.5; left over 0, 0, -2, 2, 2, -2.
     shares = found["shares"]
     assert list(shares.values()) == pytest.approx([16 / 33.5, 1.5 / 33.5, 16 / 33.5])
@@ -28,16 +28,16 @@ def test_schedules_and_policies_explain_shares_of_the_variance():
 def test_a_loss_is_sure_if_its_interval_is_above_zero():
     quality = under_policies([1.0, 2.0], [3.0, 8.0], [5.0, 2.0])
     names = ["uniform", "BudCache", "random 1"]
-    assert interaction.summary(names, ["a", "b"], quality)["sure"] == 2
+    assert interaction.figures_of(names, ["a", "b"], quality)["sure"] == 2
     quality[2, 0] += (9, -9, 9, -9)  # ahead of BudCache by 11 and -7
-    assert interaction.summary(names, ["a", "b"], quality)["sure"] == 1
+    assert interaction.figures_of(names, ["a", "b"], quality)["sure"] == 1
 
 
 def test_the_report_says_how_much_of_the_choice_belongs_to_the_policy():
     quality = under_policies([1.0, 2.0], [3.0, 8.0], [5.0, 2.0])
-    found = interaction.summary(["uniform", "BudCache", "random 1"], ["a", "b"], quality)
-    told = interaction._told(found | {"schedules": dict.fromkeys("abc", "")}, ["a", "b"])
-    assert "3 schedules, of which 2 are best under a policy" in told
-    assert "loses 4.00 dB under another in the median, 6.00 at most" in told
-    assert "sure in 2 of 2 pairs" in told
-    assert "rankings 0.00 to 0.00" in told
+    found = interaction.figures_of(["uniform", "BudCache", "random 1"], ["a", "b"], quality)
+    summary = interaction._summary(found | {"schedules": dict.fromkeys("abc", "")}, ["a", "b"])
+    assert "3 schedules, of which 2 are best under a policy" in summary
+    assert "loses 4.00 dB under another in the median, 6.00 at most" in summary
+    assert "sure in 2 of 2 pairs" in summary
+    assert "rankings 0.00 to 0.00" in summary

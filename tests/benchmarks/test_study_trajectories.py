@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.study import trajectories
-from gph_core.analysis.profiles import Spread
+from gph_core.analysis.profiles import RunSpread
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def test_each_prompt_has_three_noises_and_each_noise_three_prompts():
 
 
 # Of two runs: all zero at first, then medians of 2, 4 and 3.
-SPREAD = Spread.of([[0.0, 1.0, 4.0, 2.97], [0.0, 3.0, 4.0, 3.03]]).to_dict()
+SPREAD = RunSpread.of([[0.0, 1.0, 4.0, 2.97], [0.0, 3.0, 4.0, 3.03]]).to_dict()
 
 
 def test_a_profile_has_extremes_and_the_steps_where_runs_are_alike():
@@ -46,15 +46,17 @@ def test_a_profile_has_extremes_and_the_steps_where_runs_are_alike():
 
 def test_the_main_numbers_of_trajectories_are_told():
     one = {"median": [0.605], "low": [0.6], "high": [0.7]}
-    told = trajectories.tell({
+    summary = trajectories.summary({
         "number of runs": 2, "steps": 3, "window": 5, "precision": "float32",
         "runs": [{"curve": [[0, 0]] * 4}], "signal_to_floor": [None, 20.0, 3.0],
         "summary": {"pc1": one, "pc1_pc2": one},
         "plane_angles": {"neither": {"median": 88.0, "low": 87.0, "high": 89.0, "pairs": 1}},
         "rows": [trajectories.row("displacement", SPREAD, 0)],
     })  # fmt: skip
-    assert "2 runs of 3 steps, 4 states each" in told
-    assert "| displacement | 0 | 0, 0 | 4, 2 | 3 | 1.00 | 50, 1 | 50, 1 | 1, 3 | 2 of 3 |" in told
-    assert "are 3 to 20 times those" in told
-    assert "along PC1: median 60.5%, 60.0% to 70.0% in the middle half" in told
-    assert "neither 88.00° (87.00° to 89.00°, 1 pairs)" in told
+    assert "2 runs of 3 steps, 4 states each" in summary
+    assert (
+        "| displacement | 0 | 0, 0 | 4, 2 | 3 | 1.00 | 50, 1 | 50, 1 | 1, 3 | 2 of 3 |" in summary
+    )
+    assert "are 3 to 20 times those" in summary
+    assert "along PC1: median 60.5%, 60.0% to 70.0% in the middle half" in summary
+    assert "neither 88.00° (87.00° to 89.00°, 1 pairs)" in summary

@@ -137,8 +137,8 @@ def test_a_method_decides_step_by_step(page, workflow):
     send(
         page, "planned", node=node, schedule="0,4/5", is_open=True, origin="SeaCache, threshold 0.2"
     )
-    told = strip_titles(panel(page, node))
-    assert told == [
+    titles = strip_titles(panel(page, node))
+    assert titles == [
         f"Step {n}: {'undecided' if 0 < n < 4 else 'planned as full'}" for n in range(5)
     ]
     assert "0,4/5" not in panel(page, node).inner_text()

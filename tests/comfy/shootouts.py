@@ -11,7 +11,7 @@ from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import settings_of
-from golden_path_pack.gph_core.calibration.threshold import Found
+from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.library import calibrations
@@ -40,7 +40,7 @@ def shootout(methods, **changes):
     return MethodShootout.execute(**inputs)
 
 
-def told(*args, **kwargs):
+def report_of(*args, **kwargs):
     """The report by row, and all of it."""
     report = json.loads(shootout(*args, **kwargs).result[2])
     return {row["name"]: row for row in report["rows"]}, report
@@ -64,7 +64,7 @@ def calibrate(thresholds, work=None):
         setting = adaptive_plan.setting_of(patcher, work.run_conditions(method.policy), FULL)
         settings = settings_of(method, setting, method.policy)
         cached = work.num_steps - FULL
-        found = Found(cached, threshold, 0.0, math.inf, (cached,), 1, "")
+        found = FoundThreshold(cached, threshold, 0.0, math.inf, (cached,), 1, "")
         entry = Calibration(name, work.conditions()).with_threshold(settings, found)
         path = calibrations.FILES.path_of("mine")
         path.parent.mkdir(parents=True, exist_ok=True)

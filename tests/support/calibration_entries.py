@@ -8,11 +8,11 @@ import torch
 
 from gph_core.calibration.entry import Calibration, Fitted
 from gph_core.calibration.outcome import Outcome
-from gph_core.calibration.threshold import Found
+from gph_core.calibration.threshold import FoundThreshold
 
 CONDITIONS = {"model": "flux", "sigmas": (1.0, 0.6, 0.0), "latent": [16, 64, 64], "cfg": 1.0}
 SETTINGS = {"forced": (0, 2), "policy": "reuse", "full steps": 3}
-FOUND = Found(2, 0.3, 0.2, 0.45, (1, 2, 2, 3), 9, "")
+FOUND = FoundThreshold(2, 0.3, 0.2, 0.45, (1, 2, 2, 3), 9, "")
 
 
 def calibration(method="TeaCache", **fields):

@@ -2,7 +2,7 @@
 
 import torch
 
-from gph_core.gates.base import Seen
+from gph_core.gates.base import GateInput
 
 GRID = (4, 6)
 
@@ -19,7 +19,7 @@ def made_steps(num_steps=8, batch=1, seed=0, dtype=torch.float32):
     latents, outputs = line(3, 8, 12), line(3, 8, 12)
     modulated, tokens, probes = line(24, 5), line(24, 5), line(24, 5)
     seen = [
-        Seen(n, 1 - n / num_steps, latents[n], modulated[n], tokens[n], probes[n], GRID)
+        GateInput(n, 1 - n / num_steps, latents[n], modulated[n], tokens[n], probes[n], GRID)
         for n in range(num_steps)
     ]
     return seen, outputs
@@ -28,7 +28,7 @@ def made_steps(num_steps=8, batch=1, seed=0, dtype=torch.float32):
 def constants(values, field, shape=(1, 2, 3)):
     """Steps at which one tensor has one value throughout."""
     return [
-        Seen(n, 1 - n / len(values), **{field: torch.full(shape, float(value))})
+        GateInput(n, 1 - n / len(values), **{field: torch.full(shape, float(value))})
         for n, value in enumerate(values)
     ]
 

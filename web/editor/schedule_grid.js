@@ -83,9 +83,9 @@ export function createGrid(callbacks) {
   function describe(step, t) {
     const kind = t(cells[step] ? "editor.full" : "editor.cached");
     const values = { step, count: cells.length, kind, sigma: levels?.[step].toPrecision(3) };
-    const told = t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
+    const text = t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
     const value = gains?.[step]?.toPrecision(3);
-    return value ? `${told}, ${t("editor.stepGain", { value })}` : told;
+    return value ? `${text}, ${t("editor.stepGain", { value })}` : text;
   }
 
   /** The selected range without step 0; empty if there is none. */

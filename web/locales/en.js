@@ -212,10 +212,10 @@ export default {
   "editor.replaceTitle": "Replace it?",
   "editor.deleted": "{name} is deleted",
 
-  "told.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
-  "told.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",
-  "told.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself, how much from the state before it.",
-  "told.GPH_PropagationGain": "After a run: at which steps an error grows most until the end, at which least.",
-  "told.GPH_Coverage": "After a run: on how many prompts a schedule is as good as the best one, and at least on how many of all.",
-  "told.GPH_ScheduleStatistics": "After a run: how many schedules occurred, and how often the most frequent ones.",
+  "summary.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
+  "summary.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",
+  "summary.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself, how much from the state before it.",
+  "summary.GPH_PropagationGain": "After a run: at which steps an error grows most until the end, at which least.",
+  "summary.GPH_Coverage": "After a run: on how many prompts a schedule is as good as the best one, and at least on how many of all.",
+  "summary.GPH_ScheduleStatistics": "After a run: how many schedules occurred, and how often the most frequent ones.",
 };

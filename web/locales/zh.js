@@ -196,10 +196,10 @@ export default {
   "editor.replaceTitle": "要替换吗？",
   "editor.deleted": "{name} 已删除",
 
-  "told.GPH_RecordTrajectory": "运行后显示：记录了什么，保存在哪里。",
-  "told.GPH_TrajectoryProfile": "运行后显示：各次运行有多直、多平，彼此有多相似。",
-  "told.GPH_ErrorDecomposition": "运行后显示：误差中有多少来自该步本身，有多少来自之前的状态。",
-  "told.GPH_PropagationGain": "运行后显示：在哪些步产生的误差到最后增大最多，哪些最少。",
-  "told.GPH_Coverage": "运行后显示：一个计划在多少提示词上与最佳计划一样好，以及总体上至少为多少。",
-  "told.GPH_ScheduleStatistics": "运行后显示：出现了多少种计划，最常见的各出现多少次。",
+  "summary.GPH_RecordTrajectory": "运行后显示：记录了什么，保存在哪里。",
+  "summary.GPH_TrajectoryProfile": "运行后显示：各次运行有多直、多平，彼此有多相似。",
+  "summary.GPH_ErrorDecomposition": "运行后显示：误差中有多少来自该步本身，有多少来自之前的状态。",
+  "summary.GPH_PropagationGain": "运行后显示：在哪些步产生的误差到最后增大最多，哪些最少。",
+  "summary.GPH_Coverage": "运行后显示：一个计划在多少提示词上与最佳计划一样好，以及总体上至少为多少。",
+  "summary.GPH_ScheduleStatistics": "运行后显示：出现了多少种计划，最常见的各出现多少次。",
 };

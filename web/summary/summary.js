@@ -12,22 +12,22 @@ const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
 const panels = new WeakMap();
 
 register({
-  name: "golden-path.told",
+  name: "golden-path.summary",
 
   nodeCreated(node) {
-    const key = `told.${node.comfyClass}`; // a node that shows a text has one for before its runs
+    const key = `summary.${node.comfyClass}`; // a node that shows a text has one for before its runs
     if (!(key in tables.en)) return;
     const idle = texts(host.locale())(key);
-    const element = el("div", { className: "gph-told", "data-testid": "gph-told", role: "status" });
-    element.append(el("div", { className: "gph-told-idle" }, idle));
+    const element = el("div", { className: "gph-summary", "data-testid": "gph-summary", role: "status" });
+    element.append(el("div", { className: "gph-summary-idle" }, idle));
     const show = (output) => {
       // ComfyUI hands a result to the node of that id in whatever workflow is open.
-      const ours = (output?.gph_told ?? []).filter(
+      const ours = (output?.gph_summary ?? []).filter(
         ({ workflow_id }) => !workflow_id || workflow_id === host.workflowId(),
       );
       if (ours.length) element.replaceChildren(...ours.flatMap(({ text }) => blocks(text)));
     };
-    addView(node, "golden_path_told", element, { height: 60 });
+    addView(node, "golden_path_summary", element, { height: 60 });
     host.chain(node, "onExecuted", show);
     panels.set(node, show);
   },
@@ -44,6 +44,6 @@ register({
 function blocks(text) {
   return text
     .split(ROWS)
-    .map((part, n) => el("pre", { className: n % 2 ? "gph-told-columns" : "" }, part))
+    .map((part, n) => el("pre", { className: n % 2 ? "gph-summary-columns" : "" }, part))
     .filter((part) => part.textContent);
 }

@@ -12,15 +12,15 @@ from ...paths.choice import Choice
 from ...quality import reports
 from ...quality.comparison import IDENTICAL
 from ...quality.metric_table import COMPARED
-from ...quality.shootout import Result, ahead, figures
+from ...quality.shootout import CandidateRun, ahead, figures
 from ...schedule import Schedule
 
-MOST_SCHEDULES = 5  # of a contender, as in the seed paper's figure
+MOST_SCHEDULES = 5  # of a candidate, as in the seed paper's figure
 # A mean number of full steps as far as this from the wanted one is another number of full steps.
 OTHER_COUNT = 0.5
 
 
-class Contender(Protocol):
+class ReportedCandidate(Protocol):
     """Way of sampling an example; its choice is None without a cache."""
 
     @property
@@ -36,18 +36,18 @@ class Contender(Protocol):
 
 
 class Standing(NamedTuple):
-    """Results so far, of the examples that all contenders have run.
+    """Results so far, of the examples that all candidates have run.
 
     Args:
-        contenders: the full run first.
-        found: results by the name of the contender, in the order of the examples.
+        candidates: the full run first.
+        found: results by the name of the candidate, in the order of the examples.
         prompts: name, prompt and seed of each example.
         num_steps: number of steps of the full run.
         conditions: facts that all results share.
     """
 
-    contenders: Sequence[Contender]
-    found: Mapping[str, Sequence[Result]]
+    candidates: Sequence[ReportedCandidate]
+    found: Mapping[str, Sequence[CandidateRun]]
     prompts: Sequence[Mapping[str, Any]]
     num_steps: int
     conditions: Mapping[str, Any]
@@ -71,7 +71,7 @@ def report_of(
     shared = [m for m in COMPARED if all(m in result.metrics for result in compared)]
     rows = [
         _row(c, found[c.name], num_full, () if c.name == FULL else shared)
-        for c in standing.contenders
+        for c in standing.candidates
     ]
     main = next(iter(shared), None)
     if any(row["name"] == UNIFORM and row["comparable"] for row in rows):
@@ -94,26 +94,29 @@ def report_of(
 
 
 def _row(
-    contender: Contender, results: Sequence[Result], num_full: int, metrics: Sequence[str]
+    candidate: ReportedCandidate,
+    results: Sequence[CandidateRun],
+    num_full: int,
+    metrics: Sequence[str],
 ) -> dict[str, Any]:
     schedules = Frequencies.of(
-        contender.schedule if result.record is None else result.record.realized
+        candidate.schedule if result.record is None else result.record.realized
         for result in results
     )
     counts = list(schedules.cached_counts.items())
     every = [count for count, runs in counts for _ in range(runs)]
-    full = contender.schedule.num_steps - schedules.mean_cached
+    full = candidate.schedule.num_steps - schedules.mean_cached
     return {
-        "name": contender.name,
-        "kind": _kind(contender),
-        "plan": contender.plan,
-        "origin": contender.origin,
-        "policy": contender.choice and str(contender.choice.policy),
-        "steps": contender.schedule.num_steps,
+        "name": candidate.name,
+        "kind": _kind(candidate),
+        "plan": candidate.plan,
+        "origin": candidate.origin,
+        "policy": candidate.choice and str(candidate.choice.policy),
+        "steps": candidate.schedule.num_steps,
         "runs": len(results),
         "cached": {"mean": schedules.mean_cached, "spread": statistics.pstdev(every)},
         "full": full,
-        "comparable": contender.name == FULL or abs(full - num_full) < OTHER_COUNT,
+        "comparable": candidate.name == FULL or abs(full - num_full) < OTHER_COUNT,
         "seconds": statistics.median(result.seconds for result in results),
         "speedup": statistics.median(result.speedup for result in results),
         "schedules": [
@@ -127,15 +130,15 @@ def _row(
     }
 
 
-def _kind(contender: Contender) -> str:
+def _kind(candidate: ReportedCandidate) -> str:
     """Kind of a candidate by what decides; a method that decides before the run is fixed."""
-    if contender.choice is None:
-        return reports.FULL if contender.name == FULL else reports.PLAIN
-    return reports.ADAPTIVE if contender.choice.gate else reports.FIXED
+    if candidate.choice is None:
+        return reports.FULL if candidate.name == FULL else reports.PLAIN
+    return reports.ADAPTIVE if candidate.choice.gate else reports.FIXED
 
 
 def _ahead(
-    results: Sequence[Result], baseline: Sequence[Result], metrics: Sequence[str]
+    results: Sequence[CandidateRun], baseline: Sequence[CandidateRun], metrics: Sequence[str]
 ) -> dict[str, Any]:
     """Lead of the results in each metric, example by example."""
     return {
@@ -146,7 +149,7 @@ def _ahead(
     }
 
 
-def _values(results: Sequence[Result], name: str) -> list[float]:
+def _values(results: Sequence[CandidateRun], name: str) -> list[float]:
     return [result.metrics[name] for result in results]
 
 

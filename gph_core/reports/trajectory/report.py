@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...analysis.planes import random_plane_angles
-from ...analysis.profiles import Profile, Spread, in_json, signal_to_floor
+from ...analysis.profiles import Profile, RunSpread, in_json, signal_to_floor
 from ...run.record_file import RecordedRun
 from ..texts import counted
 
@@ -16,7 +16,7 @@ _GROUPS = (SAME_NOISE, SAME_PROMPT, NEITHER)
 
 def report_of(
     recording: str, runs: Sequence[RecordedRun], profiles: Sequence[Profile],
-    together: Mapping[str, Spread], angles: Mapping[tuple[int, int], float], precision: str,
+    together: Mapping[str, RunSpread], angles: Mapping[tuple[int, int], float], precision: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Report of all numbers, by state for the states 0 to N, turning angles from ``window`` on.
 
@@ -64,7 +64,7 @@ def grouped(
 
 
 def _of_pairs(angles: Sequence[float]) -> dict[str, Any]:
-    spread = Spread.of(angles).to_dict()
+    spread = RunSpread.of(angles).to_dict()
     middle = {name: spread[name][0] for name in ("median", "low", "high", "mean", "deviation")}
     return {"pairs": len(angles), **middle, "min": min(angles), "max": max(angles)}
 
@@ -141,7 +141,7 @@ def _cv(spread: Mapping[str, Any], runs: int) -> str:
         return ""
     if len(known) == 1:
         return f", CV {known[0]:.2f} %"
-    middle = Spread.of(known).median[0]
+    middle = RunSpread.of(known).median[0]
     return f", CV {middle:.2f} % at the median index, at most {known[-1]:.2f} %"
 
 

@@ -57,8 +57,8 @@ def test_coverage_by_hand():
 
 def test_the_page_is_told_the_table():
     output = run(text(ROWS))
-    (told,) = output.ui["gph_told"]
-    assert told["text"] == output.result[1]
+    (summary,) = output.ui["gph_summary"]
+    assert summary["text"] == output.result[1]
 
 
 def test_margins_are_published_derived_or_given():

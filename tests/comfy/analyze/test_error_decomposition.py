@@ -15,7 +15,7 @@ from golden_path_pack.gph_core.search.prefix import State
 from golden_path_pack.nodes.analyze import decomposing
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
 from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.sampler_variants import starting_from, telling
+from golden_path_pack.nodes.sample.sampler_variants import reporting_states, starting_from
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
@@ -40,7 +40,7 @@ def runs_of(result, name):
 def states_of(sampling: Sampling, sample):
     """The states of a run, and the velocities between them."""
     states = []
-    sample(replace(sampling, sampler=telling(sampling.sampler, states.append)))
+    sample(replace(sampling, sampler=reporting_states(sampling.sampler, states.append)))
     states, levels = [s.double() for s in states], sampling.sigmas.tolist()
     pairs = zip(itertools.pairwise(states), itertools.pairwise(levels), strict=False)
     return states, [(b - a) / (there - here) for (a, b), (here, there) in pairs]
@@ -66,7 +66,7 @@ def test_the_contributions_are_those_of_runs_apart(policy):
         start = State(step, cached[step].float(), {})
         begun = starting_from(sampling.sampler, start, lambda *_: None)
         states = []
-        replace(sampling, sampler=telling(begun, states.append)).full()
+        replace(sampling, sampler=reporting_states(begun, states.append)).full()
         length = (sampling.sigmas[step + 1] - sampling.sigmas[step]).item()
         there.append((states[1].double() - states[0].double()) / length)
     expected = {
@@ -112,7 +112,7 @@ def test_the_report_sums_up_the_runs_of_each_schedule(model):
             sum(one["gaps"][-1] / one["chord"] for one in row["runs"]) / 2
         )
     assert [row["cached"] for row in report["schedules"].values()] == [3, 1, 6]
-    (shown,) = result.ui["gph_told"]
+    (shown,) = result.ui["gph_summary"]
     assert shown["text"].startswith("2 examples, 3 schedules\nfew: 3 of 8 steps cached, residual")
     assert "\nover schedules: state " in shown["text"]
 

@@ -40,15 +40,15 @@ def test_every_analysis_draws_a_figure_and_tells_its_numbers(url, object_info):
         if event["type"] == "executed"
     }
 
-    told = {
-        prompt[node]["class_type"]: output["gph_told"][0]
+    shown = {
+        prompt[node]["class_type"]: output["gph_summary"][0]
         for node, output in outputs.items()
-        if "gph_told" in output
+        if "gph_summary" in output
     }
-    assert set(told) == set(ANALYSES)
-    assert {found["workflow_id"] for found in told.values()} == {"inside"}
-    assert told["GPH_RecordTrajectory"]["text"] == "2 runs, 2 of them new: 21 states each"
-    assert "18 steps of 20 cached alone" in told["GPH_PropagationGain"]["text"]
+    assert set(shown) == set(ANALYSES)
+    assert {found["workflow_id"] for found in shown.values()} == {"inside"}
+    assert shown["GPH_RecordTrajectory"]["text"] == "2 runs, 2 of them new: 21 states each"
+    assert "18 steps of 20 cached alone" in shown["GPH_PropagationGain"]["text"]
 
     (editor,) = nodes_of_type(prompt, "GPH_ScheduleEditor")
     (gains,) = outputs[editor]["gph_sensitivity"]

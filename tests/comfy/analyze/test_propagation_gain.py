@@ -110,7 +110,7 @@ def test_the_demo_model_has_a_sensitivity_a_figure_and_numbers():
     assert sensitivity.gains[0] is sensitivity.gains[-1] is None
     assert sensitivity.conditions["family"] == "FLUX"
     assert len(report["correlations"]) == 6
-    (shown,) = result.ui["gph_told"]
+    (shown,) = result.ui["gph_summary"]
     assert shown["text"].startswith("2 examples, 4 steps of 6 cached alone, residual reuse\n")
     assert (
         f"largest propagation gain: {max(report['propagation_gain']['mean']):.3g} at step"

@@ -74,7 +74,7 @@ def test_the_interaction_by_hand(model):
 
 def test_the_page_is_told_the_table(model):
     output = statistics(made(model, [A]))
-    assert output.ui["gph_told"][0]["text"] == output.result[1]
+    assert output.ui["gph_summary"][0]["text"] == output.result[1]
 
 
 def test_what_cannot_be_counted_or_crossed_is_an_error(model):

@@ -67,7 +67,7 @@ def report(model, tmp_path_factory):
         figure, text = output.result
         kept = [states(n).flatten(1).double().numpy() for n in range(3)]
         named = profile(recording="mine").result[1]
-    return json.loads(text), kept, figure, output.ui["gph_told"][0]["text"], json.loads(named)
+    return json.loads(text), kept, figure, output.ui["gph_summary"][0]["text"], json.loads(named)
 
 
 def test_every_step_is_full_whatever_cache_is_on_the_model(model):
@@ -197,7 +197,7 @@ def test_figure_and_text_tell_the_main_numbers(report):
 def test_one_run_has_a_profile_and_says_what_it_lacks(model):
     found, _ = record(model, examples=EXAMPLES[:1]).result
     output = profile(found, precision="bfloat16")
-    text = output.ui["gph_told"][0]["text"]
+    text = output.ui["gph_summary"][0]["text"]
     assert "one run: how far runs differ needs several" in text
     assert "CV " not in text.partition("\n")[2]
     assert json.loads(output.result[1])["plane_angles"] == {}
@@ -206,7 +206,7 @@ def test_one_run_has_a_profile_and_says_what_it_lacks(model):
 def test_runs_with_cached_steps_are_told(model):
     changes = {"examples": EXAMPLES[:2], "keep_latents": True}
     runs, _ = RecordRuns.execute(**inputs(adaptive(model, 0.6), **changes)).result
-    text = profile(Trajectories("mine", runs)).ui["gph_told"][0]["text"]
+    text = profile(Trajectories("mine", runs)).ui["gph_summary"][0]["text"]
     assert "2 runs with cached steps: the paper's profiles are of full runs" in text
 
 

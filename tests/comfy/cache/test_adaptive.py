@@ -8,7 +8,7 @@ import pytest
 import torch
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import settings_of
-from golden_path_pack.gph_core.calibration.threshold import Found
+from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.gates.sensitivity import Sensitivities
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.model.families import FAMILIES
@@ -21,7 +21,7 @@ from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.shootout.contenders import LineUp
+from golden_path_pack.nodes.shootout.candidates import LineUp
 
 import dev
 
@@ -100,12 +100,12 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
     )  # fmt: skip
     row, run = ALL["DiCache"], work.run_conditions(TwoAnchor())
     settings = settings_of(row, adaptive_plan.setting_of(model, run, 4), row.policy)
-    found = Found(4, 0.5, 0.0, math.inf, (4,), 1, "")
+    found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
     entry = Calibration("DiCache", work.conditions()).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, 0.5, {"DiCache": entry}, Reuse()).contenders(
+    taking_part, absent = LineUp(work, 4, 0.5, {"DiCache": entry}, Reuse()).candidates(
         ["DiCache", "DiCache (delta minus)"], {}
     )
-    assert [contender.name for contender in taking_part] == ["full", "DiCache"]
+    assert [candidate.name for candidate in taking_part] == ["full", "DiCache"]
     assert "no threshold for 4 cached steps" in absent["DiCache (delta minus)"]
 
 

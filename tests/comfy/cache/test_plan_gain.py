@@ -36,12 +36,12 @@ def test_the_plan_is_the_cheapest_by_the_numbers_of_the_experiment(model):
             ]
             total += gains[step] * sum(errors) / len(errors)
         costs[str(Schedule(full, STEPS))] = total
-    schedule, policy, told = plan(sensitivity)
+    schedule, policy, text = plan(sensitivity)
     assert schedule == min(costs, key=costs.__getitem__)
     assert policy == Taylor(1)
-    assert told.startswith("propagation gain: cheapest path through feature errors, each times")
-    assert f"cost {costs[schedule]:.4g}, to compare" in told
-    assert "calibration: 2 examples" in told
+    assert text.startswith("propagation gain: cheapest path through feature errors, each times")
+    assert f"cost {costs[schedule]:.4g}, to compare" in text
+    assert "calibration: 2 examples" in text
 
 
 def test_a_run_takes_the_plan(model):

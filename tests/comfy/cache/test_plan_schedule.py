@@ -133,7 +133,7 @@ def test_what_was_checked_is_not_among_what_was_not(model):
 
 def test_how_a_calibration_fits_is_told_in_words(model):
     calibrate(model)
-    for method, told in {"L2P": "error 8.79e-03", "BudCache": "best of 16 schedules"}.items():
+    for method, words in {"L2P": "error 8.79e-03", "BudCache": "best of 16 schedules"}.items():
         text = plan(method)[2]
-        assert told in text
+        assert words in text
         assert not set("{}[]_") & set(text)

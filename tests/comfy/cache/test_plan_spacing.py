@@ -21,10 +21,12 @@ def test_spaced_methods_need_nothing(method):
     assert schedule == (videos if "videos" in method else images)
     assert policy == NEED_NONE[method]
     assert "9 of 50 steps full, at most 5.56x faster" in text
-    told = f"spaced by the source paper's rule for {'videos' if 'videos' in method else 'images'}"
+    expected = (
+        f"spaced by the source paper's rule for {'videos' if 'videos' in method else 'images'}"
+    )
     is_guess = "uniform" not in method
     guess = "; if your model makes videos, connect it as model" if is_guess else ""
-    assert text.splitlines()[1] == told + guess
+    assert text.splitlines()[1] == expected + guess
 
 
 @pytest.mark.parametrize(
@@ -69,5 +71,5 @@ def test_fewer_full_steps_than_the_published_rules_are_for_are_told(rule, full, 
         return  # needs an anchor and one full step more
     found, _, text = plan(rule, 12, full, NONE)
     assert found == schedule
-    told = f"keeps three first steps and the last one full, 4 in all; with {full} it has to"
-    assert (told in text) == (full < 4)
+    expected = f"keeps three first steps and the last one full, 4 in all; with {full} it has to"
+    assert (expected in text) == (full < 4)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from golden_path_pack.gph_core.gates.coefficients import Signal
+from golden_path_pack.gph_core.gates.coefficients import SignalKind
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
@@ -69,9 +69,9 @@ def test_the_polynomial_is_the_least_squares_one_of_the_first_examples(case):
     if case.is_wan:  # one point a step
         x, y = (np.stack([v[part].mean((0, 1)) for part in (fit, check)]) for v in (x, y))
         fit, check = slice(0, 1), slice(1, 2)
-        assert found["signal"] == Signal.TIME_PROJECTION.value
+        assert found["signal"] == SignalKind.TIME_PROJECTION.value
     else:
-        assert found["signal"] == Signal.MODULATED.value
+        assert found["signal"] == SignalKind.MODULATED.value
     assert found["x_range"] == pytest.approx([x[fit].min(), x[fit].max()], rel=1e-3)
     expected = np.polyfit(x[fit].ravel(), y[fit].ravel(), 4)
     places = x[fit].ravel()

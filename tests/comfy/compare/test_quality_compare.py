@@ -75,13 +75,15 @@ def test_wrong_shapes_are_both_named(test, words):
 
 
 def test_progress_is_shown_after_each_image(monkeypatch):
-    told = []
+    events = []
     monkeypatch.setattr(
-        comfy.utils, "PROGRESS_BAR_HOOK", lambda value, total, *_, **__: told.append((value, total))
+        comfy.utils,
+        "PROGRESS_BAR_HOOK",
+        lambda value, total, *_, **__: events.append((value, total)),
     )
     monkeypatch.setattr(comfy.utils, "PROGRESS_THROTTLE_MIN_INTERVAL", 0)
     QualityCompare.execute(*noisy(3), OFF)
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert events == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_missing_package_costs_one_metric(monkeypatch):

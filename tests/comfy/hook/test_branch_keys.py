@@ -9,13 +9,13 @@ OPTIONS = {"uuids": ["a", "b"], "cond_or_uncond": [0, 1]}
 
 
 @pytest.fixture
-def told():
+def messages():
     return []
 
 
 @pytest.fixture
-def branches(told):
-    found = Branches(told.append)
+def branches(messages):
+    found = Branches(messages.append)
     found.begin_evaluation()
     return found
 
@@ -24,9 +24,9 @@ def keys(branches, x=X, options=OPTIONS):
     return branches.keys("model", x, options)
 
 
-def test_each_prompt_of_a_call_has_a_key_of_its_own(branches, told):
+def test_each_prompt_of_a_call_has_a_key_of_its_own(branches, messages):
     assert len(set(keys(branches))) == 2
-    assert not told
+    assert not messages
 
 
 @pytest.mark.parametrize(
@@ -38,23 +38,23 @@ def test_a_call_that_does_not_say_what_its_batch_holds_has_none(branches, option
     assert keys(branches, options=options) == []
 
 
-def test_a_prompt_that_comes_twice_in_an_evaluation_means_tiles(branches, told):
+def test_a_prompt_that_comes_twice_in_an_evaluation_means_tiles(branches, messages):
     keys(branches)
-    assert not told
+    assert not messages
     keys(branches)
-    assert len(told) == 1
+    assert len(messages) == 1
     branches.begin_evaluation()
-    told.clear()
+    messages.clear()
     keys(branches)
-    assert not told
+    assert not messages
 
 
-def test_more_latents_in_a_call_than_the_sampler_evaluates_mean_tiles(branches, told):
+def test_more_latents_in_a_call_than_the_sampler_evaluates_mean_tiles(branches, messages):
     branches.note_conditions([], 1.0, batch=1)
     assert len(keys(branches)) == 2
-    assert not told
+    assert not messages
     assert keys(branches, torch.zeros(4, 4, 8, 8)) == []
-    assert len(told) == 1
+    assert len(messages) == 1
 
 
 @pytest.mark.parametrize(("sigma", "acts"), [(0.8, True), (0.5, True), (0.4, True), (0.3, False)])

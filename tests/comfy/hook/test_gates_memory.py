@@ -94,10 +94,10 @@ def assert_goes_on_in_full(name, model, found, record, cached):
 def test_a_decision_that_runs_out_of_memory_ends_the_caching(model, monkeypatch, name, step):
     decide = Gating.decide
 
-    def fail(self, seen, forced):
-        if seen.step == step:
+    def fail(self, gate_input, forced):
+        if gate_input.step == step:
             raise OOM("no memory")
-        return decide(self, seen, forced)
+        return decide(self, gate_input, forced)
 
     monkeypatch.setattr(Gating, "decide", fail)
     found, record = sampled(model, plan(name, FLUX, math.inf))

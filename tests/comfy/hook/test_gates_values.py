@@ -40,7 +40,7 @@ def filtered(tokens, grid, sigma):
 
 
 class Steps:
-    """What the deciding branch shows at each step of a run, in double precision."""
+    """What the leader branch shows at each step of a run, in double precision."""
 
     def __init__(self, case, model, kind):
         """``kind``: of the prompt that is expected to decide."""
@@ -69,14 +69,14 @@ class Steps:
         if family.name in ATTENTION:
             attention = block.get_submodule(ATTENTION[family.name])
             hooks.append(attention.register_forward_pre_hook(self._attended, with_kwargs=True))
-        decider = None
+        leader = None
         with torch.inference_mode():
             for sigma in levels:
                 x, t, given, inputs, uuids = self._calls[sigma]
                 kinds = given[3]["cond_or_uncond"]
-                if decider is None:
-                    decider = uuids[kinds.index(self._kind)]
-                self._parts, self._place = len(uuids), uuids.index(decider)
+                if leader is None:
+                    leader = uuids[kinds.index(self._kind)]
+                self._parts, self._place = len(uuids), uuids.index(leader)
                 denoised = self._base._apply_model(x, t, *given, **inputs)
                 self.sigmas.append(sigma)
                 self.latents.append(self._own(x))
@@ -86,7 +86,7 @@ class Steps:
         return self
 
     def _own(self, batch):
-        """The image tokens, or the latent, of the deciding branch."""
+        """The image tokens, or the latent, of the leader branch."""
         is_packed = batch.ndim == 2
         part = batch if is_packed else batch.chunk(self._parts)[self._place]
         return part.clone().double()
@@ -140,8 +140,8 @@ def values_of(name, case, steps, full, forced_steps):
     if name == "SeaCache":
         grid = GRIDS[case.family]
         raw = forced_steps if case.family == "FLUX" else ()
-        seen = enumerate(zip(steps.attended, steps.sigmas, strict=True))
-        kept = [m if n in raw else filtered(m, grid, sigma) for n, (m, sigma) in seen]
+        gate_input = enumerate(zip(steps.attended, steps.sigmas, strict=True))
+        kept = [m if n in raw else filtered(m, grid, sigma) for n, (m, sigma) in gate_input]
         return summed_changes(kept, full)
     if name == "First Block Cache":
         added = [b - a for a, b in zip(steps.before, steps.after, strict=True)]
@@ -186,9 +186,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("prompts", ["in one call", "of different length", "with little memory"])
 @pytest.mark.parametrize(("case", "name"), [pair for pair in PAIRS if pair[0] in CASES])
-def test_a_gate_compares_what_the_deciding_branch_shows_once_a_step(
-    case, name, prompts, monkeypatch
-):
+def test_a_gate_compares_what_the_leader_branch_shows_once_a_step(case, name, prompts, monkeypatch):
     case = CASES[case]
     model = zoo.build(case)
     options = {"tokens": (5, 8 if prompts == "of different length" else 5), "cfg": 3.0}

@@ -131,10 +131,10 @@ def test_each_run_of_a_prompt_is_reported(url, prompt):
     assert [event["run"] for event in done] == [0, 1]
     assert [event["record"] for event in done] == reports
     for number, report in enumerate(reports):
-        told = [(e["state"], e.get("kind")) for e in events if e["run"] == number]
-        assert told[0] == ("planned", None)
-        kinds = ["full" if n in report["full_steps"] else "cached" for n in range(len(told) - 2)]
-        assert told[1:-1] == [("running", kind) for kind in kinds]
+        states = [(e["state"], e.get("kind")) for e in events if e["run"] == number]
+        assert states[0] == ("planned", None)
+        kinds = ["full" if n in report["full_steps"] else "cached" for n in range(len(states) - 2)]
+        assert states[1:-1] == [("running", kind) for kind in kinds]
     assert [len(report["sigmas"]) - 1 for report in reports] == [12, 6]
     assert {(e["workflow_id"], e["node_id"]) for e in events} == {("two runs", cache)}
     assert len({e["prompt_id"] for e in events}) == 1

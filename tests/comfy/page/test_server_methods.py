@@ -138,8 +138,8 @@ def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
     (report,) = outputs["6"]["gph_shootout"]
     names = {row["name"] for row in report["rows"]}
     assert names == {"full", "uniform", "HiCache", "0-2,9/12", "mine"}
-    (told,) = (event["data"] for event in events if event["type"] == "golden_path.shootout")
-    assert told == report  # of the one example there is
+    (event,) = (event["data"] for event in events if event["type"] == "golden_path.shootout")
+    assert event == report  # of the one example there is
     assert set(report["absent"]) == {"SeaCache"}
     assert report["workflow_id"] == "shootout"
     assert len(outputs["7"]["images"]) == 1
@@ -180,8 +180,8 @@ def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
     events = events_of(url, prompt, {"id": "analysis", "nodes": []})
     assert "execution_error" not in [event["type"] for event in events]
     outputs = {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
-    coverage, found = (outputs[node]["gph_told"][0]["text"] for node in ("10", "11"))
+    coverage, found = (outputs[node]["gph_summary"][0]["text"] for node in ("10", "11"))
     assert "4 full steps, 2 prompts: share within a margin of the best of 4 schedules" in coverage
     assert "of the variance of these means: schedule" in found
-    (told,) = outputs["11"]["gph_told"]
-    assert told["workflow_id"] == "analysis"
+    (event,) = outputs["11"]["gph_summary"]
+    assert event["workflow_id"] == "analysis"

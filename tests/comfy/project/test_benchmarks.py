@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from benchmarks import _demo, _dense, _path_scores, golden_path, search
-from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, Way
-from benchmarks._paths import Found
+from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, ScoredWay
+from benchmarks._paths import SearchedPaths
 from benchmarks.retarget import gained
 from demo import scenes
 from gph_core.schedule import Schedule
@@ -68,16 +68,16 @@ COURSE = [(100, 20.0), (300, 24.0), (900, 25.0)]  # full steps so far, best mean
 
 
 def test_the_cost_of_a_gap_is_that_of_the_first_schedule_within_it():
-    assert search.cost_of_gap(COURSE, best=25.0, gap=1.0) == 300
-    assert search.cost_of_gap(COURSE, best=25.0, gap=0.0) == 900
-    assert search.cost_of_gap(COURSE, best=26.0, gap=0.5) == np.inf
+    assert search.cost_of_regret(COURSE, best=25.0, regret=1.0) == 300
+    assert search.cost_of_regret(COURSE, best=25.0, regret=0.0) == 900
+    assert search.cost_of_regret(COURSE, best=26.0, regret=0.5) == np.inf
 
 
 def test_the_gap_at_a_cost_is_the_median_of_the_seeds():
     courses = [COURSE, [(100, 25.0)], [(500, 23.0)]]
-    assert np.isnan(search.median_gap(courses, best=25.0, cost=400))  # one has no score yet
-    assert search.median_gap(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
-    assert search.median_gap(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
+    assert np.isnan(search.median_regret(courses, best=25.0, cost=400))  # one has no score yet
+    assert search.median_regret(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
+    assert search.median_regret(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
 
 
 def test_what_shares_its_first_full_steps_is_cheaper_with_states():
@@ -85,7 +85,7 @@ def test_what_shares_its_first_full_steps_is_cheaper_with_states():
     values = {first: np.array([20.0, 21.0]), second: np.array([22.0, 23.0])}
     costs = {}
     for keeps_states in (False, True):
-        table = search.Table(values, keeps_states)
+        table = search.KnownScores(values, keeps_states)
         found = [table.measure(schedule, range(2)) for schedule in (first, second)]
         costs[keeps_states] = [measurement.full_steps for measurement in found]
         assert found[1].metrics == [{"psnr": 22.0}, {"psnr": 23.0}]
@@ -119,13 +119,15 @@ def test_lists_of_chunks_become_one_column_a_noise():
 
 def test_a_searched_pair_is_held_against_uniform_with_its_policy_and_against_plain_steps():
     schedule = Schedule.parse("0-2,4,8/10")
-    found = [Found(5, 8, "two-anchor", {"two-anchor": schedule, "residual reuse": schedule})]
-    best = Way(5, "searched on 8", "two-anchor")
+    found = [
+        SearchedPaths(5, 8, "two-anchor", {"two-anchor": schedule, "residual reuse": schedule})
+    ]
+    best = ScoredWay(5, "searched on 8", "two-anchor")
     scores = {
         best: np.array([[30.0, 32.0], [34.0, 36.0]]),
-        Way(5, UNIFORM, "two-anchor"): np.array([[29.0, 31.0], [33.8, 35.8]]),  # -0.6
-        Way(5, UNIFORM, "residual reuse"): np.array([[31.5], [35.0]]),  # one noise
-        Way(5, PLAIN, NO_POLICY): np.array([[30.0, 31.4], [33.6, 35.8]]),  # -0.3
+        ScoredWay(5, UNIFORM, "two-anchor"): np.array([[29.0, 31.0], [33.8, 35.8]]),  # -0.6
+        ScoredWay(5, UNIFORM, "residual reuse"): np.array([[31.5], [35.0]]),  # one noise
+        ScoredWay(5, PLAIN, NO_POLICY): np.array([[30.0, 31.4], [33.6, 35.8]]),  # -0.3
     }
     rows = golden_path.summary(scores, found)
     ahead = {(row["name"], row["policy"]): row["ahead"] for row in rows}

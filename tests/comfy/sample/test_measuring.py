@@ -325,7 +325,7 @@ def full_runs(monkeypatch):
 
 def test_references_are_computed_before_they_are_needed(model, full_runs, alone):
     done = []
-    work = examples(model, batch=3, on_reference=lambda *told: done.append(told))
+    work = examples(model, batch=3, on_reference=lambda *counts: done.append(counts))
     work.begin()
     # The first three together and one of them alone, to find out whether they may be; then all.
     assert full_runs == [3, 1, 3, 1]
@@ -345,7 +345,7 @@ def test_out_of_memory_of_a_reference_halves_the_batch(model, monkeypatch):
 
     monkeypatch.setattr(Sampling, "full", limited)
     done = []
-    work = examples(model, batch=64, on_reference=lambda *told: done.append(told))
+    work = examples(model, batch=64, on_reference=lambda *counts: done.append(counts))
     work.begin()
     assert done == [(2, 4), (4, 4)]
     assert len(work.notes) == 1  # four examples cannot be sampled 32 at once

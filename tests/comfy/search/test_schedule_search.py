@@ -261,8 +261,8 @@ def test_controls_have_as_many_full_steps_as_were_asked_for():
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_session, "bundled_paths", lambda: [path])
-        controls = search_session.Session.controls(session, Reuse())
-    assert {name: s.num_full for name, s in controls.items()} == {"uniform spacing": 11}
+        baselines = search_session.SearchSession.baselines(session, Reuse())
+    assert {name: s.num_full for name, s in baselines.items()} == {"uniform spacing": 11}
 
 
 def test_a_study_that_is_used_up_still_delivers_its_best_under_another_seed_or_algorithm(runs):

@@ -8,7 +8,7 @@ from golden_path_pack.gph_core.search.proposals import Proposal, Score
 from golden_path_pack.gph_core.search.protocol import Validated
 from golden_path_pack.gph_core.search.study import Budget, Study
 from golden_path_pack.nodes.search.schedule_search import POLICIES
-from golden_path_pack.nodes.search.search_live import Live
+from golden_path_pack.nodes.search.search_live import SearchLive
 
 from ...support.made_examples import MadeExamples
 
@@ -18,7 +18,7 @@ A, B, C = (Schedule.parse(text) for text in ("0-2/6", "0-1,3/6", "0-1,4/6"))
 
 @pytest.fixture
 def live():
-    return Live("3", "PSNR", WHOLE)
+    return SearchLive("3", "PSNR", WHOLE)
 
 
 class Given(MadeExamples):
@@ -37,7 +37,7 @@ def study_of(objective: Objective = PSNR, budget: Budget = WHOLE):
 
 
 def score(
-    live: Live, study: Study, schedule: Schedule, psnr: float, policy: Policy = POLICIES[0],
+    live: SearchLive, study: Study, schedule: Schedule, psnr: float, policy: Policy = POLICIES[0],
     is_whole: bool = True,
 ):  # fmt: skip
     GIVEN.psnr[schedule] = psnr
@@ -89,7 +89,7 @@ def test_scores_of_a_probe_do_not_stand_against_those_in_another_unit(live):
 
 
 def test_a_probes_scores_have_their_own_unit():
-    live = Live("3", JOINT, WHOLE)
+    live = SearchLive("3", JOINT, WHOLE)
     score(live, study_of(), A, 30.0)
     assert live.facts["unit"] == "PSNR"
 
@@ -102,14 +102,14 @@ def test_validation_is_a_state_of_its_own(live):
 
 
 def test_full_runs_are_told_in_between(live, monkeypatch):
-    told = []
+    events = []
     monkeypatch.setattr(
-        live, "_tell", lambda now: told.append((live.facts["state"], live.facts["part"]))
+        live, "_tell", lambda now: events.append((live.facts["state"], live.facts["part"]))
     )
     live.on_reference(3, 8)
     live.validates(0, 7)
     live.on_reference(50, 50)
-    assert told == [
+    assert events == [
         ("preparing", [3, 8]),
         ("validating", [0, 7]),
         ("preparing", [50, 50]),
@@ -120,7 +120,7 @@ def test_full_runs_are_told_in_between(live, monkeypatch):
 def test_the_rate_does_not_count_the_time_of_full_runs(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
-    live = Live("3", "PSNR", WHOLE)
+    live = SearchLive("3", "PSNR", WHOLE)
     clock[0] = 300.0
     live.on_reference(8, 8)
     clock[0] = 360.0
@@ -130,14 +130,14 @@ def test_the_rate_does_not_count_the_time_of_full_runs(monkeypatch):
 
 def test_the_last_event_is_what_the_nodes_output_says(live):
     score(live, study_of(), A, 20.0)
-    told = live.finish(
+    events = live.finish(
         "the table", Validated(B, POLICIES[1], Score((18.0,)), ""), is_validated=True
     )
-    assert told["state"] == "done"
+    assert events["state"] == "done"
     # What is delivered, which need not be the best on the scoring examples.
-    assert (told["best"], told["policy"], told["score"]) == (str(B), str(POLICIES[1]), 18.0)
-    assert told["is_validated"] is True
-    assert told["curve"] == [(1, 20.0)]
-    assert told["table"] == "the table"
-    assert told["node_id"] == "3"
-    assert {"workflow_id", "prompt_id"} <= set(told)
+    assert (events["best"], events["policy"], events["score"]) == (str(B), str(POLICIES[1]), 18.0)
+    assert events["is_validated"] is True
+    assert events["curve"] == [(1, 20.0)]
+    assert events["table"] == "the table"
+    assert events["node_id"] == "3"
+    assert {"workflow_id", "prompt_id"} <= set(events)

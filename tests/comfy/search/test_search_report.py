@@ -12,10 +12,10 @@ FOUND, UNIFORM = Schedule.parse("0-1,3/6"), Schedule.parse("0-1,4/6")
 PROBED = [[{"psnr": 20.0, "lpips": 0.2}], [{"psnr": 30.0, "lpips": 0.1}]]
 
 
-def delivery(objective, best: tuple[float, ...], control: tuple[float, ...]) -> Delivery:
+def delivery(objective, best: tuple[float, ...], baseline: tuple[float, ...]) -> Delivery:
     return Delivery(
         Validated(FOUND, Reuse(), Score(best), ""),
-        [Validated(UNIFORM, Reuse(), Score(control), "uniform")],
+        [Validated(UNIFORM, Reuse(), Score(baseline), "uniform")],
         objective,
         {},
         "the search is complete",
@@ -23,7 +23,7 @@ def delivery(objective, best: tuple[float, ...], control: tuple[float, ...]) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "best", "control", "values", "ahead"),
+    ("name", "best", "baseline", "values", "ahead"),
     [
         # Two paired gains a, b: mean (a + b) / 2, half the interval t(0.975, 1) |a - b| / 2
         # = 12.706 |a - b| / 2.
@@ -34,8 +34,8 @@ def delivery(objective, best: tuple[float, ...], control: tuple[float, ...]) -> 
          "+3e-05 (+3e-05 to +3e-05)"),
     ],
 )  # fmt: skip
-def test_values_have_the_sign_and_the_digits_of_their_metric(name, best, control, values, ahead):
-    found = delivery(OBJECTIVES[name], best, control)
+def test_values_have_the_sign_and_the_digits_of_their_metric(name, best, baseline, values, ahead):
+    found = delivery(OBJECTIVES[name], best, baseline)
     _, _, first, second, _ = search_report.table(found, is_validated=True).splitlines()
     assert first.strip().startswith(f"{values[0]}  ")
     assert second.strip().startswith(f"{values[1]}  ")

@@ -18,7 +18,7 @@ from golden_path_pack.nodes.sample.workload import Workload
 
 from .. import tiny, zoo
 from ..search.test_schedule_search import CASES
-from ..shootouts import VAE, calibrate, shootout, told, workload
+from ..shootouts import VAE, calibrate, report_of, shootout, workload
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -45,7 +45,7 @@ def expected(plan):
 
 
 def test_figures_are_those_of_runs_by_hand():
-    found, _ = told(["uniform", "TaylorSeer", "SeaCache"], **calibrate({"SeaCache": 0.5}))
+    found, _ = report_of(["uniform", "TaylorSeer", "SeaCache"], **calibrate({"SeaCache": 0.5}))
     plans = {
         # Four of ten: uniform spacing has one first step, the published rule for images three.
         "uniform": CachePlan("Custom", Schedule.parse("0,3,6,9/10"), Reuse()),
@@ -58,7 +58,7 @@ def test_figures_are_those_of_runs_by_hand():
 
 
 def test_fewer_plain_steps_have_noise_levels_along_the_same_curve():
-    found, _ = told(["plain steps"])
+    found, _ = report_of(["plain steps"])
     work = workload()
     levels = work.sigmas[[0, 2, 5, 7, 10]].clone()  # at 0, 2.5, 5, 7.5, 10 of the ten steps
     levels[1] = (work.sigmas[2] + work.sigmas[3]) / 2
@@ -73,14 +73,14 @@ def test_fewer_plain_steps_have_noise_levels_along_the_same_curve():
 
 
 def test_the_same_schedule_gets_the_same_figures_and_no_lead():
-    found, _ = told(["uniform"], schedule="0,3,6,9/10")
+    found, _ = report_of(["uniform"], schedule="0,3,6,9/10")
     own, uniform = found["0,3,6,9/10"], found["uniform"]
     assert own["metrics"] == uniform["metrics"]
     assert own["ahead"]["psnr"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
 
 
 def test_a_lead_is_the_mean_of_differences_with_students_interval():
-    found, _ = told(["uniform"], schedule="mine: 0,1,3,9/10", policy=Hermite(1))
+    found, _ = report_of(["uniform"], schedule="mine: 0,1,3,9/10", policy=Hermite(1))
     for metric, sign in (("psnr", 1), ("ssim", 1), ("latent_mse", -1)):
         a, b = (
             sign * (x - y)
@@ -98,7 +98,7 @@ def test_a_lead_is_the_mean_of_differences_with_students_interval():
 
 
 def test_at_a_threshold_of_zero_every_image_is_identical():
-    found, _ = told(["SeaCache", "uniform"], **calibrate({"SeaCache": 0.0}))
+    found, _ = report_of(["SeaCache", "uniform"], **calibrate({"SeaCache": 0.0}))
     row = found["SeaCache"]
     assert row["metrics"]["psnr"] == {
         "mean": "identical", "low": None, "high": None, "identical": 2,
@@ -112,7 +112,7 @@ def test_at_a_threshold_of_zero_every_image_is_identical():
 
 
 def test_rows_are_in_the_order_of_their_psnr_behind_the_full_run():
-    _, report = told(["plain steps", "uniform", "TaylorSeer", "HiCache"])
+    _, report = report_of(["plain steps", "uniform", "TaylorSeer", "HiCache"])
     full, *others = report["rows"]
     assert full["name"] == "full"
     assert full["speedup"] == 1
@@ -138,12 +138,12 @@ def test_another_number_of_full_steps_is_not_comparable_and_comes_last():
 
 @pytest.mark.parametrize(("full", "comparable"), [(4, True), (5, False)])
 def test_a_schedule_of_ones_own_is_comparable_at_the_wanted_number_only(full, comparable):
-    found, _ = told(["uniform"], schedule={4: "mine: 0-2,9/10", 5: "mine: 0-3,9/10"}[full])
+    found, _ = report_of(["uniform"], schedule={4: "mine: 0-2,9/10", 5: "mine: 0-3,9/10"}[full])
     assert found["mine"]["comparable"] == comparable
 
 
 def test_each_line_is_a_schedule_that_takes_part_under_its_name():
-    found, _ = told([], schedule="mine: 0-2,9/10\n\n0111011010\n", vae=None)
+    found, _ = report_of([], schedule="mine: 0-2,9/10\n\n0111011010\n", vae=None)
     assert set(found) == {"full", "mine", "0,4,7,9/10"}
     assert found["mine"]["schedules"] == [{"schedule": "0-2,9/10", "share": 1.0}]
     work = workload()
@@ -156,7 +156,7 @@ def test_each_line_is_a_schedule_that_takes_part_under_its_name():
 def test_schedules_of_an_adaptive_method_are_counted():
     # Its values differ from example to example, so some threshold tells two of them apart.
     for exponent in range(1, 30):
-        found, _ = told(["EasyCache"], **calibrate({"EasyCache": 1.3 ** (exponent - 20)}))
+        found, _ = report_of(["EasyCache"], **calibrate({"EasyCache": 1.3 ** (exponent - 20)}))
         row = found["EasyCache"]
         if row["different_schedules"] == 2:
             break
@@ -167,7 +167,7 @@ def test_schedules_of_an_adaptive_method_are_counted():
 
 
 def test_without_a_vae_only_latents_are_compared():
-    found, report = told(["uniform", "HiCache"], vae=None)
+    found, report = report_of(["uniform", "HiCache"], vae=None)
     assert set(found["uniform"]["metrics"]) == {"latent_mse"}
     assert "connect vae" in report["unavailable"]["psnr"]
     assert report["metric"] == "latent_mse"
@@ -182,7 +182,7 @@ def test_every_kind_of_latent_and_every_policy_without_a_need_runs(kind):
     some = tuple(
         Example("", case.conditioning(n, 5), case.conditioning(9, 5), seed=n) for n in range(2)
     )
-    found, _ = told(
+    found, _ = report_of(
         ["uniform", "plain steps", "TaylorSeer", "HiCache"], model=model, examples=some, vae=None,
         latent={"samples": zoo.empty_latent(case)}, sigmas=zoo.sigmas(model, 8), cfg=case.cfg,
     )  # fmt: skip
@@ -201,7 +201,7 @@ def test_an_adaptive_method_on_a_real_class_is_compared_by_its_realised_schedule
         guider_for(model, None, 3.0, some[0]), some, given["latent"],
         comfy.samplers.sampler_object("euler"), given["sigmas"],
     )  # fmt: skip
-    found, _ = told(["SeaCache"], **given, **calibrate({"SeaCache": 1e6}, work))
+    found, _ = report_of(["SeaCache"], **given, **calibrate({"SeaCache": 1e6}, work))
     row = found["SeaCache"]
     # Nothing but what is forced is full: the first step and the last.
     assert row["schedules"] == [{"schedule": "0,7/8", "share": 1.0}]

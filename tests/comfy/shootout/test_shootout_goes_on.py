@@ -11,7 +11,7 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.shootout.shootout_session import FILES
 
 from ..search.test_schedule_search import examples
-from ..shootouts import calibrate, told
+from ..shootouts import calibrate, report_of
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -35,7 +35,7 @@ def runs(monkeypatch):
 
 def test_a_cancelled_shootout_goes_on_without_repeating(runs, monkeypatch):
     methods = ["uniform", "TaylorSeer", "HiCache"]
-    whole = told(methods, name="whole")[1]
+    whole = report_of(methods, name="whole")[1]
     assert runs == 2 * ["full", "under", "under", "under"]
     runs.clear()
 
@@ -48,17 +48,17 @@ def test_a_cancelled_shootout_goes_on_without_repeating(runs, monkeypatch):
             comfy.model_management, "throw_exception_if_processing_interrupted", interrupt
         )
         with pytest.raises(comfy.model_management.InterruptProcessingException):
-            told(methods)
+            report_of(methods)
     runs.clear()
-    again = told(methods)[1]
+    again = report_of(methods)[1]
     # The full run, which the others are compared with, and what was missing.
     assert runs == ["full", "under", "under"]
     for one, other in zip(whole["rows"], again["rows"], strict=True):
         assert (one["name"], one["metrics"]) == (other["name"], other["metrics"])
     runs.clear()
-    told(methods)
+    report_of(methods)
     assert runs == []
-    told([*methods, "uniform"], schedule="0,1,2,9/10")
+    report_of([*methods, "uniform"], schedule="0,1,2,9/10")
     assert runs == 2 * ["full", "under"]
 
 
@@ -72,11 +72,11 @@ def without_ssim(patch):
 def test_a_metric_that_can_be_measured_by_now_is_measured_of_all_runs(runs, monkeypatch):
     with monkeypatch.context() as patch:
         without_ssim(patch)
-        assert "ssim" not in told(["uniform"])[0]["uniform"]["metrics"]
+        assert "ssim" not in report_of(["uniform"])[0]["uniform"]["metrics"]
     runs.clear()
-    found, _ = told(["uniform", "TaylorSeer"])
+    found, _ = report_of(["uniform", "TaylorSeer"])
     assert runs == 2 * ["full", "under", "under"]
-    whole, _ = told(["uniform", "TaylorSeer"], name="whole")
+    whole, _ = report_of(["uniform", "TaylorSeer"], name="whole")
     for name in ("uniform", "TaylorSeer"):
         assert found[name]["metrics"] == whole[name]["metrics"]
         assert set(found[name]["metrics"]) == {"psnr", "ssim", "latent_mse"}
@@ -84,11 +84,11 @@ def test_a_metric_that_can_be_measured_by_now_is_measured_of_all_runs(runs, monk
 
 
 def test_a_metric_that_cannot_be_measured_any_more_is_left_out(runs, monkeypatch):
-    told(["uniform"], examples=examples()[:1])
-    told(["TaylorSeer"])
+    report_of(["uniform"], examples=examples()[:1])
+    report_of(["TaylorSeer"])
     without_ssim(monkeypatch)
     runs.clear()
-    found, report = told(["uniform", "TaylorSeer", "HiCache"])
+    found, report = report_of(["uniform", "TaylorSeer", "HiCache"])
     assert runs == ["full", "under", "full", "under", "under"]
     for name in ("uniform", "TaylorSeer", "HiCache"):
         assert set(found[name]["metrics"]) == {"psnr", "latent_mse"}
@@ -106,52 +106,52 @@ def test_a_run_that_did_not_fit_into_memory_is_told_of_and_made_again(runs, monk
 
     monkeypatch.setattr(StackCalls, "_remember", short)
     methods, one = ["uniform", "TaylorSeer"], examples()[:1]
-    found, _ = told(methods, examples=one)
+    found, _ = report_of(methods, examples=one)
     assert found["uniform"]["notes"] == [OUT_OF_MEMORY]
     assert not found["uniform"]["comparable"]
     assert found["TaylorSeer"]["comparable"]
     assert found["TaylorSeer"]["ahead"] == {}  # of a run that was full from there on
     runs.clear()
-    found, _ = told(methods, examples=one)
+    found, _ = report_of(methods, examples=one)
     assert runs == ["full", "under"]
     assert found["uniform"]["notes"] == []
     assert found["TaylorSeer"]["ahead"]
     runs.clear()
-    told(methods, examples=one)
+    report_of(methods, examples=one)
     assert runs == []
 
 
 def test_another_threshold_or_policy_is_run_again(runs):
-    told(["SeaCache"], **calibrate({"SeaCache": 0.5}))
+    report_of(["SeaCache"], **calibrate({"SeaCache": 0.5}))
     runs.clear()
-    told(["SeaCache"], **calibrate({"SeaCache": 0.1}))
+    report_of(["SeaCache"], **calibrate({"SeaCache": 0.1}))
     assert runs == 2 * ["full", "under"]
 
 
 def test_an_example_more_is_added(runs):
-    told(["uniform"])
+    report_of(["uniform"])
     runs.clear()
-    report = told(["uniform"], examples=examples())[1]
+    report = report_of(["uniform"], examples=examples())[1]
     assert runs == ["full", "under"]
     assert [row["runs"] for row in report["rows"]] == [3, 3]
 
 
 def test_other_settings_under_the_same_name_are_an_error_that_names_them():
-    told(["uniform"])
+    report_of(["uniform"])
     other = "was made with the guidance cfg 5.0, this one has cfg 3.0; choose another name"
     with pytest.raises(ValueError, match=other):
-        told(["uniform"], cfg=3.0)
+        report_of(["uniform"], cfg=3.0)
     with pytest.raises(ValueError, match="was made with the VAE of that time, this one has none"):
-        told(["uniform"], vae=None)
+        report_of(["uniform"], vae=None)
 
 
 def test_what_a_crash_left_is_dropped(runs):
-    told(["uniform"])
+    report_of(["uniform"])
     path = FILES.folder / "demo.jsonl"
     content = path.read_bytes()
     path.write_bytes(content[:-20])
     runs.clear()
-    told(["uniform"])
+    report_of(["uniform"])
     assert runs == ["full", "under"]
     assert path.read_bytes().count(b"\n") == content.count(b"\n")
 
@@ -160,4 +160,4 @@ def test_a_file_of_something_else_is_refused():
     FILES.folder.mkdir(parents=True)
     (FILES.folder / "demo.jsonl").write_text("notes\n", "utf-8")
     with pytest.raises(ValueError, match="holds no shootout of this pack"):
-        told(["uniform"])
+        report_of(["uniform"])

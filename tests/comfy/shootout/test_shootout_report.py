@@ -8,7 +8,7 @@ import pytest
 from golden_path_pack.nodes.shootout import shootout_live, shootout_session
 
 from ..search.test_schedule_search import examples
-from ..shootouts import shootout, told
+from ..shootouts import report_of, shootout
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -17,7 +17,7 @@ def test_times_begin_with_the_first_step(monkeypatch):
     # Of each run: before the model is loaded, when the sampler begins, at its end.
     clock = itertools.chain([0, 5, 15], [15, 20, 24], [24, 24, 36], [40, 41, 43])
     monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    found, _ = told(["uniform"])
+    found, _ = report_of(["uniform"])
     assert [found[name]["seconds"] for name in ("full", "uniform")] == [11, 3]  # of 10, 12; 4, 2
     assert found["uniform"]["speedup"] == pytest.approx(4.25)  # of 10 / 4 and 12 / 2
 
@@ -26,8 +26,8 @@ def test_the_speed_is_that_over_the_full_run_of_the_same_session(monkeypatch):
     # The second session runs on a machine ten times as fast.
     clock = itertools.chain([0, 0, 8], [8, 8, 10], [0, 0, 0.8], [1, 1, 1.4])
     monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    told(["uniform"], examples=examples()[:1])
-    found, _ = told(["uniform", "plain steps"], examples=examples()[:1])
+    report_of(["uniform"], examples=examples()[:1])
+    found, _ = report_of(["uniform", "plain steps"], examples=examples()[:1])
     assert found["full"]["seconds"] == 8
     assert found["uniform"]["speedup"] == pytest.approx(8 / 2)
     assert found["plain steps"]["speedup"] == pytest.approx(0.8 / 0.4)
@@ -36,14 +36,14 @@ def test_the_speed_is_that_over_the_full_run_of_the_same_session(monkeypatch):
 @pytest.fixture
 def events(monkeypatch):
     """What the page is told."""
-    told = []
+    report_of = []
     server = SimpleNamespace(
         client_id="page",
         send_progress_text=lambda *_: None,
-        send_sync=lambda event, data, client: told.append((event, data, client)),
+        send_sync=lambda event, data, client: report_of.append((event, data, client)),
     )
     monkeypatch.setattr(shootout_live, "PromptServer", SimpleNamespace(instance=server))
-    return told
+    return report_of
 
 
 def test_after_each_example_the_page_is_told_the_figures_so_far(events):
@@ -59,9 +59,9 @@ def test_after_each_example_the_page_is_told_the_figures_so_far(events):
 
 
 def test_figures_so_far_are_of_the_same_examples_for_all(events):
-    told(["uniform"])
+    report_of(["uniform"])
     events.clear()
-    told(["uniform", "HiCache"])
+    report_of(["uniform", "HiCache"])
     runs = [{row["name"]: row["runs"] for row in report["rows"]} for _, report, _ in events]
     assert runs == [dict.fromkeys(("full", "uniform", "HiCache"), n) for n in (1, 2)]
 

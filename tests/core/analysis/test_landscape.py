@@ -14,7 +14,7 @@ from gph_core.search.proposals import END_OF_UNIT, Proposal, Score
 # mean has there.
 OPTIMA = [22.334, 28.621, 20.915, 20.765]
 BEST_MEAN = [21.086, 28.590, 20.813, 20.496]
-GAPS = [1.249, 0.030, 0.102, 0.269]
+REGRETS = [1.249, 0.030, 0.102, 0.269]
 
 
 def test_the_shared_schedule_of_the_paper():
@@ -22,8 +22,8 @@ def test_the_shared_schedule_of_the_paper():
     found = shared([*alone, BEST_MEAN])
     assert found.row == 4
     assert found.mean == pytest.approx(22.746, abs=0.0006)
-    np.testing.assert_allclose(found.gaps, GAPS, atol=0.0015)  # of numbers that were rounded
-    assert found.gaps.mean() == pytest.approx(0.412, abs=0.001)
+    np.testing.assert_allclose(found.regrets, REGRETS, atol=0.0015)  # of numbers that were rounded
+    assert found.regrets.mean() == pytest.approx(0.412, abs=0.001)
 
 
 def test_near_optimal_counts_by_hand():
@@ -42,7 +42,7 @@ MEANS = {(1, 2): 5.0, (1, 3): 1.0, (1, 4): 2.0, (2, 3): 3.0, (2, 4): 0.0, (3, 4)
 def climbs(starts=None):
     means = [MEANS[schedule.full_steps[1:]] for schedule in SPACE]
     found = optima(SPACE, means, starts)
-    return [(schedule.full_steps[1:], gap, share) for schedule, gap, share in found]
+    return [(schedule.full_steps[1:], regret, share) for schedule, regret, share in found]
 
 
 def test_basins_by_hand():
@@ -75,7 +75,7 @@ def test_climbs_end_where_those_of_the_search_end():
     assert {o.schedule: round(o.share * space.size) for o in found} == {
         end: ends.count(end) for end in ends
     }
-    assert [o.gap for o in found] == sorted(max(values) - means[o.schedule] for o in found)
+    assert [o.regret for o in found] == sorted(max(values) - means[o.schedule] for o in found)
 
 
 def test_a_space_of_one_schedule_is_its_own_optimum():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from gph_core.analysis.profiles import Spread, profile_of, signal_to_floor, spreads
+from gph_core.analysis.profiles import RunSpread, profile_of, signal_to_floor, spreads
 
 from ...support.made_runs import circle, helix
 
@@ -41,7 +41,7 @@ def test_a_profile_is_plain_data():
 def test_the_spread_over_runs_by_hand():
     # At index 0: 2, 4, 4, 4, 5, 5, 7, 9, whose mean is 5 and population standard deviation 2.
     rows = [[value, 0.0, value - 5] for value in (2, 4, 4, 4, 5, 5, 7, 9)]
-    found = Spread.of(rows)
+    found = RunSpread.of(rows)
     assert found.mean == (5, 0, 0)
     assert found.deviation == (2, 0, 2)
     assert found.cv[0] == 40
@@ -49,11 +49,11 @@ def test_the_spread_over_runs_by_hand():
     assert found.median == (4.5, 0, -0.5)
     assert (found.low[0], found.high[0]) == (4, 5.5)
     assert found.to_dict()["cv"] == [40, None, None]
-    assert Spread.of([1.0, 3.0]).mean == (2,)
+    assert RunSpread.of([1.0, 3.0]).mean == (2,)
 
 
 def test_what_is_undefined_in_one_run_is_undefined_over_all():
-    found = Spread.of([[1.0, math.nan], [2.0, 3.0]])
+    found = RunSpread.of([[1.0, math.nan], [2.0, 3.0]])
     assert found.to_dict()["mean"] == [1.5, None]
     assert found.to_dict()["high"] == [1.75, None]
 
@@ -71,7 +71,10 @@ def test_runs_are_summed_up_step_by_step():
 
 
 def test_the_signal_is_told_in_floors():
-    found = {"turning": Spread.of([[3.0, 4.0], [3.0, 8.0]]), "floor": Spread.of([[2.0, 0], [4, 0]])}
+    found = {
+        "turning": RunSpread.of([[3.0, 4.0], [3.0, 8.0]]),
+        "floor": RunSpread.of([[2.0, 0], [4, 0]]),
+    }
     assert signal_to_floor(found) == (1, math.inf)
 
 

@@ -6,7 +6,7 @@ import torch
 from gph_core.calibration import file
 from gph_core.calibration.entry import Fitted
 from gph_core.calibration.outcome import Outcome
-from gph_core.calibration.threshold import Found
+from gph_core.calibration.threshold import FoundThreshold
 
 from ...support.calibration_entries import FOUND, SETTINGS, calibration, full_entry
 
@@ -19,9 +19,9 @@ def test_a_method_is_named_without_a_slash():
 def test_thresholds_are_kept_by_target_and_settings():
     other = SETTINGS | {"forced": (0, 1, 2)}
     entry = calibration().with_threshold(SETTINGS, FOUND)
-    entry = entry.with_threshold(other, Found(2, 0.9, 0.8, 1.0, (2,), 1, ""))
-    entry = entry.with_threshold(SETTINGS, Found(3, 0.6, 0.5, 0.7, (3,), 1, ""))
-    entry = entry.with_threshold(SETTINGS, Found(3, 0.7, 0.5, 0.8, (3,), 1, ""))
+    entry = entry.with_threshold(other, FoundThreshold(2, 0.9, 0.8, 1.0, (2,), 1, ""))
+    entry = entry.with_threshold(SETTINGS, FoundThreshold(3, 0.6, 0.5, 0.7, (3,), 1, ""))
+    entry = entry.with_threshold(SETTINGS, FoundThreshold(3, 0.7, 0.5, 0.8, (3,), 1, ""))
     assert entry.threshold(SETTINGS, 2) == 0.3
     assert entry.threshold(SETTINGS, 3) == 0.7
     assert entry.threshold(other, 2) == 0.9
@@ -60,7 +60,7 @@ def test_a_threshold_of_one_form_is_not_that_of_another():
         ValueError, match=r"\(3 full\) with reuse \(as published\); .* has: 3 full with reuse\. "
     ):
         entry.threshold(form, 2)
-    entry = entry.with_threshold(form, Found(2, 0.9, 0.8, 1.0, (2,), 1, ""))
+    entry = entry.with_threshold(form, FoundThreshold(2, 0.9, 0.8, 1.0, (2,), 1, ""))
     assert (entry.threshold(SETTINGS, 2), entry.threshold(form, 2)) == (0.3, 0.9)
 
 

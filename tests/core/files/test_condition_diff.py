@@ -8,7 +8,7 @@ HASH, OTHER_HASH = "00c3eafdbaec210b", "1f9bc7e0a4d28563"
 
 
 @pytest.mark.parametrize(
-    ("field", "stored", "wanted", "told"),
+    ("field", "stored", "wanted", "text"),
     [
         ("cfg", 5.0, 3.5, ("cfg", "5.0", "3.5")),
         ("model", HASH, OTHER_HASH, ("model", "of that time", "another")),
@@ -32,8 +32,8 @@ HASH, OTHER_HASH = "00c3eafdbaec210b", "1f9bc7e0a4d28563"
         ("policy", {"order": 1}, None, ("policy", "of that time", "none")),
     ],
 )  # fmt: skip
-def test_the_first_difference_is_told_without_raw_data(field, stored, wanted, told):
-    assert first_difference({"same": 1, field: stored}, {"same": 1, field: wanted}) == told
+def test_the_first_difference_is_told_without_raw_data(field, stored, wanted, text):
+    assert first_difference({"same": 1, field: stored}, {"same": 1, field: wanted}) == text
 
 
 def test_conditions_in_words_leave_out_what_says_nothing_to_people():

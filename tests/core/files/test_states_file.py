@@ -38,14 +38,14 @@ def test_a_run_that_was_cancelled_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("told", [0, 3, 5])
-def test_another_number_of_states_is_an_error(tmp_path, told):
+@pytest.mark.parametrize("written", [0, 3, 5])
+def test_another_number_of_states_is_an_error(tmp_path, written):
     def record():
         with writing(tmp_path / "run.safetensors", 4) as add:
-            for _ in range(told):
+            for _ in range(written):
                 add(STATES[0])
 
-    with pytest.raises(ValueError, match=f"the sampler told {told} of 4 states"):
+    with pytest.raises(ValueError, match=f"the sampler told {written} of 4 states"):
         record()
     assert list(tmp_path.iterdir()) == []
 

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from gph_core.gates.coefficients import Polynomial, Signal, magnitudes, polynomials
+from gph_core.gates.coefficients import Polynomial, SignalKind, magnitudes, polynomials
 from gph_core.model.families import FAMILIES
 
 POLYNOMIALS = {row.model: row.fit for row in polynomials()}
@@ -64,7 +64,7 @@ def test_families_are_those_of_the_pack_and_sources_are_named():
         assert "/" in row.source
     for row in polynomials():
         of_time = signals[row.family].of_time is not None
-        assert row.fit.signal is (Signal.TIME_PROJECTION if of_time else Signal.MODULATED)
+        assert row.fit.signal is (SignalKind.TIME_PROJECTION if of_time else SignalKind.MODULATED)
         assert len(row.fit.coefficients) == 5
 
 

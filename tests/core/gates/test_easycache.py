@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from gph_core.gates.base import Seen
+from gph_core.gates.base import GateInput
 from gph_core.gates.easycache import EasyCache
 from gph_core.policies.base import Anchor, Now, Site
 from gph_core.policies.offset import OffsetReuse
@@ -17,9 +17,9 @@ def outputs(values):
 
 def test_the_output_is_expected_to_follow_the_input_as_before():
     gate = EasyCache(0.3)
-    seen, given = constants([0, 1, 2, 3.5], "latent"), outputs([10, 12, 0, 16])
+    gate_input, given = constants([0, 1, 2, 3.5], "latent"), outputs([10, 12, 0, 16])
     state, values = None, []
-    for n, at_step in enumerate(seen):
+    for n, at_step in enumerate(gate_input):
         state, value, is_cached = gate.step(state, at_step)
         values.append(value)
         if not is_cached:
@@ -27,19 +27,19 @@ def test_the_output_is_expected_to_follow_the_input_as_before():
     # κ = 2 / 1 after step 1. Step 2 moves 1: 2 / 12. Step 3 moves 1.5, from the cached step 2.
     assert values == pytest.approx([math.inf, math.inf, 2 / 12, 2 / 12 + 3 / 12])
     # Step 3 was full: κ = 4 / 2.5 between it and step 1, and the next sum is of 16.
-    after = Seen(4, 0.1, latent=torch.full((1, 2, 3), 4.5))
+    after = GateInput(4, 0.1, latent=torch.full((1, 2, 3), 4.5))
     assert gate.step(state, after).value == pytest.approx(1.6 / 16)
 
 
 def test_the_first_two_full_steps_come_first():
-    seen, given = constants(range(8), "latent"), outputs(range(10, 18))
-    assert kinds(EasyCache(math.inf), seen, (), given) == "00111111"
+    gate_input, given = constants(range(8), "latent"), outputs(range(10, 18))
+    assert kinds(EasyCache(math.inf), gate_input, (), given) == "00111111"
 
 
 def test_a_latent_that_did_not_move_is_followed_by_a_full_step():
     # The same noise level twice, as in samplers of second order, and an output that differs.
-    seen, given = constants([1, 1, 2, 3, 4], "latent"), outputs([1, 2, 3, 4, 5])
-    assert kinds(EasyCache(0.5), seen, (), given) == "00010"
+    gate_input, given = constants([1, 1, 2, 3, 4], "latent"), outputs([1, 2, 3, 4, 5])
+    assert kinds(EasyCache(0.5), gate_input, (), given) == "00010"
 
 
 def test_the_velocity_keeps_its_distance_to_the_latent():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 
 from gph_core.gates.accumulating import DiCache
-from gph_core.gates.base import Gate, Look, Seen, check_threshold
+from gph_core.gates.base import Gate, GateInput, Look, check_threshold
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class Noted(Gate):
 
     look = Look.LATENT
 
-    def signal(self, seen, forced):
-        return seen
+    def signal(self, gate_input, forced):
+        return gate_input
 
     def value(self, state, signal):
         return signal.sigma
@@ -26,7 +26,7 @@ class Noted(Gate):
 
 
 def test_a_step_is_cached_below_the_threshold_and_not_at_it():
-    assert [Noted(0.5).step(None, Seen(3, sigma)).is_cached for sigma in (0.4, 0.5, 0.6)] == [
+    assert [Noted(0.5).step(None, GateInput(3, sigma)).is_cached for sigma in (0.4, 0.5, 0.6)] == [
         True,
         False,
         False,
@@ -34,16 +34,16 @@ def test_a_step_is_cached_below_the_threshold_and_not_at_it():
 
 
 def test_a_forced_step_is_full_and_its_value_is_told():
-    assert Noted(0.5).step((1,), Seen(3, 0.4), forced=True) == ((1, 3), 0.4, False)
+    assert Noted(0.5).step((1,), GateInput(3, 0.4), forced=True) == ((1, 3), 0.4, False)
 
 
 @pytest.mark.parametrize("broken", [math.inf, -math.inf])
 def test_an_infinite_value_is_full_at_any_threshold(broken):
-    assert Noted(math.inf).step(None, Seen(3, broken)) == ((3,), math.inf, False)
+    assert Noted(math.inf).step(None, GateInput(3, broken)) == ((3,), math.inf, False)
 
 
 def test_a_value_that_is_no_number_is_full_at_any_threshold_and_told():
-    step = Noted(math.inf).step(None, Seen(3, math.nan))
+    step = Noted(math.inf).step(None, GateInput(3, math.nan))
     assert (step.state, step.is_cached) == ((3,), False)
     assert math.isnan(step.value)
 

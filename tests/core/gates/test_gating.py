@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from gph_core.gates.base import Gate, Look, Seen
+from gph_core.gates.base import Gate, GateInput, Look
 from gph_core.policies.extrapolation import Reuse
 from gph_core.run.active_run import ActiveRun
 from gph_core.schedule import Schedule
@@ -21,8 +21,8 @@ class Scripted(Gate):
     threshold: float = 1.0
     look = Look.LATENT
 
-    def signal(self, seen, forced):
-        return float(seen.latent)
+    def signal(self, gate_input, forced):
+        return float(gate_input.latent)
 
     def value(self, state, signal):
         return math.inf if state is None else signal
@@ -37,7 +37,7 @@ class Scripted(Gate):
 class Outputs(Scripted):
     reads_outputs = True
 
-    def computed(self, state, seen, output):
+    def computed(self, state, gate_input, output):
         assert state is not None
         return state + float(output)
 
@@ -46,12 +46,12 @@ def active_run(gate=None, **options):
     return ActiveRun(PLAN, Reuse(), SIGMAS, gate=gate or Scripted(), **options)
 
 
-def call(run, step, branches, value, deciding=0):
+def call(run, step, branches, value, leading=0):
     """What the run decides on a call in which its gate would see a value."""
-    decision = run.begin_call(SIGMAS[step], branches, deciding)
-    if decision.decider is not None:
-        seen = Seen(step, SIGMAS[step], latent=torch.tensor(value))
-        decision = run.settle(decision, branches, seen)
+    decision = run.begin_call(SIGMAS[step], branches, leading)
+    if decision.leader is not None:
+        gate_input = GateInput(step, SIGMAS[step], latent=torch.tensor(value))
+        decision = run.settle(decision, branches, gate_input)
     if not decision.is_cached:
         features = [(torch.tensor([float(step)]),) for _ in branches]
         run.end_call(decision, branches, features)
@@ -99,12 +99,12 @@ def test_all_branches_of_a_step_follow_the_one_that_decides():
 
 def test_the_caller_says_which_branch_of_the_first_call_decides():
     run = active_run()
-    assert run.begin_call(1.0, ("n", "p"), deciding=1).decider == 1
+    assert run.begin_call(1.0, ("n", "p"), leading=1).leader == 1
     run = active_run()
     for step in range(2):
-        call(run, step, ("n", "p"), 0.5, deciding=1)
+        call(run, step, ("n", "p"), 0.5, leading=1)
     # Wherever it is in later calls.
-    assert run.begin_call(SIGMAS[2], ("p", "n"), deciding=1).decider == 0
+    assert run.begin_call(SIGMAS[2], ("p", "n"), leading=1).leader == 0
 
 
 def test_a_prompt_that_ends_hands_over_to_another_whose_first_step_is_full():
@@ -145,12 +145,12 @@ def test_caching_stops_where_nothing_can_be_observed():
     assert "could not be observed" in run.finish().caching_stopped
 
 
-def test_a_gate_that_reads_outputs_gets_those_of_the_deciding_branch_at_full_steps():
+def test_a_gate_that_reads_outputs_gets_those_of_the_leader_branch_at_full_steps():
     run = active_run(Outputs())
     for step, value in ((0, 0.5), (1, 0.5), (2, 3.0)):
-        decision = run.begin_call(SIGMAS[step], ("n", "p"), deciding=1)
-        seen = Seen(step, SIGMAS[step], latent=torch.tensor(value))
-        decision = run.settle(decision, ("n", "p"), seen)
+        decision = run.begin_call(SIGMAS[step], ("n", "p"), leading=1)
+        gate_input = GateInput(step, SIGMAS[step], latent=torch.tensor(value))
+        decision = run.settle(decision, ("n", "p"), gate_input)
         outputs = [(torch.tensor([100.0]),), (torch.tensor([10.0 + step]),)]
         run.end_call(decision, ("n", "p"), outputs)
     # Three steps seen, of which 0 and 2 gave outputs.
@@ -158,10 +158,10 @@ def test_a_gate_that_reads_outputs_gets_those_of_the_deciding_branch_at_full_ste
 
 
 def test_each_step_is_told_once_and_only_when_it_is_decided():
-    told = []
-    run = active_run(on_step=lambda step, kind: told.append((step, kind)))
+    reported = []
+    run = active_run(on_step=lambda step, kind: reported.append((step, kind)))
     kinds(run, (0.5, 0.5, 2.0, 0.5, 0.5))
-    assert told == [(0, "full"), (1, "cached"), (2, "full"), (3, "cached"), (4, "full")]
+    assert reported == [(0, "full"), (1, "cached"), (2, "full"), (3, "cached"), (4, "full")]
 
 
 def test_the_end_of_a_run_drops_what_the_gate_remembers():

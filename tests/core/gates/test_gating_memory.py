@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from gph_core.gates.base import Gate, Look, Seen
+from gph_core.gates.base import Gate, GateInput, Look
 from gph_core.gates.gating import Gating
 from gph_core.policies.extrapolation import Reuse
 from gph_core.run.active_run import ActiveRun
@@ -40,13 +40,13 @@ LATENTS_ONLY = dict.fromkeys(("modulated", "tokens", "probe"))
 
 @pytest.mark.parametrize("name", GATES)
 def test_all_that_a_gate_keeps_counts_and_what_it_keeps_twice_once(name):
-    seen, outputs = made_steps()
+    gate_input, outputs = made_steps()
     if name.startswith("SenCache"):
-        seen = [replace(s, **LATENTS_ONLY) for s in seen]
+        gate_input = [replace(s, **LATENTS_ONLY) for s in gate_input]
     gating = Gating(GATES[name](1e9))
     for step, is_forced in enumerate((True, True, False)):
         gating.place(step, ("p",), 0)
-        if not gating.decide(seen[step], is_forced):
+        if not gating.decide(gate_input[step], is_forced):
             gating.computed(step, ("p",), [outputs[step]])
     assert gating.num_bytes == KEPT[name]
     gating.clear()
@@ -60,8 +60,8 @@ class Keeps(Gate):
     threshold: float = 1.0
     look = Look.LATENT
 
-    def signal(self, seen, forced):
-        return seen.latent
+    def signal(self, gate_input, forced):
+        return gate_input.latent
 
     def value(self, state, signal):
         return 0.5
@@ -78,8 +78,8 @@ class Keeps(Gate):
 def test_anchors_get_what_a_gate_leaves_of_the_budget(device, budget, where):
     run = ActiveRun(PLAN, Reuse(), SIGMAS, budget, gate=Keeps())
     decision = run.begin_call(1.0, ("a", "b"))
-    seen = Seen(0, 1.0, latent=torch.ones(1, 3, device=device))
-    decision = run.settle(decision, ("a", "b"), seen)
+    gate_input = GateInput(0, 1.0, latent=torch.ones(1, 3, device=device))
+    decision = run.settle(decision, ("a", "b"), gate_input)
     run.end_call(decision, ("a", "b"), [(torch.ones(1, 2, device=device),)] * 2)
     placed = [run.anchors.held[branch][0].feature[0].device.type for branch in "ab"]
     assert placed == [device.type if w == "device" else w for w in where]
@@ -93,7 +93,7 @@ def test_branches_that_come_only_once_are_forgotten():
     for step, sigma in enumerate(SIGMAS[:4]):
         branches = (f"window {step}", f"window {step}, later")
         decision = run.begin_call(sigma, branches)
-        decision = run.settle(decision, branches, Seen(step, sigma, latent=torch.ones(1, 3)))
+        decision = run.settle(decision, branches, GateInput(step, sigma, latent=torch.ones(1, 3)))
         assert not decision.is_cached
         run.end_call(decision, branches, [(torch.ones(1, 2),)] * 2)
         held.append(run.anchors.num_bytes)

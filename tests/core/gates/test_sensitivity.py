@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gph_core.gates.base import Seen
+from gph_core.gates.base import GateInput
 from gph_core.gates.sensitivity import SenCache, Sensitivities
 
 from ...support.made_steps import kinds
@@ -12,8 +12,8 @@ from ...support.made_steps import kinds
 TABLE = Sensitivities((0.5,), (0.5,), (1.0,))
 
 
-def seen(step, sigma, value=0.0, shape=(1, 4)):
-    return Seen(step, sigma, latent=torch.full(shape, value))
+def gate_input(step, sigma, value=0.0, shape=(1, 4)):
+    return GateInput(step, sigma, latent=torch.full(shape, value))
 
 
 @pytest.mark.parametrize(("threshold", "is_cached"), [(0.6, False), (0.601, True)])
@@ -21,8 +21,8 @@ def test_the_worked_example(threshold, is_cached):
     # Four elements move by 1 each, so the norm is 2; Jx = 0.5, Jt = 2 = √4 * 1, time moves by 0.1.
     # Λ = 0.5 * 2 + 2 * 0.1 = 1.2, compared with 2 δ.
     gate = SenCache(threshold, TABLE)
-    state = gate.step(None, seen(0, 0.6)).state
-    step = gate.step(state, seen(1, 0.5, 1.0))
+    state = gate.step(None, gate_input(0, 0.6)).state
+    step = gate.step(state, gate_input(1, 0.5, 1.0))
     assert step.value == pytest.approx(0.6)
     assert step.is_cached == is_cached
 
@@ -30,18 +30,18 @@ def test_the_worked_example(threshold, is_cached):
 def test_the_way_is_measured_from_the_newest_full_step():
     # Jx = 1 and no time: the value is the distance to it, and 0.25 is reached every third step.
     gate = SenCache(0.25, Sensitivities((0.0,), (1.0,), (0.0,)))
-    run = [seen(n, 0.5, 0.1 * n) for n in range(8)]
+    run = [gate_input(n, 0.5, 0.1 * n) for n in range(8)]
     assert kinds(gate, run, forced=()) == "01101101"
     # A way back is no way: sums would go on rising.
-    back = [seen(n, 0.5, 0.1 * (n % 2)) for n in range(8)]
+    back = [gate_input(n, 0.5, 0.1 * (n % 2)) for n in range(8)]
     assert kinds(gate, back, forced=()) == "01111111"
 
 
 def test_the_sensitivities_are_those_at_the_newest_full_step():
     gate = SenCache(10, Sensitivities((0.9, 0.5, 0.1), (1.0, 2.0, 3.0), (0.0, 0.0, 0.0)))
-    state = gate.step(None, seen(0, 0.6)).state
-    first = gate.step(state, seen(1, 0.1, 1.0))
-    second = gate.step(first.state, seen(2, 0.9, 1.0))
+    state = gate.step(None, gate_input(0, 0.6)).state
+    first = gate.step(state, gate_input(1, 0.1, 1.0))
+    second = gate.step(first.state, gate_input(2, 0.9, 1.0))
     assert [first.value, second.value] == [2.0, 2.0]
 
 
@@ -55,12 +55,12 @@ def test_the_nearest_noise_level_counts(sigma, expected):
 def test_the_latent_size_does_not_matter():
     gate = SenCache(10, TABLE)
     for shape in [(1, 4), (1, 16, 3, 5), (3, 7)]:
-        state = gate.step(None, seen(0, 0.6, 0.0, shape)).state
-        assert gate.step(state, seen(1, 0.5, 1.0, shape)).value == pytest.approx(0.6)
+        state = gate.step(None, gate_input(0, 0.6, 0.0, shape)).state
+        assert gate.step(state, gate_input(1, 0.5, 1.0, shape)).value == pytest.approx(0.6)
 
 
 def test_so_many_steps_in_a_row_are_cached():
-    run = [seen(n, 0.5) for n in range(10)]
+    run = [gate_input(n, 0.5) for n in range(10)]
     assert kinds(SenCache(1, TABLE, max_cached=3), run, forced=()) == "0111011101"
     assert kinds(SenCache(1, TABLE, max_cached=3), run, forced={0, 2, 9}) == "0101110110"
     assert kinds(SenCache(1, TABLE, max_cached=None), run, forced=()) == "0111111111"
@@ -69,7 +69,7 @@ def test_so_many_steps_in_a_row_are_cached():
 
 def test_the_start_has_a_threshold_of_its_own():
     # 0.05 for each step since the full one, against 0.06 in the first four steps, then 0.11.
-    run = [seen(n, 0.5, 0.1 * n) for n in range(8)]
+    run = [gate_input(n, 0.5, 0.1 * n) for n in range(8)]
     gate = SenCache(0.11, TABLE, start_threshold=0.06, start_steps=4)
     assert kinds(gate, run, forced=()) == "01011011"
     strict = SenCache(math.inf, TABLE, start_threshold=0.005, start_steps=4)

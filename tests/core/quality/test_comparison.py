@@ -56,9 +56,9 @@ def test_an_error_that_is_no_refusal_is_not_hidden():
 
 
 def test_progress_is_told_after_each_item():
-    told = []
-    compare(greys(0.0, 0.5, 1.0), greys(0.1, 0.5, 1.0), {}, lambda: told.append(1))
-    assert len(told) == 3
+    reported = []
+    compare(greys(0.0, 0.5, 1.0), greys(0.1, 0.5, 1.0), {}, lambda: reported.append(1))
+    assert len(reported) == 3
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gph_core.quality.coverage import coverage, gaps, lower_bound, shared_schedule
+from gph_core.quality.coverage import coverage, lower_bound, regrets, shared_schedule
 
 from ...support.published_coverage import ROWS
 
@@ -17,7 +17,7 @@ QUALITY = [
     [28.0, 30.0, 28.5, 39.0, 25.0],
     [29.5, 28.0, 27.0, 38.0, 23.0],
 ]
-GAPS = [
+REGRETS = [
     [0.0, 0.5, 1.0, 0.0, 1.0],
     [1.0, 0.0, 0.0, 0.5, 0.5],
     [2.0, 1.0, 0.5, 1.0, 0.0],
@@ -60,23 +60,23 @@ def test_as_many_corrected_bounds_exceed_a_half_as_the_paper_says(metric, margin
     assert lowest is None or min(bounds) == pytest.approx(lowest, abs=0.0006)
 
 
-def test_gaps_are_to_the_best_candidate_of_each_prompt():
-    np.testing.assert_array_equal(gaps(QUALITY), GAPS)
+def test_regrets_are_to_the_best_candidate_of_each_prompt():
+    np.testing.assert_array_equal(regrets(QUALITY), REGRETS)
 
 
 def test_one_that_is_no_candidate_may_be_ahead_of_the_best():
-    found = gaps([[31.0, 30.0, 29.0, 40.0, 20.0]], QUALITY)
+    found = regrets([[31.0, 30.0, 29.0, 40.0, 20.0]], QUALITY)
     np.testing.assert_array_equal(found, [[-1.0, 1.0, 0.0, 0.0, 5.0]])
 
 
-def test_a_gap_of_just_the_margin_is_inside():
-    shares = [found.share for found in coverage(GAPS[0], (0.25, 0.5, 1.0))]
+def test_a_regret_of_just_the_margin_is_inside():
+    shares = [found.share for found in coverage(REGRETS[0], (0.25, 0.5, 1.0))]
     assert shares == [2 / 5, 3 / 5, 1.0]
 
 
 def test_the_shared_schedule_is_the_one_with_the_highest_coverage():
-    assert [shared_schedule(GAPS, margin) for margin in (0.25, 0.5, 1.0)] == [0, 1, 0]
-    assert shared_schedule(GAPS[2:], 0.25) == 0
+    assert [shared_schedule(REGRETS, margin) for margin in (0.25, 0.5, 1.0)] == [0, 1, 0]
+    assert shared_schedule(REGRETS[2:], 0.25) == 0
 
 
 def test_a_bound_by_hand():
@@ -93,7 +93,7 @@ def test_at_its_bound_so_many_successes_have_the_probability_of_the_level():
 
 
 def test_a_choice_of_several_lowers_the_corrected_bound_alone():
-    alone, chosen = (coverage(GAPS[0], (0.5,), number)[0] for number in (1, 4))
+    alone, chosen = (coverage(REGRETS[0], (0.5,), number)[0] for number in (1, 4))
     assert alone.lower == alone.corrected == chosen.lower
     assert chosen.corrected == pytest.approx(lower_bound(3, 5, 4))
     assert chosen.corrected < chosen.lower
@@ -102,6 +102,6 @@ def test_a_choice_of_several_lowers_the_corrected_bound_alone():
 @pytest.mark.parametrize("value", [math.inf, math.nan])
 def test_what_has_no_distance_is_refused(value):
     with pytest.raises(ValueError, match="1 of 4 values are infinite or no numbers"):
-        gaps([[1.0, value], [1.0, 2.0]])
+        regrets([[1.0, value], [1.0, 2.0]])
     with pytest.raises(ValueError, match="a quality for each schedule and prompt"):
-        gaps([1.0, 2.0])
+        regrets([1.0, 2.0])

@@ -29,11 +29,11 @@ def test_a_table_has_the_values_of_all_but_the_full_run():
         [[20.0, 21.0, 22.0], [23.0, 20.0, 22.5], [19.0, 20.0, 21.0], [1.0, 2.0, 3.0]],
     )
     assert found.prompts == ("a", "b", "c")
-    assert [entrant.label for entrant in found.entrants] == [
+    assert [candidate.label for candidate in found.candidates] == [
         "uniform", "mine", "SeaCache", "plain steps",
     ]  # fmt: skip
     assert [found.rows(kind) for kind in ("fixed", "adaptive", "plain")] == [[0, 1], [2], [3]]
-    assert found.entrants[1].schedule == Schedule((0, 1, 2, 9), 10)
+    assert found.candidates[1].schedule == Schedule((0, 1, 2, 9), 10)
 
 
 def test_what_is_better_is_higher_and_equal_images_are_finite():
@@ -52,7 +52,7 @@ def test_seeds_of_a_prompt_are_averaged():
 def test_policies_are_rows_and_prompts_are_columns():
     hermite = row("uniform", [30.0, 31.0, 32.0], policy=HERMITE)
     found = only([report([UNIFORM]), report([hermite])])
-    assert [e.label for e in found.entrants] == [f"uniform, {REUSE}", f"uniform, {HERMITE}"]
+    assert [e.label for e in found.candidates] == [f"uniform, {REUSE}", f"uniform, {HERMITE}"]
     more = only([report([UNIFORM]), report([UNIFORM], prompts=("d", "e", "f"))])
     assert more.prompts == ("a", "b", "c", "d", "e", "f")
     assert more.num_incomplete == 0
@@ -68,13 +68,15 @@ def test_examples_that_not_all_have_are_left_out_and_counted():
 
 def test_equal_candidates_count_once():
     again = row("TaylorSeer", [20.0, 21.0, 22.0])  # the same schedule and policy
-    assert [entrant.name for entrant in only([report([UNIFORM, again])]).entrants] == ["uniform"]
+    assert [candidate.name for candidate in only([report([UNIFORM, again])]).candidates] == [
+        "uniform"
+    ]
 
 
 def test_who_ran_with_another_number_of_full_steps_is_told_and_left_out():
     moved = row("golden path", [25.0, 25.0, 25.0], "0-3,9/10", comparable=False)
     found = only([report([UNIFORM, moved])])
-    assert len(found.entrants) == 1
+    assert len(found.candidates) == 1
     assert found.other_counts == ("golden path",)
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gph_core.quality.shootout import FORMAT, Result, Results, ahead, figures, in_json
+from gph_core.quality.shootout import FORMAT, CandidateRun, Results, ahead, figures, in_json
 from gph_core.run.record import RunRecord
 
 CONDITIONS = {"model": "abc", "noise levels": [1.0, 0.5, 0.0]}
@@ -14,8 +14,10 @@ RECORD = RunRecord(
 )  # fmt: skip
 
 
-def result(example="a", contender="uniform", plan="1", psnr=30.0, record=None):
-    return Result(example, contender, plan, {"psnr": psnr, "ssim": math.nan}, 0.3, 1.2, record)
+def result(example="a", candidate="uniform", plan="1", psnr=30.0, record=None):
+    return CandidateRun(
+        example, candidate, plan, {"psnr": psnr, "ssim": math.nan}, 0.3, 1.2, record
+    )
 
 
 def test_what_was_added_is_there_in_the_next_session(tmp_path):
@@ -30,7 +32,7 @@ def test_what_was_added_is_there_in_the_next_session(tmp_path):
     assert found.speedup == pytest.approx(4)
 
 
-def test_another_plan_or_example_or_contender_is_another_run(tmp_path):
+def test_another_plan_or_example_or_candidate_is_another_run(tmp_path):
     results = Results(tmp_path / "one.jsonl", CONDITIONS)
     results.add(result())
     for key in (("b", "uniform", "1"), ("a", "plain", "1"), ("a", "uniform", "2")):

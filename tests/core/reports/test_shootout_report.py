@@ -7,7 +7,7 @@ import pytest
 from gph_core.gates.easycache import EasyCache
 from gph_core.paths.choice import Choice
 from gph_core.policies.extrapolation import Reuse
-from gph_core.quality.shootout import Result
+from gph_core.quality.shootout import CandidateRun
 from gph_core.reports.shootout.report import Standing, report_of
 from gph_core.schedule import Schedule
 
@@ -17,7 +17,7 @@ PROMPTS = [{"example": f"{seed} abc", "prompt": "a", "seed": seed} for seed in (
 
 @dataclass(frozen=True)
 class Made:
-    """Contender as the report sees it."""
+    """Candidate as the report sees it."""
 
     name: str
     schedule: Schedule
@@ -34,19 +34,19 @@ FULL = Made("full", Schedule.all_full(10))
 
 
 def reported(found):
-    """Report of contenders with the PSNR of both examples."""
-    contenders = [FULL, *found]
+    """Report of candidates with the PSNR of both examples."""
+    candidates = [FULL, *found]
     results = {
-        contender.name: [
-            Result(
-                entry["example"], contender.name, contender.plan,
-                {"psnr": psnr} if contender is not FULL else {}, 2.0, 8.0,
+        candidate.name: [
+            CandidateRun(
+                entry["example"], candidate.name, candidate.plan,
+                {"psnr": psnr} if candidate is not FULL else {}, 2.0, 8.0,
             )
-            for entry, psnr in zip(PROMPTS, found.get(contender, (0.0, 0.0)), strict=True)
+            for entry, psnr in zip(PROMPTS, found.get(candidate, (0.0, 0.0)), strict=True)
         ]
-        for contender in contenders
+        for candidate in candidates
     }  # fmt: skip
-    standing = Standing(contenders, results, PROMPTS, 10, {"model": "abc"})
+    standing = Standing(candidates, results, PROMPTS, 10, {"model": "abc"})
     return report_of(standing, 4, {"L2P": "needs A"}, {"psnr": "off", "lpips": "off"}, None)
 
 

@@ -9,7 +9,7 @@ from gph_core.policies.extrapolation import Hermite, Reuse
 from gph_core.quality.objective import JOINT, PSNR
 from gph_core.schedule import Schedule, uniform
 from gph_core.search.log import StudyLog
-from gph_core.search.protocol import Contestant, Listener, Settings, find_path
+from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
 from gph_core.search.setup import search_space
 from gph_core.search.study import Budget, Measurement
 
@@ -26,19 +26,19 @@ def nearness(best=BEST, gain=0.0):
     return lambda schedule, example: 30 + gain + example - schedule.distance(best)
 
 
-def contestant(policy=None, scoring=None, validation=None, scores=None, controls=None):
+def contestant(policy=None, scoring=None, validation=None, scores=None, baselines=None):
     return Contestant(
         policy or Reuse(),
         scoring or MadeExamples(nearness()),
         StudyLog(None, {}) if scores is None else scores,
-        {"uniform": UNIFORM} if controls is None else controls,
+        {"uniform": UNIFORM} if baselines is None else baselines,
         validation or MadeExamples(nearness()),
         StudyLog(None, {}),
     )
 
 
 def settings(evaluations=150.0, **changes):
-    return Settings(FULL, Budget(evaluations=evaluations), **changes)
+    return SearchSettings(FULL, Budget(evaluations=evaluations), **changes)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_was_searched_is_delivered_with_its_values():
 
 def test_a_control_that_validates_better_is_delivered():
     examples = MadeExamples(nearness(UNIFORM))
-    work = contestant(validation=examples, controls={"mine": UNIFORM})
+    work = contestant(validation=examples, baselines={"mine": UNIFORM})
     delivery = find_path([work], STEPS, settings())
     assert (delivery.best.schedule, delivery.best.name) == (UNIFORM, "mine")
     means = [v.score.mean for v in (delivery.best, *delivery.others)]
@@ -106,9 +106,9 @@ def test_a_search_that_goes_on_measures_nothing_again():
 
 def test_few_schedules_are_all_tried():
     few = contestant(
-        scoring=MadeExamples(lambda _, e: e), validation=MadeExamples(lambda _, e: e), controls={}
+        scoring=MadeExamples(lambda _, e: e), validation=MadeExamples(lambda _, e: e), baselines={}
     )
-    find_path([few], 6, Settings(3, Budget()))
+    find_path([few], 6, SearchSettings(3, Budget()))
     assert len({s for s, _ in few.scoring.measured}) == 4  # one of the steps 1 to 4 is full, too
 
 
@@ -160,7 +160,7 @@ def test_a_joint_probe_without_any_value_is_an_error_that_says_so():
         find_path([blind], STEPS, settings(objective=JOINT))
 
 
-class Told(Listener):
+class RecordingListener(Listener):
     """Keeps what it is told."""
 
     def __init__(self):
@@ -174,18 +174,18 @@ class Told(Listener):
 
 
 def test_every_newly_scored_schedule_is_told():
-    told = Told()
-    find_path([contestant()], STEPS, settings(40.0), told)
-    assert len(told.scores) == 40
-    policy, study, schedule, score = told.scores[-1]
+    listener = RecordingListener()
+    find_path([contestant()], STEPS, settings(40.0), listener)
+    assert len(listener.scores) == 40
+    policy, study, schedule, score = listener.scores[-1]
     assert (policy, study.scores[schedule]) == (Reuse(), score)
 
 
 def test_the_progress_of_the_comparison_is_told():
-    told = Told()
-    delivery = find_path([contestant()], STEPS, settings(40.0), told)
+    listener = RecordingListener()
+    delivery = find_path([contestant()], STEPS, settings(40.0), listener)
     compared = 1 + len(delivery.others)
-    assert told.progress == [(done, compared) for done in range(compared)]
+    assert listener.progress == [(done, compared) for done in range(compared)]
 
 
 def test_without_validation_examples_the_scoring_examples_choose_and_nothing_is_run_twice():
@@ -209,10 +209,10 @@ def test_what_another_search_of_the_log_found_is_not_forgotten():
 def test_controls_of_each_policy_are_its_own():
     # Three first steps are full for Hermite, which could not begin with less.
     hermite = Schedule.parse("0-2,6,11/12")
-    contestants = [contestant(Reuse()), contestant(Hermite(2), controls={"uniform": hermite})]
+    contestants = [contestant(Reuse()), contestant(Hermite(2), baselines={"uniform": hermite})]
     delivery = find_path(contestants, STEPS, settings(60.0))
-    controls = {v.policy: v.schedule for v in delivery.others if v.name == "uniform"}
-    assert controls == {Reuse(): UNIFORM, Hermite(2): hermite}
+    baselines = {v.policy: v.schedule for v in delivery.others if v.name == "uniform"}
+    assert baselines == {Reuse(): UNIFORM, Hermite(2): hermite}
 
 
 def test_the_best_of_a_policy_that_did_not_go_on_is_validated_too():

@@ -1,13 +1,13 @@
 import pytest
 
 from gph_core.search.proposals import Score
-from gph_core.search.racing import Race, Spread
+from gph_core.search.racing import DifferenceSpread, Race
 
 RIVAL = Score((4.0, 2.0, 4.0, 2.0, 4.0, 2.0, 4.0, 2.0))
 
 
 def is_lost(race, values, rival, lead, spread=None):
-    return race.is_lost(values, rival, lead, spread or Spread())
+    return race.is_lost(values, rival, lead, spread or DifferenceSpread())
 
 
 @pytest.mark.parametrize(("lead", "lost"), [(0.0, True), (-1.14, True), (-1.15, False)])
@@ -46,14 +46,14 @@ def test_former_comparisons_tell_how_much_differences_vary(lead, lost):
     # Differences -4 and -2: squares 2 with one degree of freedom. A former comparison with the
     # differences 1, 3, 5 adds 8 with two: s = sqrt(10 / 3) = 1.8257, the error is that by
     # sqrt(6 / 16) = 1.1180. The quantile of 0.9 for three is 1.6377: the bound is -1.1690.
-    spread = Spread()
+    spread = DifferenceSpread()
     spread.add([1.0, 3.0, 5.0])
     assert (spread.squares, spread.degrees) == (8.0, 2)
     assert is_lost(Race(confidence=0.9), (0.0, 0.0), RIVAL, lead, spread) is lost
 
 
 def test_one_example_decides_where_former_comparisons_tell_the_spread():
-    spread = Spread()
+    spread = DifferenceSpread()
     spread.add([1.0, 3.0, 5.0])  # s = 2; the error after one of eight is 2 sqrt(7 / 8) = 1.8708
     # The quantile of 0.9 for two degrees of freedom is 1.8856: 3.5276 above the difference -4.
     assert is_lost(Race(confidence=0.9), (0.0,), RIVAL, -0.4, spread)

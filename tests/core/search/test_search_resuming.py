@@ -12,7 +12,7 @@ from gph_core.quality.objective import JOINT, PSNR
 from gph_core.schedule import uniform
 from gph_core.search import study as study_module
 from gph_core.search.log import StudyLog
-from gph_core.search.protocol import Contestant, Listener, Settings, find_path
+from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
 from gph_core.search.racing import Race
 from gph_core.search.study import Budget, Measurement
 
@@ -95,7 +95,7 @@ class Trial:
 def test_an_interrupted_search_of_several_policies_is_replayed(
     budget, race, objective, monkeypatch
 ):
-    settings = Settings(FULL, budget, "annealing", objective, race=race)
+    settings = SearchSettings(FULL, budget, "annealing", objective, race=race)
     whole = Trial(settings, monkeypatch)
     order, delivered = whole.search()
     border, end = order.border, whole.clock.runs
@@ -111,7 +111,7 @@ def test_an_interrupted_search_of_several_policies_is_replayed(
 
 
 def test_a_search_that_is_made_again_runs_nothing(monkeypatch):
-    trial = Trial(Settings(FULL, Budget(seconds=130), "annealing"), monkeypatch)
+    trial = Trial(SearchSettings(FULL, Budget(seconds=130), "annealing"), monkeypatch)
     order, delivered = trial.search()
     runs = trial.clock.runs
     again, result = trial.search()

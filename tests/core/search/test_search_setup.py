@@ -13,18 +13,18 @@ from gph_core.schedule import uniform
 from gph_core.search.algorithms.moves import starts
 from gph_core.search.algorithms.table import ALGORITHMS
 from gph_core.search.log import StudyLog
-from gph_core.search.protocol import Contestant, Listener, Settings, find_path
+from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
 from gph_core.search.setup import search_space
 from gph_core.search.study import Budget, Measurement
 
 from ...support.made_examples import MadeExamples
 
 
-def contestant(scoring, control):
-    return Contestant(Reuse(), scoring, StudyLog(None, {}), {"uniform": control})
+def contestant(scoring, baseline):
+    return Contestant(Reuse(), scoring, StudyLog(None, {}), {"uniform": baseline})
 
 
-class Told(Listener):
+class RecordingListener(Listener):
     """Keeps the schedules in the order of their scores."""
 
     def __init__(self):
@@ -60,7 +60,7 @@ def test_temperatures_are_ten_times_the_difference_of_pairs_with_values(monkeypa
     monkeypatch.setitem(ALGORITHMS, "annealing", spy)
     work = contestant(Numbered(step), uniform(12, 5))
     with suppress(ValueError):  # without any value nothing can be delivered
-        find_path([work], 12, Settings(5, Budget(evaluations=150), "annealing", "latent MSE"))
+        find_path([work], 12, SearchSettings(5, Budget(evaluations=150), "annealing", "latent MSE"))
     assert setups[0].t_max == pytest.approx(t_max)
 
 
@@ -69,11 +69,11 @@ def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
     def value(schedule, example):
         return float(example + sum(schedule.full_steps))
 
-    told, control = Told(), uniform(20, 8)
-    work = contestant(MadeExamples(value), control)
-    find_path([work], 20, Settings(8, Budget(evaluations=45), name), told)
-    found = told.schedules
-    drawn = starts(search_space(20, 8, Reuse()), random.Random(f"0 {name}"), [control])
+    listener, baseline = RecordingListener(), uniform(20, 8)
+    work = contestant(MadeExamples(value), baseline)
+    find_path([work], 20, SearchSettings(8, Budget(evaluations=45), name), listener)
+    found = listener.schedules
+    drawn = starts(search_space(20, 8, Reuse()), random.Random(f"0 {name}"), [baseline])
     at_random = list(itertools.islice(drawn, 45))  # all differ
     assert found[:22] == at_random[:22]
     assert len(found) == 45

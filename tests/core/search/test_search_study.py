@@ -94,10 +94,10 @@ def test_the_best_is_the_earliest_of_equal_ones():
 
 
 def test_each_schedule_is_told_of_once():
-    told = []
-    study = Study(MadeExamples(steps_sum), on_score=lambda *news: told.append(news))
+    reported = []
+    study = Study(MadeExamples(steps_sum), on_score=lambda *news: reported.append(news))
     study.run(asks(A, B, A))
-    assert told == [(A, study.scores[A]), (B, study.scores[B])]
+    assert reported == [(A, study.scores[A]), (B, study.scores[B])]
 
 
 def test_a_search_that_only_repeats_itself_ends():

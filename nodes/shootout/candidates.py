@@ -48,7 +48,7 @@ class Settled:
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class Candidate:
     """Way of sampling an example.
 
     Args:
@@ -98,9 +98,9 @@ class LineUp:
         for entry in list(self.calibrations.values())[:1]:
             entry.check(self.workload.conditions())
 
-    def contenders(
+    def candidates(
         self, names: Sequence[str], own: Mapping[str, Schedule]
-    ) -> tuple[list[Contender], dict[str, str]]:
+    ) -> tuple[list[Candidate], dict[str, str]]:
         """Full run and candidates that can run here, and reasons against the others, by name.
 
         Args:
@@ -109,7 +109,7 @@ class LineUp:
         """
         num_steps = self.workload.num_steps
         found = [
-            Contender(
+            Candidate(
                 FULL, "every step", Schedule.all_full(num_steps), lambda s, cb: (s.full(cb), None)
             )
         ]
@@ -130,16 +130,16 @@ class LineUp:
             raise ValueError(f"nothing can take part ({reasons or 'no method is named'})")
         return found, absent
 
-    def _plain(self) -> Contender:
+    def _plain(self) -> Candidate:
         levels = along(self.workload.sigmas)(self.num_full)
-        return Contender(
+        return Candidate(
             PLAIN,
             f"{self.num_full} steps along the same curve of noise levels",
             Schedule.all_full(self.num_full),
             lambda sampling, callback: (sampling.plain(levels, callback), None),
         )
 
-    def _cached(self, name: str) -> Contender:
+    def _cached(self, name: str) -> Candidate:
         if name == PATH:
             return self._of(name, self._path())
         if name == UNIFORM:
@@ -148,7 +148,7 @@ class LineUp:
             return self._of(name, Choice(schedule, "uniform spacing", self.policy))
         return self._of(name, self._method(name))
 
-    def _of(self, name: str, choice: Choice) -> Contender:
+    def _of(self, name: str, choice: Choice) -> Candidate:
         """Candidate with a cache; ``ValueError`` says why it cannot run."""
         workload = self.workload
         patcher, schedule = workload.guider.model_patcher, choice.schedule
@@ -163,7 +163,7 @@ class LineUp:
         _, family = compatibility.identify(patcher)
         choice.policy.check(schedule, family)
         plan = Settled(choice)
-        return Contender(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
+        return Candidate(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
 
     def _path(self) -> Choice:
         """Choice of *Golden Path Cache*."""
@@ -194,6 +194,6 @@ class LineUp:
         origin = f"{method.rule}; {plan.note}" if plan.note else method.rule
         return Choice(plan.schedule, origin, plan.policy)
 
-    def _resolved(self, plan: starting.Plan) -> Choice:
+    def _resolved(self, plan: starting.RunPlan) -> Choice:
         workload = self.workload
         return starting.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())

@@ -15,13 +15,13 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 
 from .. import zoo
 from ..search.test_schedule_search import examples
-from ..shootouts import calibrate, told, workload
+from ..shootouts import calibrate, report_of, workload
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
 
 def test_who_cannot_run_is_listed_with_the_reason():
-    _, report = told(NAMES)
+    _, report = report_of(NAMES)
     absent, taking_part = report["absent"], [row["name"] for row in report["rows"]]
     possible = {"full", "golden path", "TaylorSeer", "HiCache", "uniform", "plain steps"}
     assert set(taking_part) == possible
@@ -35,12 +35,12 @@ def test_who_cannot_run_is_listed_with_the_reason():
 
 
 def test_a_threshold_for_another_number_of_full_steps_does_not_count():
-    _, report = told(["SeaCache", "uniform"], full_steps=5, **calibrate({"SeaCache": 0.5}))
+    _, report = report_of(["SeaCache", "uniform"], full_steps=5, **calibrate({"SeaCache": 0.5}))
     assert "no threshold for 5 cached steps" in report["absent"]["SeaCache"]
 
 
 def test_with_three_full_steps_uniform_is_even_and_published_rules_say_what_they_leave_out():
-    found, report = told(["uniform", "TaylorSeer", "HiCache"], full_steps=3)
+    found, report = report_of(["uniform", "TaylorSeer", "HiCache"], full_steps=3)
     assert found["uniform"]["schedules"] == [{"schedule": "0,4,9/10", "share": 1.0}]
     assert found["TaylorSeer"]["schedules"] == [{"schedule": "0-1,9/10", "share": 1.0}]
     assert found["TaylorSeer"]["origin"] == (
@@ -54,7 +54,7 @@ def test_with_three_full_steps_uniform_is_even_and_published_rules_say_what_they
 
 
 def test_without_a_path_for_this_speed_there_is_none():
-    _, report = told(["golden path", "uniform"], full_steps=6)  # the nearest has 42 % full
+    _, report = report_of(["golden path", "uniform"], full_steps=6)  # the nearest has 42 % full
     assert [row["name"] for row in report["rows"]] == ["full", "uniform"]
     assert "no path of about 6 of 10 full steps is known" in report["absent"]["golden path"]
 
@@ -69,14 +69,14 @@ def test_the_golden_path_is_that_of_the_users_library():
         model="demo", family=family.name, architecture={"hidden_size": config["hidden_size"]},
     )  # fmt: skip
     user_paths.library().save(path)
-    found, _ = told(["golden path"])
+    found, _ = report_of(["golden path"])
     assert found["golden path"]["schedules"] == [{"schedule": "0-1,4,9/10", "share": 1.0}]
     assert found["golden path"]["origin"] == "searched here: mine"
 
 
 def test_a_speed_is_that_of_golden_path_cache():
     # 26 % of 20 steps.
-    found, report = told(
+    found, report = report_of(
         ["uniform"], speed="Balanced", sigmas=zoo.sigmas(comfy_model.load_model(), 20)
     )
     assert report["full_steps"] == 5
@@ -85,7 +85,7 @@ def test_a_speed_is_that_of_golden_path_cache():
 
 def test_a_calibration_of_other_settings_is_an_error_that_names_them():
     with pytest.raises(ValueError, match="SeaCache was calibrated with the cfg"):
-        told(["uniform"], cfg=3.0, **calibrate({"SeaCache": 0.1}))
+        report_of(["uniform"], cfg=3.0, **calibrate({"SeaCache": 0.1}))
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_what_cannot_be_compared_is_said_before_anything_runs(changes, reason, m
     methods = changes.get("methods", ["uniform"])
     others = {name: value for name, value in changes.items() if name != "methods"}
     with pytest.raises(ValueError, match=reason):
-        told(methods, **others)
+        report_of(methods, **others)

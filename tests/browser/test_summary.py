@@ -18,7 +18,7 @@ def workflow(page):
 def send(page, text, workflow=None):
     page.evaluate(
         """([id, text, workflow]) => {
-          const output = { gph_told: [{ text, workflow_id: workflow ?? app.rootGraph.id }] };
+          const output = { gph_summary: [{ text, workflow_id: workflow ?? app.rootGraph.id }] };
           app.rootGraph.getNodeById(id).onExecuted(output);
         }""",
         [NODE, text, workflow],
@@ -26,17 +26,17 @@ def send(page, text, workflow=None):
     two_frames(page)
 
 
-def told(page):
-    return view(page, NODE, "golden_path_told").inner_text()
+def summary(page):
+    return view(page, NODE, "golden_path_summary").inner_text()
 
 
 def test_before_a_run_the_node_says_what_it_will_show(page, workflow):
-    assert told(page) == "After a run: how straight, how planar and how alike the runs are."
+    assert summary(page) == "After a run: how straight, how planar and how alike the runs are."
 
 
 def test_the_text_of_a_run_is_shown_as_text(page, workflow):
     send(page, TEXT)
-    assert told(page) == TEXT
+    assert summary(page) == TEXT
     assert page.locator("#foreign").count() == 0
 
 
@@ -52,7 +52,7 @@ def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
     sentence = "  an indented sentence" + " of several words" * 40
     text = "\n".join(["three rows", *rows, sentence, "", "the end"])
     send(page, text)
-    parts = page.evaluate("""() => [...document.querySelectorAll(".gph-told pre")].map(part => ({
+    parts = page.evaluate("""() => [...document.querySelectorAll(".gph-summary pre")].map(part => ({
       text: part.textContent, height: part.clientHeight,
       fits: part.scrollWidth <= part.clientWidth,
     }))""")
@@ -79,12 +79,12 @@ def test_a_text_takes_spare_room_before_the_node_grows(page, workflow):
 
 def test_a_text_of_another_workflow_is_not_shown(page, workflow):
     send(page, TEXT, workflow="another")
-    assert told(page).startswith("After a run:")
+    assert summary(page).startswith("After a run:")
 
 
 @pytest.mark.parametrize("kind", ["GPH_RecordTrajectory", "GPH_PropagationGain", "GPH_Coverage"])
 def test_other_analysis_nodes_show_theirs(page, kind):
     opened(page, kind)
-    assert told(page).startswith("After a run:")
+    assert summary(page).startswith("After a run:")
     send(page, TEXT)
-    assert told(page) == TEXT
+    assert summary(page) == TEXT

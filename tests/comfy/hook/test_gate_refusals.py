@@ -9,7 +9,7 @@ import torch
 from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import settings_of
-from golden_path_pack.gph_core.calibration.threshold import Found
+from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
@@ -20,7 +20,7 @@ from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.shootout.contenders import LineUp
+from golden_path_pack.nodes.shootout.candidates import LineUp
 
 from .. import tiny, zoo
 from ..gated import CASES, FLUX, RULES, STEPS, plan
@@ -225,13 +225,13 @@ def test_no_threshold_is_sought_where_a_gate_cannot_decide():
 
 def test_a_gate_that_cannot_decide_takes_no_part_in_a_comparison():
     work = workload(CASES["Z-Image"])
-    found = Found(4, 0.5, 0.0, math.inf, (4,), 1, "")
+    found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
     row, run = ALL["SeaCache"], work.run_conditions(Reuse())
     setting = adaptive_plan.setting_of(work.guider.model_patcher, run, 4)
     settings = settings_of(row, setting, row.policy)
     entry = Calibration("SeaCache", work.conditions()).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, 0.5, {"SeaCache": entry}, Reuse()).contenders(
+    taking_part, absent = LineUp(work, 4, 0.5, {"SeaCache": entry}, Reuse()).candidates(
         ["SeaCache", "uniform"], {}
     )
-    assert [contender.name for contender in taking_part] == ["full", "uniform"]
+    assert [candidate.name for candidate in taking_part] == ["full", "uniform"]
     assert absent == {"SeaCache": UNKNOWN}

@@ -61,9 +61,9 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
 def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
     telling, states, alive = calibrating.telling, [], []
 
-    def watched(sampler, told):
+    def watched(sampler, on_state):
         def tell(state):
-            told(state)
+            on_state(state)
             states.append(weakref.ref(state))
             alive.append(sum(ref() is not None for ref in states))
 
