@@ -120,8 +120,8 @@ class PropagationGain(io.ComfyNode):
                 callback = progress.callback(counts[number])
                 steps |= isolation.measure(number, wanted, callback)
         prompts = [[steps[k] for k in isolation.steps] for steps in found.values()]
-        examples = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
-        report = propagation_report.report_of(prompts, examples, levels, policy)
+        named = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
+        report = propagation_report.report_of(prompts, named, levels, policy)
         text = propagation_report.text_of(report, isolation.notes)
         return io.NodeOutput(
             StepSensitivity.of(prompts, levels, policy, work.conditions()),

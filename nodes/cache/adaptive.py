@@ -115,7 +115,7 @@ class AdaptiveCache(io.ComfyNode):
         ):  # fmt: skip
             if value is not None and value not in options:
                 return f"{value!r} is not {what}; choose one of {', '.join(options)}"
-        if None not in (method, speed, calibration):
+        if method is not None and speed is not None and calibration is not None:
             try:
                 plan_of(method, speed, 0.0, calibration)
             except ValueError as error:

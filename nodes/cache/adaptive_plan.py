@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.fitted import fit_of, settings_of
@@ -38,7 +38,10 @@ class AdaptivePlan:
     calibration: Calibration | None = None
     device_budget: float = starting.BUDGET_MIB * 2**20
     for_others: bool = False
-    is_chosen: ClassVar[bool] = False  # the method decides during the run
+
+    @property
+    def is_chosen(self) -> bool:
+        return False  # the method decides during the run
 
     def check(self, guider, sampler, sigmas, latent) -> str:
         """Note on what the calibration does not quite fit.
@@ -63,10 +66,12 @@ class AdaptivePlan:
         threshold = self.threshold
         if threshold is None:
             assert self.calibration is not None
+            assert setting.num_full is not None
             wanted = run.num_steps - setting.num_full
             threshold = self.calibration.threshold(
                 settings_of(self.method, setting, self.policy), wanted
             )
+        assert self.method.select is not None  # as of every method that decides during the run
         selected = self.method.select(threshold, setting)
         published = self.method.published(setting) if fit is None else None
         choice = Choice(

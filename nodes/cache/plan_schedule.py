@@ -116,7 +116,7 @@ class PlanSchedule(io.ComfyNode):
         if method is not None and method not in CHOICES:
             return f"{method!r} is not a planned method; choose one of {', '.join(CHOICES)}"
         try:
-            if None not in (method, calibration):
+            if method is not None and calibration is not None:
                 _calibration(method, calibration)
         except ValueError as error:
             return str(error)

@@ -111,8 +111,8 @@ class Calibrate(OnFile):
                 save(found)
             done = Calibrated({method: found}, {}, workload.notes)
         progress(1.0)
-        examples = counted(len(workload), "example")
-        text = f"{calibration}: {examples}, {workload.num_steps} steps\n\n"
+        number = counted(len(workload), "example")
+        text = f"{calibration}: {number}, {workload.num_steps} steps\n\n"
         return io.NodeOutput(calibration, text + report(done))
 
 

@@ -31,7 +31,7 @@ class Sample(ABC):
 class Together:
     """Watcher that passes what it sees on to several samples.
 
-    Evaluations between two steps are left out, and all but the first one of a step, as gates do.
+    All evaluations of a step but the first are left out, as gates do.
     """
 
     def __init__(self, samples: Sequence[Sample]) -> None:
@@ -40,7 +40,7 @@ class Together:
 
     def branch(self, observed: Observed) -> None:
         step = observed.gate_input.step
-        if step is None or (observed.branch, step) in self._reported:
+        if (observed.branch, step) in self._reported:
             return
         self._reported.add((observed.branch, step))
         for sample in self._samples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import comfy.model_management
 import torch
@@ -63,7 +63,7 @@ class DPCacheSample(Sample):
         before, added = observed.tokens, observed.residual
         if not self._tokens:
             needed = self._num_steps * before.nbytes
-            if needed > comfy.model_management.get_free_memory(CPU):
+            if needed > cast(int, comfy.model_management.get_free_memory(CPU)):
                 # The run goes on for the other methods.
                 self._too_large = (
                     f"DPCache compares the tokens of all steps, {needed / 2**30:.1f} GiB, which do "
@@ -91,7 +91,7 @@ class DPCacheSample(Sample):
         if self._device == CPU:
             return self._tokens
         management.free_memory(needed, self._device)
-        if management.get_free_memory(self._device) < needed:
+        if cast(int, management.get_free_memory(self._device)) < needed:
             return self._tokens
         return [tokens.to(self._device) for tokens in self._tokens]
 

@@ -49,6 +49,7 @@ def calibrate_ratio(
     patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
     fit = fit_of(method, entry)
     setting = setting_of(patcher, workload.run_conditions(policy), num_full, fit)
+    assert method.select is not None  # as of every method that has a threshold
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)

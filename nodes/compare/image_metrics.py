@@ -66,7 +66,7 @@ def measured_beside_first(
     measured = []
     for test in others:
         check_comparable(reference, test)
-        planes = [images.movedim(-1, 1) for images in (reference, test)]
+        planes = reference.movedim(-1, 1), test.movedim(-1, 1)
         cancelled = comfy.model_management.throw_exception_if_processing_interrupted
         measured.append(compare(*planes, chosen, cancelled))
     return measured, network

@@ -139,7 +139,7 @@ def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str 
     """Figures of two ``[B, H, W, 3]`` batches, and the name of LPIPS's network."""
     chosen, backbone = metrics_for(choice, video)
     bar = comfy.utils.ProgressBar(len(reference))
-    planes = [images.movedim(-1, 1) for images in (reference, test)]
+    planes = reference.movedim(-1, 1), test.movedim(-1, 1)
     return compare(*planes, chosen, lambda: bar.update(1)), backbone
 
 

@@ -74,6 +74,8 @@ class _BranchCalls(ABC):
 
     def _gate_input(self, call: ModelCall, decision: Decision) -> GateInput | None:
         """Input of the gate; None if a part of it is missing."""
+        assert decision.step is not None
+        assert decision.leader is not None
         latent = call.part(call.x, decision.leader).clone()
         return GateInput(decision.step, decision.sigma, latent)
 
@@ -152,6 +154,8 @@ class StackCalls(_BranchCalls):
         surgery = self._surgery(call.transformer)
         assert surgery is not None
         assert self._run.gating is not None
+        assert decision.step is not None
+        assert decision.leader is not None
         gate = self._run.gating.gate
         gate_input = call.gate_input(
             decision.step, decision.sigma, decision.leader, surgery.looked(), surgery.family
@@ -170,7 +174,7 @@ class StackCalls(_BranchCalls):
         if not decision.keeps:
             return
         recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
-        features = recorded and [part.feature for part in recorded]
+        features = None if recorded is None else [part.feature for part in recorded]
         probes = [part.probe for part in recorded or ()]
         self._run.end_call(decision, branches, features, probes)
 

@@ -62,7 +62,7 @@ class Branches:
             batch,
             tuple(sorted(inputs)),
         )
-        branches = [
+        branches: list[Hashable] = [
             (*common, index, uuid, self._condition(index, uuid))
             for index, uuid in zip(indices, uuids, strict=True)
         ]

@@ -43,13 +43,14 @@ class GuidedCalls:
             )
         branches = [(tuple(x.shape), guided(guider.conds, sigma))]
         decision = self._run.begin_call(sigma, branches)
+        velocity = None
         if decision.is_cached:
             (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - sigma * velocity
         else:
             denoised = executor(x, timestep, model_options, *args, **kwargs)
         if decision.keeps:
-            if not decision.is_cached:
+            if velocity is None:
                 velocity = (x - denoised) / sigma
             # Cloned: a sampler may go on in place.
             self._run.end_call(decision, branches, [(velocity,)], latent=x.clone())

@@ -79,7 +79,7 @@ def gate_incompatibility(choice: Choice, patcher) -> str | None:
             f"{method} looks into the transformer, but {name} is not a supported one "
             "(docs/models.md lists them); EasyCache works with any model"
         )
-    if gate.look is Look.MODULATED and family.signal is None:
+    if gate.look is Look.MODULATED and (family is None or family.signal is None):
         return (
             f"what {method} looks at is not known for {name} (docs/methods.md lists the families); "
             "DiCache and First Block Cache work with it"

@@ -42,7 +42,7 @@ class Observed:
 
 
 class Watcher(Protocol):
-    """Observer of a full run; it may keep the tensors."""
+    """Observer of the steps of a full run; it may keep the tensors."""
 
     def branch(self, observed: Observed) -> None: ...
     def step(self, step: int, latent: Tensor, velocity: Tensor) -> None:
@@ -75,7 +75,8 @@ class ObservedCalls(StackCalls):
         return denoised
 
     def _answer(self, call: ModelCall, decision: Decision):
-        if not call.branches:  # nobody knows what the batch holds
+        # Between two steps nothing is sampled, and without branches nobody knows the batch.
+        if decision.step is None or not call.branches:
             return call.denoised()
         surgery, parts = self._surgery(call.transformer), len(call.branches)
         looked, recorded = Looked(None, None, None), None

@@ -81,9 +81,10 @@ def start(
     patcher = guider.model_patcher
     _, name = compatibility.identify(patcher)
     reason = compatibility.incompatibility(plan.policy, patcher, sampler, sigmas)
-    if reason is None:
-        choice = choice_of(plan, patcher, sigmas, continues)
-        reason = compatibility.gate_incompatibility(choice, patcher)
+    if reason is not None:
+        return _full(plan, reporter, name, sigmas, reason)
+    choice = choice_of(plan, patcher, sigmas, continues)
+    reason = compatibility.gate_incompatibility(choice, patcher)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)
     run = ActiveRun(

@@ -27,7 +27,9 @@ def check(schedule: str, policy: dict[str, Any]) -> dict[str, str | None]:
     known = inspect.signature(PolicySelector.execute).parameters
     settings = {name: value for name, value in policy.items() if name in known}
     try:
-        PolicySelector.execute(**settings).result[0].check(Schedule.parse(schedule))
+        result = PolicySelector.execute(**settings).result
+        assert result is not None
+        result[0].check(Schedule.parse(schedule))
     except ValueError as error:
         return {"error": str(error)}
     return {"error": None}

@@ -74,7 +74,7 @@ class Assessor:
                 # One by one: LPIPS of all frames of a video at once would fill any device.
                 frames = zip(map(_in_floats, b.split(1)), a.split(1), strict=True)
                 values[name] = statistics.fmean(float(metric(*pair)) for pair in frames)
-        return found
+        return list[Metrics](found)
 
 
 def _in_8_bit(images: Tensor) -> Tensor:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import comfy.sample
 import node_helpers
 import torch
 from comfy_api.latest import io
+from torch import Tensor
 
 from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
 from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
@@ -30,7 +31,7 @@ class Example:
 
 
 def sampling_of(
-    examples: Sequence[Example], guider, latent: dict[str, Any], sampler, sigmas
+    examples: Sequence[Example], guider, latent: Mapping[str, Any], sampler, sigmas
 ) -> Callable[[Sequence[int]], Sampling | None]:
     """Sampling of some examples, by number, as one batch.
 
@@ -54,7 +55,7 @@ def sampling_of(
         several = len(chosen) > 1
         return Sampling(
             guider=_with(guider, positive, negative),
-            noise=torch.cat(noise) if several else noise[0],
+            noise=torch.cat(cast(list[Tensor], noise)) if several else noise[0],
             latent=samples.repeat(len(chosen), *[1] * (samples.ndim - 1)) if several else samples,
             sampler=sampler,
             sigmas=sigmas,

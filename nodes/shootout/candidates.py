@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.fitted import fit_of
@@ -34,11 +34,14 @@ class Settled:
     choice: Choice
     device_budget: float = starting.BUDGET_MIB * 2**20
     for_others: bool = False
-    is_chosen: ClassVar[bool] = False
 
     @property
     def policy(self) -> Policy:
         return self.choice.policy
+
+    @property
+    def is_chosen(self) -> bool:
+        return False
 
     def check(self, guider, sampler, sigmas, latent) -> None:
         """Accept every run, as it was checked for all examples at once."""

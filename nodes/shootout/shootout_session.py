@@ -57,8 +57,12 @@ class Shootout:
         plans = {c.name: c.plan for c in self.candidates}
         found: dict[str, list[CandidateRun]] = {name: [] for name in plans}
         for example in self.examples:
-            known = {name: self.results.get(example, name, plan) for name, plan in plans.items()}
-            if None not in known.values():
+            known = {
+                name: result
+                for name, plan in plans.items()
+                if (result := self.results.get(example, name, plan)) is not None
+            }
+            if known.keys() == plans.keys():
                 for name, result in known.items():
                     found[name].append(result)
         return found
