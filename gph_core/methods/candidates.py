@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..schedule import Schedule
-from .table import CONTROLS, METHODS, VARIANTS
+from .table import BASELINES, METHODS, VARIANTS
 
 FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
-USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *CONTROLS)
+USUAL = (*METHODS, PATH, UNIFORM, PLAIN, *BASELINES)
 NAMES = (*USUAL, *VARIANTS)  # that can be chosen
 
 

@@ -2,7 +2,7 @@
 
 An *adaptive* method decides during the run, by a threshold; a *planned* one settles a schedule
 before any run, for a number of full steps. The ten rows of ``METHODS`` are those of the seed
-paper (its table of methods), ``VARIANTS`` other forms of these; ``CONTROLS`` are rules that users
+paper (its table of methods), ``VARIANTS`` other forms of these; ``BASELINES`` are rules that users
 know from elsewhere.
 """
 
@@ -130,7 +130,7 @@ METHODS: dict[str, Method] = {
     )
 }
 
-CONTROLS: dict[str, Method] = {
+BASELINES: dict[str, Method] = {
     row.name: row
     for row in (
         Method(
@@ -149,7 +149,7 @@ CONTROLS: dict[str, Method] = {
             needs="residual ratios",
             published=lambda s: magnitudes_for(s.family, s.architecture),
             read=lambda values: Magnitudes(tuple(values["0"].tolist())),
-            select=lambda threshold, s: rules.magcache(CONTROLS["MagCache"], threshold, s),
+            select=lambda threshold, s: rules.magcache(BASELINES["MagCache"], threshold, s),
         ),
         Method(
             "First Block Cache",
@@ -205,5 +205,5 @@ VARIANTS: dict[str, Method] = {
     )
 }
 
-ALL = METHODS | VARIANTS | CONTROLS
+ALL = METHODS | VARIANTS | BASELINES
 ADAPTIVE = tuple(name for name, method in ALL.items() if method.is_adaptive)

@@ -10,7 +10,7 @@ import comfy.model_patcher
 import pytest
 import torch
 from golden_path_pack.gph_core.gates.coefficients import magnitudes, polynomials
-from golden_path_pack.gph_core.methods.table import ALL
+from golden_path_pack.gph_core.methods.table import ALL, BASELINES, METHODS
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
@@ -106,7 +106,9 @@ def test_a_run_says_whose_coefficients_it_takes_unless_they_are_its_own(
 ):
     case, rows = CASES[case_name], {"TeaCache": polynomials, "MagCache": magnitudes}[method]()
     row = replace(ALL[method], published=lambda _: next(r for r in rows if r.model == model))
-    monkeypatch.setitem(ALL, method, row)
+    for table in (ALL, METHODS, BASELINES):
+        if method in table:
+            monkeypatch.setitem(table, method, row)
     monkeypatch.setattr(AdaptivePlan, "check", lambda *_: None)
     listener, tiny_model = tiny.Listener(), zoo.build(case)
     for own in (None, fitted(method, case)):

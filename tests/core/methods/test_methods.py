@@ -14,7 +14,7 @@ from gph_core.methods.rules import L2P_OWN
 from gph_core.methods.table import (
     ADAPTIVE,
     ALL,
-    CONTROLS,
+    BASELINES,
     GREEDY,
     METHODS,
     VARIANTS,
@@ -170,7 +170,7 @@ def test_a_variant_is_named_by_its_row_and_its_form():
         L2P_OWN, GREEDY,
     ]  # fmt: skip
     assert all(variant.name in METHODS for variant in VARIANTS.values())
-    assert not any(row.form for row in (METHODS | CONTROLS).values())
+    assert not any(row.form for row in (METHODS | BASELINES).values())
 
 
 def test_the_published_teacache_takes_the_polynomial_as_it_is():
