@@ -48,10 +48,10 @@ class Tools:
     comfyui: Path | None
     python: Path
 
-    def start(self, *arguments: str) -> subprocess.Popen:
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
         """Start the environment's Python in the repository root; its output can be read."""
         return subprocess.Popen(
-            [str(self.python), *arguments], cwd=ROOT, env=self.environment,
+            [str(self.python), *arguments], cwd=ROOT, env=self.environment | variables,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 

@@ -44,7 +44,9 @@ def _linters(tools: Tools) -> dict[str, subprocess.Popen]:
         "ruff format": ["ruff", "format", "--check", "."],
         "types": ["basedpyright", "--pythonpath", str(tools.python)],
     }
-    return {name: tools.start("-m", *call) for name, call in calls.items()}
+    # The types of the nodes are held against ComfyUI's.
+    path = {"PYTHONPATH": str(tools.comfyui)}
+    return {name: tools.start("-m", *call, **path) for name, call in calls.items()}
 
 
 def _failed(running: dict[str, subprocess.Popen]) -> list[str]:
