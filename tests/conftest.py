@@ -30,11 +30,14 @@ def pytest_collection_modifyitems(config, items):
         leave_out(config, items)
 
 
-def pytest_collection_finish():
-    """Take what is loaded out of garbage collection, which ComfyUI calls for in each sampling.
+def pytest_collection_finish(session):
+    """Check that tests are grouped, and take what is loaded out of garbage collection, which ComfyUI calls for in each sampling.
 
     It took 0.2 s a run to look through torch's modules and all tests again.
     """
+    is_worker = hasattr(session.config, "workerinput")
+    if is_worker and not all("@" in item.nodeid for item in session.items):
+        raise pytest.UsageError("this pytest-xdist groups no tests; see pyproject.toml for another")
     gc.collect()
     gc.freeze()
 
