@@ -20,7 +20,6 @@ from .gain import mean_of
 from .objective import Metrics
 
 FORMAT = "golden-path-shootout-1"
-_PLAIN = ("example", "plan", "seconds", "full_seconds")  # fields of a result
 _Key = tuple[str, str, str]
 
 
@@ -56,10 +55,16 @@ class CandidateRun:
         return self.full_seconds / self.seconds
 
     def to_json(self) -> str:
-        fields = {name: getattr(self, name) for name in _PLAIN}
-        record = self.record and self.record.to_dict()
-        fields["contender"] = self.candidate  # as files have called it from the first version on
-        return json.dumps({**fields, "metrics": in_json(self.metrics), "record": record})
+        fields = {
+            "example": self.example,
+            "contender": self.candidate,  # as files have called it from the first version on
+            "plan": self.plan,
+            "seconds": self.seconds,
+            "full_seconds": self.full_seconds,
+            "metrics": in_json(self.metrics),
+            "record": self.record and self.record.to_dict(),
+        }
+        return json.dumps(fields)
 
     @classmethod
     def from_json(cls, text: str) -> CandidateRun:

@@ -59,7 +59,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
 
 
 def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
-    telling, states, alive = calibrating.telling, [], []
+    original, states, alive = calibrating.reporting_states, [], []
 
     def watched(sampler, on_state):
         def tell(state):
@@ -67,9 +67,9 @@ def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
             states.append(weakref.ref(state))
             alive.append(sum(ref() is not None for ref in states))
 
-        return telling(sampler, tell)
+        return original(sampler, tell)
 
-    monkeypatch.setattr(calibrating, "telling", watched)
+    monkeypatch.setattr(calibrating, "reporting_states", watched)
     calibrate(workload("FLUX dev", count=1), "MagCache")
     assert len(states) == STEPS + 1
     assert max(alive) <= 2  # the sampler's and the last
