@@ -1,18 +1,13 @@
 """Cache schedules for diffusion transformers, free of ComfyUI.
 
-``schedule`` says which steps are computed in full, ``schedule_text`` reads and writes it.
-``policies`` predict the others from earlier steps (anchors): ``extrapolation``, ``two_anchor``,
-``mean_velocity``, ``causal_linear``. ``gates`` decide during a run instead: ``accumulating``,
-``sensitivity``, ``first_block``, ``easycache``; ``planners`` before it, from measured costs:
-``dpcache``, ``meancache``. ``methods`` is the table of those that were published, ``calibration``
-measures what they have to be told about a model. ``families`` describe where a transformer keeps
-its blocks, ``signals`` read what the first of them is about to work on, ``surgery`` swaps them for
-one call, ``active_run`` ties these together while a sampling run lasts, ``speeds`` turns a user's
-choice into a schedule, ``record`` is what a run leaves behind.
+``schedule`` says which steps are computed in full, ``schedule_text`` reads and writes it. Each
+folder is a room, which imports only those before it:
 
-What was measured is analyzed by ``frequency``, ``coverage`` with its ``margins``, ``interaction``,
-``transfer`` and ``landscape``; ``quality`` reads it from shootouts, ``resampling`` gives intervals.
-``trajectory``, ``planes`` and ``profiles`` tell the shape of a run's way through latent space,
-``decomposition``, ``isolated_steps``, ``propagation`` and ``step_sensitivity`` where its errors
-come from and go.
+``files`` holds the formats of files, ``policies`` what predicts the other steps from earlier ones
+(anchors). ``gates`` decide during a run instead, ``planning`` before it, from measured costs;
+``methods`` is the table of those that were published. ``model`` knows where a transformer keeps its
+blocks and swaps them for one call, ``run`` ties all this together while a sampling run lasts, and
+``paths`` turns a user's choice into a schedule. ``quality`` compares images, ``search`` looks for
+the best schedule, ``calibration`` measures what methods have to know about a model. ``analysis``
+examines recorded runs and their errors, ``reports`` puts results into texts, tables and figures.
 """

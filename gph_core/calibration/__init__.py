@@ -4,6 +4,6 @@
 ``residual_ratios`` MagCache's, ``planned`` what L2P, DPCache and MeanCache plan from. Each turns
 the samples of examples, small tensors that are taken while these are computed in full, into a
 ``Fitted``. ``threshold`` finds the threshold that caches a wanted number of steps; ``outcome`` says
-what one run tells about all thresholds. ``entry`` is what is kept of a method, ``file`` keeps the
+what one run shows about all thresholds. ``entry`` is what is kept of a method, ``file`` keeps the
 entries of one model and setting.
 """

@@ -39,7 +39,7 @@ class Gating:
 
         Args:
             branches: of the call.
-            deciding: which of them takes over if that of the run is not among them.
+            leading: which of them takes over if that of the run is not among them.
         """
         if step in self.values or not branches:
             return None

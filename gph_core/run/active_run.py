@@ -92,7 +92,7 @@ class ActiveRun:
         Args:
             sigma: noise level of the call.
             branches: one key per equal slice of the batch, in batch order; none if unknown.
-            deciding: the branch that decides for all, see ``Gating``.
+            leading: the branch that decides for all, see ``Gating``.
         """
         with self._lock:
             step = self._levels.step_at(sigma)
@@ -115,7 +115,7 @@ class ActiveRun:
         """The decision on a call, once the gate has seen its step.
 
         Args:
-            seen: of the ``leader``; None if it could not be observed, which ends the caching.
+            gate_input: of the ``leader``; None if it could not be observed, which ends the caching.
         """
         if gate_input is None and not self._stopped:
             self.stop_caching(

@@ -38,7 +38,7 @@ class RunRecord:
     gate: str = ""  # the adaptive method's rule; its choice is the schedule
     # What it compared with its threshold at each step; None where it computed in any case.
     gate_values: tuple[float | None, ...] = ()
-    # The policy, see ``policy_json``; None for one with weights, and in older recordings.
+    # The policy, see ``as_json``; None for one with weights, and in older recordings.
     policy_data: Mapping[str, Any] | None = None
 
     @property

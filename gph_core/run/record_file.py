@@ -1,4 +1,4 @@
-"""Runs of examples in one file, see ``lines_file``."""
+"""Runs of examples in one file, see ``jsonl``."""
 
 from __future__ import annotations
 

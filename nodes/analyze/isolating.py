@@ -133,7 +133,7 @@ def isolate(
 
     Args:
         run: a new run.
-        told: takes each measurement at once.
+        on_measured: takes each measurement at once.
     """
     switch = Switch()
 

@@ -26,9 +26,9 @@ class Observed:
     Args:
         branch: 0 for the positive prompt, whose signals decide unless ComfyUI calls the model with
             the negative one first, as it may where both at once do not fit.
-        seen: what a gate would see; without tokens where the model's blocks are not known.
+        gate_input: what a gate would see; without tokens where the model's blocks are not known.
         velocity: of this branch, before guidance.
-        residual: of the blocks, ``[B, T, C]`` of the image tokens; None as in ``seen``.
+        residual: of the blocks, ``[B, T, C]`` of the image tokens; None where ``gate_input`` has no tokens.
         tokens: to which the blocks added it, in its shape.
         again: the velocity of the same branch and prompt at another latent and noise level.
     """

@@ -46,7 +46,7 @@ class RunPlan(Protocol):
 
 
 class RunListener(Protocol):
-    """Listener to a run (see ``report.py``); ``started`` comes last before it begins."""
+    """Listener to a run (see ``cache/report.py``); ``started`` comes last before it begins."""
 
     def planned(self, line: str, choice: Choice) -> None: ...
     def refused(self, reason: str) -> None: ...
