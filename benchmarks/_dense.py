@@ -93,9 +93,10 @@ def _course(examples, name: str, seed: int) -> list[tuple[float, float]]:
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import ScheduleSpace
     from golden_path_pack.gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
+    from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.racing import Race
-    from golden_path_pack.gph_core.search.study import Budget, Study
+    from golden_path_pack.gph_core.search.study import Study
 
     proposals, saves = SETTINGS[name]
     course: list[tuple[float, float]] = []

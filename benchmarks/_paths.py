@@ -80,9 +80,9 @@ def search(wanted: Collection[tuple[int, int]] = tuple(BUDGETS)) -> None:
 
 
 def _found(full: int, scoring: int) -> dict:
+    from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
     from golden_path_pack.gph_core.search.racing import Race
-    from golden_path_pack.gph_core.search.study import Budget
 
     budget = Budget(evaluations=BUDGETS[full, scoring])
     settings = SearchSettings(full, budget, seed=SEED, race=Race(_demo.BATCH))

@@ -28,9 +28,10 @@ from benchmarks import _dense, _gap, _space
 from demo.comfyui import load_pack, use_comfyui
 from gph_core.schedule import Schedule
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
+from gph_core.search.budget import Budget
 from gph_core.search.racing import Race
 from gph_core.search.setup import SHORTEST_CHAIN
-from gph_core.search.study import Budget, Measurement, Study
+from gph_core.search.study import Measurement, Study
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = 20

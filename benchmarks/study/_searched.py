@@ -20,8 +20,8 @@ def searched(
         budget: schedules.
         algorithm: None: the default.
     """
+    from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
-    from golden_path_pack.gph_core.search.study import Budget
 
     name = f"{algorithm or 'default'} {objective}"
     settings = SearchSettings(full, Budget(evaluations=budget), algorithm, objective)

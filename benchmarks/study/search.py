@@ -18,7 +18,8 @@ from benchmarks.study import _report, _table
 from benchmarks.study._work import Work
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search.algorithms.table import ALGORITHMS, Setup
-from gph_core.search.study import Budget, Measurement, Study
+from gph_core.search.budget import Budget
+from gph_core.search.study import Measurement, Study
 
 TITLE = "How many schedules each search has to score"
 NAMES = tuple(name for name in ALGORITHMS if name != "exhaustive")

@@ -28,7 +28,8 @@ class Observed:
             the negative one first, as it may where both at once do not fit.
         gate_input: what a gate would see; without tokens where the model's blocks are not known.
         velocity: of this branch, before guidance.
-        residual: of the blocks, ``[B, T, C]`` of the image tokens; None where ``gate_input`` has no tokens.
+        residual: of the blocks, ``[B, T, C]`` of the image tokens; None where ``gate_input`` has
+            no tokens.
         tokens: to which the blocks added it, in its shape.
         again: the velocity of the same branch and prompt at another latent and noise level.
     """

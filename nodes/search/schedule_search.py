@@ -14,9 +14,9 @@ from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
 from ...gph_core.reports import figures, search_report
+from ...gph_core.search.budget import Budget
 from ...gph_core.search.protocol import SearchSettings
 from ...gph_core.search.racing import Race
-from ...gph_core.search.study import Budget
 from ..library import user_paths
 from ..library.library import conditions_of
 from ..sample import lpips_weights

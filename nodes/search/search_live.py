@@ -14,9 +14,10 @@ from server import PromptServer
 from ...gph_core.policies.base import Policy
 from ...gph_core.quality.objective import Objective
 from ...gph_core.schedule import Schedule
+from ...gph_core.search.budget import Budget
 from ...gph_core.search.proposals import Score
 from ...gph_core.search.protocol import Listener, Validated
-from ...gph_core.search.study import Budget, Study
+from ...gph_core.search.study import Study
 from ..schema import prompts
 
 EVENT = "golden_path.search"

@@ -17,7 +17,7 @@ from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
-from golden_path_pack.nodes.search.schedule_search import COUNT
+from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
 from . import zoo

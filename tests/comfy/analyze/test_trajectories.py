@@ -11,7 +11,8 @@ import pytest
 import scipy.linalg
 import torch
 from golden_path_pack.gph_core.files import states_file
-from golden_path_pack.nodes.analyze.trajectory_profile import NONE, TrajectoryProfile
+from golden_path_pack.gph_core.paths.library import NONE
+from golden_path_pack.nodes.analyze.trajectory_profile import TrajectoryProfile
 from golden_path_pack.nodes.record import recordings
 from golden_path_pack.nodes.record.record_runs import RecordRuns
 from golden_path_pack.nodes.record.record_trajectory import RecordTrajectory

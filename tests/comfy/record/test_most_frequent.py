@@ -4,10 +4,11 @@ import sys
 from dataclasses import replace
 
 import pytest
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run.record_file import RecordedRun
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.record.most_frequent import NONE, MostFrequentSchedule
+from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
 from ..tiny_recordings import adaptive, fixed, run
 

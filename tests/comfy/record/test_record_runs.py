@@ -8,10 +8,11 @@ import comfy.model_management
 import comfy.samplers
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.run import record_file
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.record import recordings
-from golden_path_pack.nodes.record.most_frequent import NONE, MostFrequentSchedule
+from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 from golden_path_pack.nodes.record.record_runs import RecordRuns
 from golden_path_pack.nodes.sample.sampling import Sampling
 

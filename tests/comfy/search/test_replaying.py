@@ -5,13 +5,14 @@ import re
 
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.offset import OffsetReuse
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.record import recordings
-from golden_path_pack.nodes.record.most_frequent import NONE, MostFrequentSchedule
+from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
 from .. import tiny
 from ..tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, run

@@ -24,8 +24,9 @@ from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample import lpips_weights
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search import search_session
-from golden_path_pack.nodes.search.schedule_search import COUNT, SEVERAL, ScheduleSearch
+from golden_path_pack.nodes.search.schedule_search import SEVERAL, ScheduleSearch
 
 from .. import zoo, zoo_images, zoo_videos
 

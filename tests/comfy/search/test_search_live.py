@@ -4,9 +4,10 @@ import pytest
 from golden_path_pack.gph_core.policies.base import Policy
 from golden_path_pack.gph_core.quality.objective import JOINT, PSNR, Objective
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.search.budget import Budget
 from golden_path_pack.gph_core.search.proposals import Proposal, Score
 from golden_path_pack.gph_core.search.protocol import Validated
-from golden_path_pack.gph_core.search.study import Budget, Study
+from golden_path_pack.gph_core.search.study import Study
 from golden_path_pack.nodes.search.schedule_search import POLICIES
 from golden_path_pack.nodes.search.search_live import SearchLive
 

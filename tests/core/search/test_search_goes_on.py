@@ -6,9 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from gph_core.schedule import ScheduleSpace
+from gph_core.search.budget import Budget
 from gph_core.search.log import StudyLog
 from gph_core.search.proposals import Proposal
-from gph_core.search.study import Budget, Study
+from gph_core.search.study import Study
 
 from ...support.made_examples import MadeExamples
 

@@ -9,8 +9,9 @@ import pytest
 
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search.algorithms.sampling import exhaustive
+from gph_core.search.budget import Budget
 from gph_core.search.log import StudyLog
-from gph_core.search.study import Budget, Study
+from gph_core.search.study import Study
 
 from ...support.made_examples import MadeExamples
 
