@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks import _demo, _paths
 from benchmarks._memory import Memory
-from benchmarks._search import FORCED
+from benchmarks._search import FORCED, PUBLISHED, SCHEDULER, STEPS
 from demo.sampling import sigmas as noise_levels
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.retarget import retarget
@@ -75,7 +75,7 @@ def ways(
     policy."""
     pairs = {(path.full, path.policy) for path in found}
     for path in found:
-        full, pair, even = path.full, path.policy, uniform(_paths.STEPS, path.full)
+        full, pair, even = path.full, path.policy, uniform(STEPS, path.full)
         yield ScoredWay(full, PLAIN, NO_POLICY), (full, NO_POLICY)
         yield ScoredWay(full, RANDOM, pair), (drawn(full, f"{first} {noise}"), pair)
         yield ScoredWay(full, MOVED, pair), (moved(full), pair)
@@ -88,15 +88,15 @@ def ways(
 
 def drawn(full: int, seed: str) -> Schedule:
     """A random schedule of the space that is searched."""
-    space = ScheduleSpace(_paths.STEPS, _paths.STEPS - full, FORCED)
+    space = ScheduleSpace(STEPS, STEPS - full, FORCED)
     return space.sample(random.Random(f"{full} {seed}"))
 
 
 def moved(full: int) -> Schedule:
     """The path that was published for FLUX.1-dev, on the noise levels of the demo model."""
-    published = Schedule.parse(_paths.PUBLISHED[full])
+    published = Schedule.parse(PUBLISHED[full])
     (source,) = {p.sigmas for p in bundled_paths() if p.schedule == published and p.sigmas}
-    return retarget(published, source, noise_levels(_paths.STEPS).tolist(), min_anchors=3)
+    return retarget(published, source, noise_levels(STEPS).tolist(), min_anchors=3)
 
 
 def measured(
@@ -110,7 +110,7 @@ def measured(
     missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in known}
     if missing:
         pictures = _demo.Pictures(prompts, seed)
-        reference = pictures.sample(_paths.SCHEDULER, _paths.STEPS)
+        reference = pictures.sample(SCHEDULER, STEPS)
         found = {
             key: _decibels(pictures, reference, what, policy)
             for key, (what, policy) in missing.items()
@@ -121,7 +121,7 @@ def measured(
 
 def _decibels(pictures, reference, what: Schedule | int, policy: str) -> list[float]:
     if isinstance(what, int):
-        images = pictures.sample(_paths.SCHEDULER, what)
+        images = pictures.sample(SCHEDULER, what)
     else:
-        images = pictures.sample(_paths.SCHEDULER, _paths.STEPS, what, _paths.policies()[policy])
+        images = pictures.sample(SCHEDULER, STEPS, what, _paths.policies()[policy])
     return [round(value, 3) for value in _demo.psnr(images, reference).tolist()]

@@ -35,6 +35,7 @@ from benchmarks._path_scores import (
     sample,
     searched,
 )
+from benchmarks._search import SCHEDULER, STEPS
 from demo.comfyui import load_pack, use_comfyui
 from gph_core.quality.resampling import RESAMPLES, bootstrapped
 
@@ -123,8 +124,8 @@ def save(rows: list[dict]) -> None:
     from comfyui_version import __version__
 
     conditions = {
-        "model": "demo model", "steps": _paths.STEPS,
-        "sampling": f"{_demo.SAMPLER}, {_paths.SCHEDULER}, CFG {_demo.CFG:g}",
+        "model": "demo model", "steps": STEPS,
+        "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
         "prompts": f"{PROMPTS} held out of training and search, {len(NOISES)} noises each",
         "unit": "PSNR in dB of 8-bit images to the full run: mean, and 95 % interval of a "
         f"bootstrap over prompts ({RESAMPLES} resamples); ahead: the searched pair over this row",
@@ -158,7 +159,7 @@ def draw(rows: list[dict]) -> None:
         axes.axvline(0, color="#999999", linewidth=1)
         labels = [f"{row['name']}, {row['policy']}".removesuffix(", none") for row in baselines]
         axes.set_yticks(range(len(baselines)), labels, fontsize=8)
-        axes.set_title(f"{full} of {_paths.STEPS} steps full")
+        axes.set_title(f"{full} of {STEPS} steps full")
         axes.set_xlabel("ahead of the control, dB")
         axes.legend(fontsize=8)
     picture.savefig(RESULTS / "golden-path.png")

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from benchmarks import _dense, _gap, _space
+from benchmarks._courses import median_cost, median_regret, worst_end
 from demo.comfyui import load_pack, use_comfyui
 from gph_core.schedule import Schedule
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
@@ -38,7 +39,7 @@ SEEDS = 20
 MANY_SEEDS = 100
 BUDGET = 60_000  # full steps: more than all 8 examples of 1000 schedules
 REGRETS = (0.5, 0.2, 0.1, 0.05, 0.01)  # dB to the best schedule
-BAR_GAP, BAR_SHARE = 0.05, 1 / 3
+BAR_REGRET, BAR_SHARE = 0.05, 1 / 3
 NUM_COLORS = 10  # before matplotlib begins again
 TRIFLE = 1e-9  # dB: the same mean, added up in another order
 PAPER, RECOMMENDED = "annealing", "recommended"
@@ -159,28 +160,13 @@ def main() -> int:
         ours, paper = (median_cost(many[n], best, regret) for n in (RECOMMENDED, PAPER))
         costs = f"({ours:.0f} of {paper:.0f})"
         print(f"to a median gap of {regret} dB, {RECOMMENDED} needs {share:.2f} of {PAPER} {costs}")
-    return int(options.check and (end > BAR_GAP or shares[BAR_GAP] > BAR_SHARE))
-
-
-def cost_of_regret(course: list[tuple[float, float]], best: float, regret: float) -> float:
-    """Full steps until a course is that near to the best; infinite if never."""
-    return next((cost for cost, mean in course if best - mean <= regret), np.inf)
+    return int(options.check and (end > BAR_REGRET or shares[BAR_REGRET] > BAR_SHARE))
 
 
 def ratio(courses: dict[str, list], best: float, regret: float) -> float:
     """Median cost of the recommended search as a part of the paper's."""
     ours, paper = (median_cost(courses[name], best, regret) for name in (RECOMMENDED, PAPER))
     return ours / paper
-
-
-def median_cost(courses: list, best: float, regret: float) -> float:
-    """Full steps to a gap, of the median seed."""
-    return float(np.median([cost_of_regret(course, best, regret) for course in courses]))
-
-
-def worst_end(courses: list, best: float) -> float:
-    """dB by which the unluckiest seed ends below the best."""
-    return max(best - course[-1][1] for course in courses)
 
 
 def row(name: str, courses: list, best: float) -> str:
@@ -215,7 +201,7 @@ def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
 
 
 def draw(courses: dict[str, list], best: float) -> None:
-    """The gap of the median seed over the full steps: searches left, savings right."""
+    """The regret of the median seed over the full steps: searches left, savings right."""
     from matplotlib.figure import Figure
 
     costs = np.geomspace(100, BUDGET, 200)
@@ -236,15 +222,6 @@ def draw(courses: dict[str, list], best: float) -> None:
         axes.legend(fontsize=7)
     panels[0].set_ylabel("dB below the best schedule, median of the seeds")
     picture.savefig(RESULTS / "search.png")
-
-
-def median_regret(courses: list, best: float, cost: float) -> float:
-    """dB below the best when so many full steps are spent; NaN until every seed has a score."""
-    regrets = [
-        min((best - mean for spent, mean in course if spent <= cost), default=np.nan)
-        for course in courses
-    ]
-    return float(np.median(regrets))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import _demo, _dense, _path_scores, golden_path, search
+from benchmarks import _courses, _demo, _dense, _path_scores, golden_path, search
 from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, ScoredWay
 from benchmarks._paths import SearchedPaths
 from benchmarks.retarget import gained
@@ -67,17 +67,17 @@ def test_gains_are_paired_by_prompt():
 COURSE = [(100, 20.0), (300, 24.0), (900, 25.0)]  # full steps so far, best mean
 
 
-def test_the_cost_of_a_gap_is_that_of_the_first_schedule_within_it():
-    assert search.cost_of_regret(COURSE, best=25.0, regret=1.0) == 300
-    assert search.cost_of_regret(COURSE, best=25.0, regret=0.0) == 900
-    assert search.cost_of_regret(COURSE, best=26.0, regret=0.5) == np.inf
+def test_the_cost_of_a_regret_is_that_of_the_first_schedule_within_it():
+    assert _courses.cost_of_regret(COURSE, best=25.0, regret=1.0) == 300
+    assert _courses.cost_of_regret(COURSE, best=25.0, regret=0.0) == 900
+    assert _courses.cost_of_regret(COURSE, best=26.0, regret=0.5) == np.inf
 
 
-def test_the_gap_at_a_cost_is_the_median_of_the_seeds():
+def test_the_regret_at_a_cost_is_the_median_of_the_seeds():
     courses = [COURSE, [(100, 25.0)], [(500, 23.0)]]
-    assert np.isnan(search.median_regret(courses, best=25.0, cost=400))  # one has no score yet
-    assert search.median_regret(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
-    assert search.median_regret(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
+    assert np.isnan(_courses.median_regret(courses, best=25.0, cost=400))  # one has no score yet
+    assert _courses.median_regret(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
+    assert _courses.median_regret(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
 
 
 def test_what_shares_its_first_full_steps_is_cheaper_with_states():
