@@ -98,7 +98,7 @@ def covered(
 
 
 def shown(f: Field, selection: int) -> dict[str, np.ndarray]:
-    """Gaps in PSNR of some schedules of the enlarged set, in ascending order."""
+    """Regrets in PSNR of some schedules of the enlarged set, in ascending order."""
     below = np.sort(regrets(f.quality["PSNR"][:, selection:]))
     tightest = margins.PUBLISHED["PSNR"][0]
     shares, names = (below <= tightest).mean(axis=1), list(f.schedules)

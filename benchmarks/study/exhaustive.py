@@ -94,9 +94,7 @@ def summary(data: dict) -> str:
 
 def _summary(selected: dict) -> str:
     near = ", ".join(f"{count} within {margin}" for margin, count in selected["near"].items())
-    ends = [
-        f"{share:.1%} {regret:.3f} dB below the best" for _, regret, share in selected["optima"]
-    ]
+    ends = [f"{share:.1%} {below:.3f} dB below the best" for _, below, share in selected["optima"]]
     also = f", {len(ends) - 3} more" if len(ends) > 3 else ""
     t, regrets = selected["transfer"], selected["gaps"]
     return (

@@ -91,12 +91,10 @@ def figures_of(
     """Summary of several searches of one kind; one that ended early stays with what it has."""
     best = max(means.values())
     regrets = [[best - means[schedule] for schedule in course] for course in courses]
-    reached = [
-        next((n for n, g in enumerate(regret, 1) if g <= NEAR), np.inf) for regret in regrets
-    ]
+    reached = [next((n for n, r in enumerate(run, 1) if r <= NEAR), np.inf) for run in regrets]
     return {
-        "gaps": [np.mean([regret[min(n, len(regret)) - 1] for regret in regrets]) for n in AFTER],
-        "exact": sum(regret[-1] < TRIFLE for regret in regrets),
+        "gaps": [np.mean([run[min(n, len(run)) - 1] for run in regrets]) for n in AFTER],
+        "exact": sum(run[-1] < TRIFLE for run in regrets),
         "evaluations": float(np.median(reached)) if np.median(reached) < np.inf else None,
         "loss on new prompts": max(new.values()) - np.mean([new[c[-1]] for c in courses]),
     }

@@ -90,12 +90,10 @@ def states(workload) -> Iterator[Tensor]:
 
     for first in range(0, len(workload), _demo.BATCH):
         sampling = prepare(workload)(range(len(workload))[first : first + _demo.BATCH])
-        states_of_run: list[Tensor] = []
+        found: list[Tensor] = []
         with torch.inference_mode():
-            replace(
-                sampling, sampler=reporting_states(sampling.sampler, states_of_run.append)
-            ).full()
-            yield from torch.stack(states_of_run, dim=1)
+            replace(sampling, sampler=reporting_states(sampling.sampler, found.append)).full()
+            yield from torch.stack(found, dim=1)
 
 
 def row(title: str, spread: dict, begin: int) -> dict:

@@ -98,16 +98,14 @@ class JsonlFile(Generic[Item]):
                 raise ValueError("another format")
             conditions = dict(header["conditions"])
         except (IndexError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"{_shown(path)} is no {self.kind} of this pack and version"
-            ) from error
+            raise ValueError(f"{_name(path)} is no {self.kind} of this pack and version") from error
         items = []
         for number, line in enumerate(lines[1:], 2):
             try:
                 items.append(self.from_data(json.loads(line)))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise ValueError(
-                    f"line {number} of {_shown(path)} is no {self.item}: {error}"
+                    f"line {number} of {_name(path)} is no {self.item}: {error}"
                 ) from error
         return conditions, items
 
@@ -122,10 +120,10 @@ def _is_whole(line: bytes) -> bool:
 
 def _tell_of_broken_end(path: Path) -> None:
     _log.warning(
-        "the last line of %s is incomplete, as after a crash, and is left out", _shown(path)
+        "the last line of %s is incomplete, as after a crash, and is left out", _name(path)
     )
 
 
-def _shown(path: Path) -> str:
+def _name(path: Path) -> str:
     """A file with its folder, as the files of all recordings have one name."""
     return f"{path.parent.name}/{path.name}"

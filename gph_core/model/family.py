@@ -24,6 +24,4 @@ class Family:
     output: int | None = None  # where they are in its result; None: the result is all of them
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
-    signal: SignalSource | None = (
-        None  # None: only the first block's output tells how a step changes
-    )
+    signal: SignalSource | None = None  # None: only the first block's output shows a change

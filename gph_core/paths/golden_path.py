@@ -32,7 +32,7 @@ DRAWN = "drawn by hand, not measured"
 ORIGINS = (PUBLISHED, SEARCHED, RETARGETED, SHARED, DRAWN)
 
 # How a schedule was found, best first: by the quality of the final image, by a planner from a
-# recorded error, as the most frequent choice of an adaptive method, or as a baseline of others.
+# recorded error, as the most frequent choice of an adaptive method, or as a baseline beside others.
 METHODS = ("searched", "planned", "adaptive", "control")
 
 MAX_SIGMAS = 10_001

@@ -15,7 +15,7 @@ from . import figures
 from .texts import counted
 
 BAND = (0.1, 0.9)  # of the prompts, as quantiles
-_SUMMARY = 3  # steps that are named as the most sensitive ones
+_MOST = 3  # steps that are named as the most sensitive ones
 _SIZE = 13  # of letters, so that they can be read on a node
 _SCORES = {
     "step_only": "step alone, -k",
@@ -119,7 +119,7 @@ def _spread(values: Array) -> dict[str, list[float]]:
 
 
 def _largest(spread: Mapping[str, Sequence[float]], steps: Sequence[int]) -> str:
-    means = sorted(zip(spread["mean"], steps, strict=True), reverse=True)[:_SUMMARY]
+    means = sorted(zip(spread["mean"], steps, strict=True), reverse=True)[:_MOST]
     return ", ".join(f"{mean:.3g} at step {step}" for mean, step in means)
 
 

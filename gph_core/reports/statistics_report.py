@@ -118,11 +118,11 @@ def table(report: Mapping[str, Any]) -> str:
         if row["cut_short"]:
             lines.append(f"{row['name']}: {counted(row['cut_short'], 'run')} cut short, left out")
     for found in report["interactions"]:
-        lines += ["", *_summary(found, report["metric"])]
+        lines += ["", *_interaction_lines(found, report["metric"])]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _summary(found: Mapping[str, Any], metric: str) -> list[str]:
+def _interaction_lines(found: Mapping[str, Any], metric: str) -> list[str]:
     # Those of PSNR are in dB; what is better is higher, so LPIPS is negative.
     shares = ", ".join(f"{name} {share:.1%}" for name, share in found["shares"].items())
     rows = zip(found["schedules"], found["means"], strict=True)

@@ -27,8 +27,8 @@ class TeaCacheSample(Sample):
         self._steps: dict[int, int] = defaultdict(int)
 
     def branch(self, observed: Observed) -> None:
-        gate_input = observed.gate_input
-        signal = gate_input.modulated if self._times is None else self._times[gate_input.step][None]
+        at_step = observed.gate_input
+        signal = at_step.modulated if self._times is None else self._times[at_step.step][None]
         if signal is not None:
             self._changes[observed.branch].add(observed.branch, signal, observed.velocity)
             self._steps[observed.branch] += 1
@@ -56,11 +56,8 @@ class SenCacheSample(Sample):
     def branch(self, observed: Observed) -> None:
         if observed.branch != 0:
             return
-        latent, sigma, velocity = (
-            observed.gate_input.latent,
-            observed.gate_input.sigma,
-            observed.velocity,
-        )
+        at_step, velocity = observed.gate_input, observed.velocity
+        latent, sigma = at_step.latent, at_step.sigma
         assert latent is not None
         if self._before is not None:
             z, level, v = self._before

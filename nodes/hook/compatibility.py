@@ -55,9 +55,8 @@ def refusal(choice: Choice, patcher, sampler, sigmas: list[float]) -> str | None
 
     See ``incompatibility``.
     """
-    return incompatibility(choice.policy, patcher, sampler, sigmas) or gate_incompatibility(
-        choice, patcher
-    )
+    reason = incompatibility(choice.policy, patcher, sampler, sigmas)
+    return reason or gate_incompatibility(choice, patcher)
 
 
 def gate_incompatibility(choice: Choice, patcher) -> str | None:

@@ -87,9 +87,9 @@ class ModelCall:
                 return None
             return signals.main_tokens(tokens, grid, family, self.transformer, self.inputs)
 
-        is_told = main(whole[0]) is not None  # which are the image's own
-        tokens, modulated, probe = map(_alone, map(main, whole) if is_told else whole)
-        return GateInput(step, sigma, latent, modulated, tokens, probe, grid if is_told else ())
+        is_known = main(whole[0]) is not None  # which are the image's own
+        tokens, modulated, probe = map(_alone, map(main, whole) if is_known else whole)
+        return GateInput(step, sigma, latent, modulated, tokens, probe, grid if is_known else ())
 
     def _of_branch(self, tokens: Tensor | None, place: int) -> Tensor | None:
         """Tokens of a branch, ``[B, T, C]``."""

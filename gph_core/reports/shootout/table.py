@@ -19,14 +19,9 @@ def table(report: Mapping[str, Any]) -> str:
     titles = ["", "cached steps", "seconds", "speed-up", *headings]
     cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
     for row in rows:
-        cells_of_row = [
-            title_of(row),
-            _cached(row),
-            f"{row['seconds']:.2f}",
-            f"{row['speedup']:.2f}x",
-        ]
-        cells_of_row += [mean_of(row, name) for name in shown]
-        cells.append([*cells_of_row, *([_gain(row, metric)] if has_lead else [])])
+        line = [title_of(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
+        line += [mean_of(row, name) for name in shown]
+        cells.append([*line, *([_gain(row, metric)] if has_lead else [])])
     order = "" if metric is None else f"; best {COMPARED[metric].heading} first"
     lines = [
         f"{report['steps']} steps, about {report['full_steps']} of them full, on "

@@ -99,8 +99,8 @@ def _curves(axes, report: Mapping[str, Any]) -> None:
         axes.plot(first, second, style, color=color, marker="o", markersize=3, label=label)
     axes.plot(0, 0, "o", color="white", markeredgecolor="black", markersize=8)
     shares = [report["summary"][name]["median"][0] for name in ("pc1", "pc1_pc2")]
-    shares_text = "" if shares[0] is None else f": PC1 {shares[0]:.0%}, with PC2 {shares[1]:.0%}"
-    axes.set_title(f"off-chord variance{shares_text}", fontsize=_SIZE)
+    text = "" if shares[0] is None else f": PC1 {shares[0]:.0%}, with PC2 {shares[1]:.0%}"
+    axes.set_title(f"off-chord variance{text}", fontsize=_SIZE)
     axes.set_xlabel("PC1, off-chord / chord", fontsize=_SIZE)
     axes.set_ylabel("PC2", fontsize=_SIZE)
     axes.legend(fontsize=_SIZE - 3)
