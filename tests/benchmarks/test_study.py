@@ -51,7 +51,7 @@ def test_numbers_stand_between_the_marks_of_their_part():
     assert _report.numbers(new, "a") == "| 1 |"
 
 
-def test_a_part_without_a_place_in_the_report_is_told():
+def test_a_part_without_a_place_in_the_report_is_an_error():
     with pytest.raises(ValueError, match="no place for the numbers of b"):
         _report.replaced("# Study\n", "b", "| 1 |")
 

@@ -122,7 +122,7 @@ def test_bounds_above_one_half_are_counted():
     assert "of 2, bounds above one half at the three margins 1, 2; chosen beforehand 0, 1." in text
 
 
-def test_the_steps_of_chosen_schedules_are_told_once():
+def test_the_steps_of_chosen_schedules_are_reported_once():
     def row(full, chosen, beforehand):
         return {"full": full, "chosen": chosen, "beforehand": beforehand}
 

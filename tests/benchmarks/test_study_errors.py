@@ -24,7 +24,7 @@ RUNS = (
 )
 
 
-def test_a_schedule_is_told_by_means_and_the_ranks_of_its_prompts():
+def test_a_schedule_is_summed_up_by_means_and_the_ranks_of_its_prompts():
     row = _taken_apart.row(RUNS, [Shot(psnr, 1.0, 0.0, "0,2/3") for psnr in (20.0, 21.0, 25.0)])
     assert (row["psnr"], row["output error"], row["state"], row["current"]) == (22, 3, 2, 2)
     # Errors 3, 2, 4; state contributions 2, 1, 3 and current ones 1, 3, 2.
@@ -106,7 +106,7 @@ def test_scores_are_of_all_prompts_and_steps():
     assert found["own"] == found["other"] == pytest.approx([1.0, 1.0])
 
 
-def test_the_main_numbers_of_errors_are_told():
+def test_the_main_numbers_of_errors_are_reported():
     scores = dict.fromkeys(errors.SCORES, 0.5) | {"step_only": None}
     summary = errors.summary({
         "steps": 2, "full": 1, "prompts": {"alone": 2, "apart": 3, "compared": 4},

@@ -44,7 +44,7 @@ def test_a_profile_has_extremes_and_the_steps_where_runs_are_alike():
     assert row["low"] == [2, 3]
 
 
-def test_the_main_numbers_of_trajectories_are_told():
+def test_the_main_numbers_of_trajectories_are_reported():
     one = {"median": [0.605], "low": [0.6], "high": [0.7]}
     summary = trajectories.summary({
         "number of runs": 2, "steps": 3, "window": 5, "precision": "float32",

@@ -125,7 +125,7 @@ def test_fill_uniform_is_the_servers_rule(page):
     assert undo_depth(page) == before + 1
 
 
-def test_a_server_that_does_not_answer_is_told(page):
+def test_a_server_that_does_not_answer_is_reported(page):
     page.route("**/golden_path/uniform", lambda route: route.fulfill(status=503, body="no"))
     try:
         editor = Editor.open(page, TEN)

@@ -3,7 +3,7 @@
 from demo.run import plan
 
 
-def test_each_speed_stands_beside_two_controls_with_as_many_full_steps():
+def test_each_speed_stands_beside_two_baselines_with_as_many_full_steps():
     (full,), *groups = plan(50)
     assert (full.name, full.schedule.num_full) == ("full", 50)
     assert [[row.schedule.num_full for row in group] for group in groups] == [

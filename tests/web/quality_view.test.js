@@ -43,7 +43,7 @@ test("a change between frames stands at the later one, with its sign", () => {
   assert.deepEqual(rows.map(({ cells }) => cells[0]), ["-0.0200", "–", "+0.0100", "-0.0500"]);
 });
 
-test("identical images that a mean leaves out are told, and only those", () => {
+test("identical images that a mean leaves out are reported, and only those", () => {
   const others = (next) => table(next, say).notes.filter(({ key }) => key === "quality.others");
   assert.deepEqual(others(report), [
     { key: "quality.others", values: { metric: "psnr", count: 1, images: 2 } },
@@ -180,7 +180,7 @@ test("before its end a shootout says how many examples its figures are of", () =
   assert.equal(methodsTable({ ...shootout, of_examples: 3 }, say).caption, "methodsSoFar");
 });
 
-test("images that are identical to those of the full run are told of the method", () => {
+test("images that are identical to those of the full run are reported of the method", () => {
   const [full, other] = shootout.rows;
   const metrics = { psnr: { mean: 30, low: 29, high: 31, identical: 1 } };
   const spoken = (key, values) => [key.replace("quality.", ""), ...Object.values(values ?? {})].join(" ");

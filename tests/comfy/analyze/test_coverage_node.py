@@ -55,7 +55,7 @@ def test_coverage_by_hand():
     assert "best shared schedule: mine: 0-2,9/10" in table
 
 
-def test_the_page_is_told_the_table():
+def test_the_page_gets_the_table():
     output = run(text(ROWS))
     (summary,) = output.ui["gph_summary"]
     assert summary["text"] == output.result[1]

@@ -72,7 +72,7 @@ def test_the_interaction_by_hand(model):
     )
 
 
-def test_the_page_is_told_the_table(model):
+def test_the_page_gets_the_table(model):
     output = statistics(made(model, [A]))
     assert output.ui["gph_summary"][0]["text"] == output.result[1]
 

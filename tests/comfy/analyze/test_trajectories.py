@@ -204,7 +204,7 @@ def test_one_run_has_a_profile_and_says_what_it_lacks(model):
     assert json.loads(output.result[1])["plane_angles"] == {}
 
 
-def test_runs_with_cached_steps_are_told(model):
+def test_runs_with_cached_steps_are_reported(model):
     changes = {"examples": EXAMPLES[:2], "keep_latents": True}
     runs, _ = RecordRuns.execute(**inputs(adaptive(model, 0.6), **changes)).result
     text = profile(Trajectories("mine", runs)).ui["gph_summary"][0]["text"]

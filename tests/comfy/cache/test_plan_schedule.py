@@ -131,7 +131,7 @@ def test_what_was_checked_is_not_among_what_was_not(model):
     assert "not checked" not in plan("TaylorSeer", calibration=NONE)[2]
 
 
-def test_how_a_calibration_fits_is_told_in_words(model):
+def test_how_a_calibration_fits_is_said_in_words(model):
     calibrate(model)
     for method, words in {"L2P": "error 8.79e-03", "BudCache": "best of 16 schedules"}.items():
         text = plan(method)[2]

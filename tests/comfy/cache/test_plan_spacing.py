@@ -66,7 +66,7 @@ def test_a_number_out_of_range_is_an_error_with_the_range():
     ("full", "schedule"), [(1, "0/12"), (2, "0,11/12"), (3, "0-1,11/12"), (4, "0-2,11/12")]
 )
 @pytest.mark.parametrize("rule", ["uniform (images)", "uniform (videos)", "TaylorSeer"])
-def test_fewer_full_steps_than_the_published_rules_are_for_are_told(rule, full, schedule):
+def test_fewer_full_steps_than_the_published_rules_are_for_are_reported(rule, full, schedule):
     if (rule, full) == ("TaylorSeer", 1):
         return  # needs an anchor and one full step more
     found, _, text = plan(rule, 12, full, NONE)

@@ -16,7 +16,7 @@ def test_the_report_of_all_methods_has_a_line_each():
     ]  # fmt: skip
 
 
-def test_equal_examples_are_told_of():
+def test_equal_examples_are_reported():
     given = inputs(count=2)
     given["examples"] += given["examples"][:1]
     _, text = calibrated("MagCache", **given)

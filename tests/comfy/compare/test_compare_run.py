@@ -258,7 +258,7 @@ def test_the_page_gets_what_the_json_has(model):
     assert [run["steps"] for run in table["runs"]] == [8, 8, 8, 3]
 
 
-def test_what_happened_against_the_plan_is_told(model):
+def test_what_happened_against_the_plan_is_reported(model):
     notes = report(compare(model, sampler_name="euler_ancestral"))["runs"][1]["notes"]
     assert any("adds noise at every step" in note for note in notes)
 

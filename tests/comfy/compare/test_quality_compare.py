@@ -125,7 +125,7 @@ def test_a_larger_error_is_always_brighter():
     assert (luminance.diff() > 0).all()
 
 
-def test_the_scale_of_the_heat_map_can_be_set_and_is_told():
+def test_the_scale_of_the_heat_map_can_be_set_and_is_reported():
     automatic = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.2), OFF)
     assert table(automatic)["heat_map"]["to"] == pytest.approx(0.2)
     fixed = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.2), OFF, heat_map_max=0.4)

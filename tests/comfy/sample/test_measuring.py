@@ -92,7 +92,7 @@ def test_prompts_of_different_lengths_are_sampled_one_by_one(model):
     assert errors(together) == pytest.approx(errors(apart), rel=1e-3)
 
 
-def test_what_undoes_the_batch_size_is_told_once(model):
+def test_what_undoes_the_batch_size_is_reported_once(model):
     work = examples(model, 2, tokens=(5, 7, 5, 6))
     work.measure(SCHEDULE, range(4))
     (note,) = work.notes

@@ -235,7 +235,7 @@ def test_several_policies_are_searched_together():
     assert table.count("uniform spacing") == 2  # the two policies that went on
 
 
-def test_policies_that_need_several_first_steps_are_compared_with_controls_of_their_own():
+def test_policies_that_need_several_first_steps_are_compared_with_baselines_of_their_own():
     # Spacing gives reuse one full first step of 12; Hermite needs three, two-anchor two.
     for policy in (Hermite(2), TwoAnchor(), MeanVelocity()):
         table = demo(policy=policy, study=str(policy).replace(",", "")).result[3]
@@ -249,7 +249,7 @@ def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out()
     assert "Hermite order 2, scale 0.5 was left out: " in table
 
 
-def test_controls_have_as_many_full_steps_as_were_asked_for():
+def test_baselines_have_as_many_full_steps_as_were_asked_for():
     # FLUX.1-dev's path with 21 of 50 has 12 full steps when it is moved to these 28.
     model = zoo.build(CASES["FLUX dev"])
     sigmas = zoo.sigmas(model, 28)
@@ -300,7 +300,7 @@ def test_without_validation_no_example_is_run_twice_under_a_schedule(runs):
     assert len(runs) == 2 * len(set(runs)) + 1
 
 
-def test_a_control_that_wins_is_kept_as_a_control(monkeypatch):
+def test_a_baseline_that_wins_is_kept_as_a_control(monkeypatch):
     # The first, uniform spacing, is the only one that is measured, and nothing is better.
     table = demo(evaluations=1).result[3]
     (path,) = user_paths.read()

@@ -102,7 +102,7 @@ def test_validation_is_a_state_of_its_own(live):
     assert (live.facts["state"], live.facts["part"]) == ("validating", [2, 7])
 
 
-def test_full_runs_are_told_in_between(live, monkeypatch):
+def test_full_runs_are_reported_in_between(live, monkeypatch):
     events = []
     monkeypatch.setattr(
         live, "_tell", lambda now: events.append((live.facts["state"], live.facts["part"]))

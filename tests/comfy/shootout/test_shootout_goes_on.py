@@ -96,7 +96,7 @@ def test_a_metric_that_cannot_be_measured_any_more_is_left_out(runs, monkeypatch
     assert report["unavailable"]["ssim"] == "SSIM needs scikit-image"
 
 
-def test_a_run_that_did_not_fit_into_memory_is_told_of_and_made_again(runs, monkeypatch):
+def test_a_run_that_did_not_fit_into_memory_is_reported_and_made_again(runs, monkeypatch):
     remember, count = StackCalls._remember, itertools.count()
 
     def short(self, *args):

@@ -46,7 +46,7 @@ def events(monkeypatch):
     return report_of
 
 
-def test_after_each_example_the_page_is_told_the_figures_so_far(events):
+def test_after_each_example_the_page_gets_the_figures_so_far(events):
     output = shootout(["uniform"], examples=examples())
     assert [(kind, client) for kind, _, client in events] == 3 * [("golden_path.shootout", "page")]
     reports = [report for _, report, _ in events]

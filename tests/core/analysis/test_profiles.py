@@ -70,7 +70,7 @@ def test_runs_are_summed_up_step_by_step():
     assert found["pc1"].median < found["pc1_pc2"].median
 
 
-def test_the_signal_is_told_in_floors():
+def test_the_signal_is_given_in_floors():
     found = {
         "turning": RunSpread.of([[3.0, 4.0], [3.0, 8.0]]),
         "floor": RunSpread.of([[2.0, 0], [4, 0]]),

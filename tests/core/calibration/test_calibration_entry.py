@@ -35,7 +35,7 @@ def test_thresholds_are_kept_by_target_and_settings():
     }  # fmt: skip
 
 
-def test_a_threshold_that_is_not_there_is_told_with_those_that_are(tmp_path):
+def test_a_threshold_that_is_not_there_is_named_with_those_that_are(tmp_path):
     entry = calibration("SeaCache")
     with pytest.raises(
         ValueError,

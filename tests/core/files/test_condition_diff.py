@@ -32,7 +32,7 @@ HASH, OTHER_HASH = "00c3eafdbaec210b", "1f9bc7e0a4d28563"
         ("policy", {"order": 1}, None, ("policy", "of that time", "none")),
     ],
 )  # fmt: skip
-def test_the_first_difference_is_told_without_raw_data(field, stored, wanted, text):
+def test_the_first_difference_is_named_without_raw_data(field, stored, wanted, text):
     assert first_difference({"same": 1, field: stored}, {"same": 1, field: wanted}) == text
 
 

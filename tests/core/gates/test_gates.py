@@ -33,7 +33,7 @@ def test_a_step_is_cached_below_the_threshold_and_not_at_it():
     ]
 
 
-def test_a_forced_step_is_full_and_its_value_is_told():
+def test_a_forced_step_is_full_and_its_value_is_returned():
     assert Noted(0.5).step((1,), GateInput(3, 0.4), forced=True) == ((1, 3), 0.4, False)
 
 
@@ -42,7 +42,7 @@ def test_an_infinite_value_is_full_at_any_threshold(broken):
     assert Noted(math.inf).step(None, GateInput(3, broken)) == ((3,), math.inf, False)
 
 
-def test_a_value_that_is_no_number_is_full_at_any_threshold_and_told():
+def test_a_value_that_is_no_number_is_full_at_any_threshold_and_returned():
     step = Noted(math.inf).step(None, GateInput(3, math.nan))
     assert (step.state, step.is_cached) == ((3,), False)
     assert math.isnan(step.value)

@@ -157,7 +157,7 @@ def test_a_gate_that_reads_outputs_gets_those_of_the_leader_branch_at_full_steps
     assert run.gating._state == 3 + 10 + 12
 
 
-def test_each_step_is_told_once_and_only_when_it_is_decided():
+def test_each_step_is_reported_once_and_only_when_it_is_decided():
     reported = []
     run = active_run(on_step=lambda step, kind: reported.append((step, kind)))
     kinds(run, (0.5, 0.5, 2.0, 0.5, 0.5))

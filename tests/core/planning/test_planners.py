@@ -170,7 +170,7 @@ def test_the_longest_jump_is_that_with_a_cost():
     assert longest_jump(costs) == 3
 
 
-def test_the_first_limits_that_leave_a_plan_are_taken_and_told():
+def test_the_first_limits_that_leave_a_plan_are_taken_and_reported():
     def plan(limits):
         if limits.first_full > 3:
             raise ValueError("too few")

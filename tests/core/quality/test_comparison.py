@@ -55,7 +55,7 @@ def test_an_error_that_is_no_refusal_is_not_hidden():
         compare(greys(0.0), greys(0.1), {"x": lambda a, b: torch.zeros(2) @ torch.zeros(3)})
 
 
-def test_progress_is_told_after_each_item():
+def test_progress_is_reported_after_each_item():
     reported = []
     compare(greys(0.0, 0.5, 1.0), greys(0.1, 0.5, 1.0), {}, lambda: reported.append(1))
     assert len(reported) == 3

@@ -73,7 +73,7 @@ def test_equal_candidates_count_once():
     ]
 
 
-def test_who_ran_with_another_number_of_full_steps_is_told_and_left_out():
+def test_who_ran_with_another_number_of_full_steps_is_named_and_left_out():
     moved = row("golden path", [25.0, 25.0, 25.0], "0-3,9/10", comparable=False)
     found = only([report([UNIFORM, moved])])
     assert len(found.candidates) == 1

@@ -51,7 +51,7 @@ def test_one_run_has_no_variation():
 @pytest.mark.parametrize(
     ("cached", "is_reported"), [((), False), ((1, 2), True)], ids=["full", "with cached steps"]
 )
-def test_cached_steps_are_told(cached, is_reported):
+def test_cached_steps_are_reported(cached, is_reported):
     text = "2 runs with cached steps: the paper's profiles are of full runs"
     assert (text in summary(reported(2, cached=cached))) == is_reported
 

@@ -68,7 +68,7 @@ def test_what_was_searched_is_delivered_with_its_values():
     assert [v.schedule for v in delivery.others if v.name == "uniform"] == [UNIFORM]
 
 
-def test_a_control_that_validates_better_is_delivered():
+def test_a_baseline_that_validates_better_is_delivered():
     examples = MadeExamples(nearness(UNIFORM))
     work = contestant(validation=examples, baselines={"mine": UNIFORM})
     delivery = find_path([work], STEPS, settings())
@@ -174,7 +174,7 @@ class RecordingListener(Listener):
         self.progress.append((done, total))
 
 
-def test_every_newly_scored_schedule_is_told():
+def test_every_newly_scored_schedule_is_reported():
     listener = RecordingListener()
     find_path([contestant()], STEPS, settings(40.0), listener)
     assert len(listener.scores) == 40
@@ -182,7 +182,7 @@ def test_every_newly_scored_schedule_is_told():
     assert (policy, study.scores[schedule]) == (Reuse(), score)
 
 
-def test_the_progress_of_the_comparison_is_told():
+def test_the_progress_of_the_comparison_is_reported():
     listener = RecordingListener()
     delivery = find_path([contestant()], STEPS, settings(40.0), listener)
     compared = 1 + len(delivery.others)
@@ -207,7 +207,7 @@ def test_what_another_search_of_the_log_found_is_not_forgotten():
     assert again.schedule == found.schedule == BEST
 
 
-def test_controls_of_each_policy_are_its_own():
+def test_baselines_of_each_policy_are_its_own():
     # Three first steps are full for Hermite, which could not begin with less.
     hermite = Schedule.parse("0-2,6,11/12")
     contestants = [contestant(Reuse()), contestant(Hermite(2), baselines={"uniform": hermite})]

@@ -94,7 +94,7 @@ def test_the_best_is_the_earliest_of_equal_ones():
     assert study.best == B
 
 
-def test_each_schedule_is_told_of_once():
+def test_each_schedule_is_reported_once():
     reported = []
     study = Study(MadeExamples(steps_sum), on_score=lambda *news: reported.append(news))
     study.run(asks(A, B, A))
