@@ -1,4 +1,4 @@
-"""The errors of the study: which schedules are taken apart, and what is told of them."""
+"""The errors of the study: which schedules are taken apart, and what is reported of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The trajectories of the study: which runs there are, and what is told of them."""
+"""The trajectories of the study: which runs there are, and what is reported of them."""
 
 from dataclasses import dataclass
 

@@ -8,7 +8,7 @@ GRID = (4, 6)
 
 
 def made_steps(num_steps=8, batch=1, seed=0, dtype=torch.float32):
-    """What is seen at each step, and each step's output."""
+    """Gate input and output of each step."""
     generator = torch.Generator().manual_seed(seed)
 
     def line(*shape):
@@ -18,11 +18,11 @@ def made_steps(num_steps=8, batch=1, seed=0, dtype=torch.float32):
 
     latents, outputs = line(3, 8, 12), line(3, 8, 12)
     modulated, tokens, probes = line(24, 5), line(24, 5), line(24, 5)
-    seen = [
+    inputs = [
         GateInput(n, 1 - n / num_steps, latents[n], modulated[n], tokens[n], probes[n], GRID)
         for n in range(num_steps)
     ]
-    return seen, outputs
+    return inputs, outputs
 
 
 def constants(values, field, shape=(1, 2, 3)):
@@ -33,10 +33,10 @@ def constants(values, field, shape=(1, 2, 3)):
     ]
 
 
-def kinds(gate, seen, forced=(), outputs=()):
+def kinds(gate, inputs, forced=(), outputs=()):
     """Which steps a gate caches, one by one: 1 for cached, 0 for full."""
     state, bits = None, ""
-    for n, at_step in enumerate(seen):
+    for n, at_step in enumerate(inputs):
         state, _, is_cached = gate.step(state, at_step, n in forced)
         if gate.reads_outputs and not is_cached:
             state = gate.computed(state, at_step, outputs[n])

@@ -115,9 +115,9 @@ def test_a_policy_for_one_schedule_leaves_the_uniform_run_out_and_says_why(model
         "the causal linear weights were fitted for the schedule 0-1,4/8, this run has 0,3,7/8; "
         "take that schedule, or fit weights for this one"
     )
-    summary = report(output)
-    assert [run["name"] for run in summary["runs"]] == ["full", "cached", "fewer"]
-    assert summary["absent"] == {"uniform spacing": reason}
+    found = report(output)
+    assert [run["name"] for run in found["runs"]] == ["full", "cached", "fewer"]
+    assert found["absent"] == {"uniform spacing": reason}
     assert f"left out: uniform spacing: {reason}" in output.result[2].splitlines()
 
 
@@ -179,14 +179,14 @@ def test_a_batch_has_the_noise_of_ksampler_and_figures_for_each_image(model):
     full, cached, _, _ = images(output)
     assert torch.equal(full, seen(tiny.sample(model, noise=noise)))
     assert torch.equal(cached, seen(tiny.sample(tiny.attach(model, PATH), noise=noise)))
-    summary = report(output)
-    psnr = summary["runs"][1]["metrics"]["psnr"]
+    found = report(output)
+    psnr = found["runs"][1]["metrics"]["psnr"]
     # The textbook formula, peak 1.
     errors = (full - cached).double() ** 2
     expected = (-10 * errors.flatten(1).mean(1).log10()).tolist()
     assert psnr["values"] == pytest.approx(expected)
     assert output.result[4] == pytest.approx(sum(expected) / 2)
-    assert (summary["images"], summary["width"], summary["height"]) == (2, 32, 32)
+    assert (found["images"], found["width"], found["height"]) == (2, 32, 32)
 
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
@@ -243,9 +243,9 @@ def test_times_are_those_of_each_run(model, monkeypatch):
     clock = itertools.chain([0, 10, 10, 14, 14, 19, 19, 21])
     monkeypatch.setattr(compare_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     output = compare(model)
-    summary = report(output)["runs"]
-    assert [run["seconds"] for run in summary] == [10, 4, 5, 2]
-    assert [run["speedup"] for run in summary] == [1, 2.5, 2, 5]
+    runs = report(output)["runs"]
+    assert [run["seconds"] for run in runs] == [10, 4, 5, 2]
+    assert [run["speedup"] for run in runs] == [1, 2.5, 2, 5]
     assert output.result[6] == 2.5
 
 
@@ -325,15 +325,15 @@ def test_a_path_that_was_found_since_makes_it_run_again(monkeypatch):
 
 
 def test_one_bar_runs_over_all_steps_with_previews(model, monkeypatch):
-    summary = []
+    events = []
     monkeypatch.setattr(
         comfy.utils, "PROGRESS_BAR_HOOK",
-        lambda value, total, preview, **_: summary.append((value, total, preview and preview[0])),
+        lambda value, total, preview, **_: events.append((value, total, preview and preview[0])),
     )  # fmt: skip
     method = latent_preview.LatentPreviewMethod.Latent2RGB
     monkeypatch.setattr(comfy.cli_args.args, "preview_method", method)
     compare(model)
-    assert summary == [(n, 27, "JPEG") for n in range(1, 28)]  # 3 runs of 8 steps, one of 3
+    assert events == [(n, 27, "JPEG") for n in range(1, 28)]  # 3 runs of 8 steps, one of 3
 
 
 # Model calls: 3 to warm up, 8 in full, 8 under each schedule, 3 plain ones. The 14th is cached.

@@ -140,8 +140,8 @@ def values_of(name, case, steps, full, forced_steps):
     if name == "SeaCache":
         grid = GRIDS[case.family]
         raw = forced_steps if case.family == "FLUX" else ()
-        gate_input = enumerate(zip(steps.attended, steps.sigmas, strict=True))
-        kept = [m if n in raw else filtered(m, grid, sigma) for n, (m, sigma) in gate_input]
+        attended = enumerate(zip(steps.attended, steps.sigmas, strict=True))
+        kept = [m if n in raw else filtered(m, grid, sigma) for n, (m, sigma) in attended]
         return summed_changes(kept, full)
     if name == "First Block Cache":
         added = [b - a for a, b in zip(steps.before, steps.after, strict=True)]

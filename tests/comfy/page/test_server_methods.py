@@ -138,8 +138,8 @@ def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
     (report,) = outputs["6"]["gph_shootout"]
     names = {row["name"] for row in report["rows"]}
     assert names == {"full", "uniform", "HiCache", "0-2,9/12", "mine"}
-    (event,) = (event["data"] for event in events if event["type"] == "golden_path.shootout")
-    assert event == report  # of the one example there is
+    (shown,) = (event["data"] for event in events if event["type"] == "golden_path.shootout")
+    assert shown == report  # of the one example there is
     assert set(report["absent"]) == {"SeaCache"}
     assert report["workflow_id"] == "shootout"
     assert len(outputs["7"]["images"]) == 1
@@ -183,5 +183,5 @@ def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
     coverage, found = (outputs[node]["gph_summary"][0]["text"] for node in ("10", "11"))
     assert "4 full steps, 2 prompts: share within a margin of the best of 4 schedules" in coverage
     assert "of the variance of these means: schedule" in found
-    (event,) = outputs["11"]["gph_summary"]
-    assert event["workflow_id"] == "analysis"
+    (summary,) = outputs["11"]["gph_summary"]
+    assert summary["workflow_id"] == "analysis"

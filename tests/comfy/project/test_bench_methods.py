@@ -188,12 +188,12 @@ def test_the_table_of_the_documentation_has_the_kept_results():
     text = (methods.RESULTS.parent.parent / "docs" / "methods.md").read_text("utf-8")
     head, _, *lines = text.partition("| PSNR, dB |")[2].partition("\n\n")[0].splitlines()
     columns = [cell.strip() for cell in head.strip(" |").split("|")]
-    summary = {
+    shown = {
         (column, name.strip()): value.strip()
         for name, *values in (line.strip("|").split("|") for line in lines)
         for column, value in zip(columns, values, strict=True)
     }
-    assert summary == {
+    assert shown == {
         (f"{row['full']} of {row['setting'].replace(' steps', '')}", row["name"]): (
             f"{row['psnr'][0]:.1f}"
         )

@@ -131,14 +131,14 @@ def test_the_rate_does_not_count_the_time_of_full_runs(monkeypatch):
 
 def test_the_last_event_is_what_the_nodes_output_says(live):
     score(live, study_of(), A, 20.0)
-    events = live.finish(
+    last = live.finish(
         "the table", Validated(B, POLICIES[1], Score((18.0,)), ""), is_validated=True
     )
-    assert events["state"] == "done"
+    assert last["state"] == "done"
     # What is delivered, which need not be the best on the scoring examples.
-    assert (events["best"], events["policy"], events["score"]) == (str(B), str(POLICIES[1]), 18.0)
-    assert events["is_validated"] is True
-    assert events["curve"] == [(1, 20.0)]
-    assert events["table"] == "the table"
-    assert events["node_id"] == "3"
-    assert {"workflow_id", "prompt_id"} <= set(events)
+    assert (last["best"], last["policy"], last["score"]) == (str(B), str(POLICIES[1]), 18.0)
+    assert last["is_validated"] is True
+    assert last["curve"] == [(1, 20.0)]
+    assert last["table"] == "the table"
+    assert last["node_id"] == "3"
+    assert {"workflow_id", "prompt_id"} <= set(last)

@@ -35,15 +35,15 @@ def test_the_speed_is_that_over_the_full_run_of_the_same_session(monkeypatch):
 
 @pytest.fixture
 def events(monkeypatch):
-    """What the page is told."""
-    report_of = []
+    """Events that the page gets."""
+    sent = []
     server = SimpleNamespace(
         client_id="page",
         send_progress_text=lambda *_: None,
-        send_sync=lambda event, data, client: report_of.append((event, data, client)),
+        send_sync=lambda event, data, client: sent.append((event, data, client)),
     )
     monkeypatch.setattr(shootout_live, "PromptServer", SimpleNamespace(instance=server))
-    return report_of
+    return sent
 
 
 def test_after_each_example_the_page_gets_the_figures_so_far(events):

@@ -64,8 +64,8 @@ def test_a_forced_step_clears_the_sum_and_is_the_next_ones_reference():
     steps = with_changes([0, 0.1, 0.1, 0.1])
     gate = TeaCache(1.0, Polynomial((1.0, 0.0)))
     state, values = None, []
-    for n, gate_input in enumerate(steps):
-        state, value, _ = gate.step(state, gate_input, forced=n == 2)
+    for n, at_step in enumerate(steps):
+        state, value, _ = gate.step(state, at_step, forced=n == 2)
         values.append(value)
     # The sum before the forced step is told, the one after it begins anew.
     assert values == pytest.approx([math.inf, 0.1, 0.2, 0.1])
@@ -78,8 +78,8 @@ def test_the_guard_keeps_the_polynomial_where_it_was_fitted():
 
     def values(gate):
         state, found = None, []
-        for gate_input in with_changes(changes):
-            state, value, _ = gate.step(state, gate_input)
+        for at_step in with_changes(changes):
+            state, value, _ = gate.step(state, at_step)
             found.append(value)
         return found[1:]
 
@@ -107,36 +107,34 @@ def test_a_signal_of_time_alone_gives_the_schedule_before_the_run():
 
 
 def test_seacache_compares_what_each_step_filters_with_its_own_gain():
-    gate_input, _ = made_steps()
+    inputs, _ = made_steps()
     gate = SeaCache(0)
-    first = gate.step(None, gate_input[1])
-    value = gate.step(first.state, gate_input[2]).value
-    new, old = (
-        wiener_filtered(s.modulated, s.grid, s.sigma).double() for s in gate_input[1:3][::-1]
-    )
+    first = gate.step(None, inputs[1])
+    value = gate.step(first.state, inputs[2]).value
+    new, old = (wiener_filtered(s.modulated, s.grid, s.sigma).double() for s in inputs[1:3][::-1])
     assert value == pytest.approx(((new - old).abs().mean() / old.abs().mean()).item(), rel=1e-5)
 
 
 def test_on_flux_a_forced_step_leaves_its_tokens_unfiltered():
-    gate_input, _ = made_steps(50)
+    inputs, _ = made_steps(50)
     raw = SeaCache(1.0, raw_if_forced=True)
-    state = raw.step(None, gate_input[0], forced=True).state
-    assert torch.equal(state.signal, gate_input[0].modulated)
-    value = raw.step(state, gate_input[1]).value
-    new = wiener_filtered(gate_input[1].modulated, gate_input[1].grid, gate_input[1].sigma).double()
-    old = gate_input[0].modulated.double()
+    state = raw.step(None, inputs[0], forced=True).state
+    assert torch.equal(state.signal, inputs[0].modulated)
+    value = raw.step(state, inputs[1]).value
+    new = wiener_filtered(inputs[1].modulated, inputs[1].grid, inputs[1].sigma).double()
+    old = inputs[0].modulated.double()
     assert value == pytest.approx(((new - old).abs().mean() / old.abs().mean()).item(), rel=1e-5)
     # A step that is full by the rule is filtered, as is a forced one without the option.
-    assert not torch.equal(raw.step(state, gate_input[1]).state.signal, gate_input[1].modulated)
-    always = SeaCache(1.0).step(None, gate_input[0], forced=True).state
-    assert not torch.equal(always.signal, gate_input[0].modulated)
+    assert not torch.equal(raw.step(state, inputs[1]).state.signal, inputs[1].modulated)
+    always = SeaCache(1.0).step(None, inputs[0], forced=True).state
+    assert not torch.equal(always.signal, inputs[0].modulated)
 
 
 def test_dicache_adds_up_what_the_first_block_hands_on():
     # From 2 to 3, 3 to 4.5, 4.5 to 9: 0.5, 0.5 and 1.
-    gate_input = constants([2, 3, 4.5, 9], "probe")
+    inputs = constants([2, 3, 4.5, 9], "probe")
     state, values = None, []
-    for at_step in gate_input:
+    for at_step in inputs:
         state, value, _ = DiCache(10).step(state, at_step)
         values.append(value)
     assert values == [math.inf, 0.5, 1.0, 2.0]
@@ -147,7 +145,7 @@ def test_delta_minus_adds_up_by_how_much_the_changes_of_input_and_output_differ(
     tokens, probes = constants([4, 5, 7.5], "tokens"), constants([2, 3, 3.3], "probe")
     state, values = None, []
     for before, behind in zip(tokens, probes, strict=True):
-        gate_input = replace(before, probe=behind.probe)
-        state, value, _ = DeltaMinus(10).step(state, gate_input)
+        at_step = replace(before, probe=behind.probe)
+        state, value, _ = DeltaMinus(10).step(state, at_step)
         values.append(value)
     assert values == pytest.approx([math.inf, 0.25, 0.65])

@@ -17,9 +17,9 @@ def outputs(values):
 
 def test_the_output_is_expected_to_follow_the_input_as_before():
     gate = EasyCache(0.3)
-    gate_input, given = constants([0, 1, 2, 3.5], "latent"), outputs([10, 12, 0, 16])
+    inputs, given = constants([0, 1, 2, 3.5], "latent"), outputs([10, 12, 0, 16])
     state, values = None, []
-    for n, at_step in enumerate(gate_input):
+    for n, at_step in enumerate(inputs):
         state, value, is_cached = gate.step(state, at_step)
         values.append(value)
         if not is_cached:
@@ -32,14 +32,14 @@ def test_the_output_is_expected_to_follow_the_input_as_before():
 
 
 def test_the_first_two_full_steps_come_first():
-    gate_input, given = constants(range(8), "latent"), outputs(range(10, 18))
-    assert kinds(EasyCache(math.inf), gate_input, (), given) == "00111111"
+    inputs, given = constants(range(8), "latent"), outputs(range(10, 18))
+    assert kinds(EasyCache(math.inf), inputs, (), given) == "00111111"
 
 
 def test_a_latent_that_did_not_move_is_followed_by_a_full_step():
     # The same noise level twice, as in samplers of second order, and an output that differs.
-    gate_input, given = constants([1, 1, 2, 3, 4], "latent"), outputs([1, 2, 3, 4, 5])
-    assert kinds(EasyCache(0.5), gate_input, (), given) == "00010"
+    inputs, given = constants([1, 1, 2, 3, 4], "latent"), outputs([1, 2, 3, 4, 5])
+    assert kinds(EasyCache(0.5), inputs, (), given) == "00010"
 
 
 def test_the_velocity_keeps_its_distance_to_the_latent():

@@ -37,10 +37,10 @@ def make(request):
     return request.param
 
 
-def run(gate, gate_input, outputs, forced=(), state=None):
+def run(gate, inputs, outputs, forced=(), state=None):
     """All steps, each with the state that it began with."""
     steps = []
-    for n, at_step in enumerate(gate_input):
+    for n, at_step in enumerate(inputs):
         step = gate.step(state, at_step, n in forced)
         steps.append((state, step))
         state = step.state
@@ -59,8 +59,8 @@ def values(make, *args, **options):
 
 
 def test_the_first_step_is_full_at_any_threshold(make):
-    gate_input, _ = made_steps()
-    assert make(math.inf).step(None, gate_input[0])[1:] == (math.inf, False)
+    inputs, _ = made_steps()
+    assert make(math.inf).step(None, inputs[0])[1:] == (math.inf, False)
 
 
 def test_threshold_zero_caches_nothing(make):
@@ -81,25 +81,25 @@ def test_a_step_is_cached_exactly_below_the_threshold(make):
 
 
 def test_a_forced_step_changes_the_decision_alone(make):
-    gate_input, outputs = made_steps()
-    steps = run(make(math.inf), gate_input, outputs, forced={0, 1})
+    inputs, outputs = made_steps()
+    steps = run(make(math.inf), inputs, outputs, forced={0, 1})
     state, free = steps[3]
-    forced = make(math.inf).step(state, gate_input[3], forced=True)
+    forced = make(math.inf).step(state, inputs[3], forced=True)
     assert free.is_cached
     assert not forced.is_cached
     assert math.isfinite(forced.value)
 
 
 def test_the_same_state_gives_the_same_step_again(make):
-    gate_input, outputs = made_steps()
+    inputs, outputs = made_steps()
     gate = make(sorted(values(make))[3])
-    before = [{name: getattr(s, name).clone() for name in TENSORS} for s in gate_input]
-    steps = run(gate, gate_input, outputs)
+    before = [{name: getattr(s, name).clone() for name in TENSORS} for s in inputs]
+    steps = run(gate, inputs, outputs)
     # From every state of the run, after it all: nothing was changed in place.
     for n, (state, _) in enumerate(steps):
-        again = [step[1:] for _, step in run(gate, gate_input[n:], outputs[n:], state=state)]
+        again = [step[1:] for _, step in run(gate, inputs[n:], outputs[n:], state=state)]
         assert again == [step[1:] for _, step in steps[n:]]
-    for at_step, copies in zip(gate_input, before, strict=True):
+    for at_step, copies in zip(inputs, before, strict=True):
         assert all(torch.equal(getattr(at_step, name), copies[name]) for name in TENSORS)
 
 
@@ -110,17 +110,17 @@ def test_it_looks_no_further_than_it_says(make):
         Look.MODULATED: {"latent", "modulated", "tokens"},
         Look.FIRST_BLOCK: {"latent", "modulated", "tokens", "probe"},
     }[gate.look]
-    gate_input, outputs = made_steps()
-    less = [replace(s, **dict.fromkeys(set(TENSORS) - shown)) for s in gate_input]
-    assert bits(run(gate, less, outputs)) == bits(run(gate, gate_input, outputs))
+    inputs, outputs = made_steps()
+    less = [replace(s, **dict.fromkeys(set(TENSORS) - shown)) for s in inputs]
+    assert bits(run(gate, less, outputs)) == bits(run(gate, inputs, outputs))
 
 
 def test_a_batch_has_the_mean_of_its_samples(make):
     both = made_steps(batch=2)
 
     def sample(n):
-        (gate_input, outputs), part = both, slice(n, n + 1)
-        own = [replace(s, **{name: getattr(s, name)[part] for name in TENSORS}) for s in gate_input]
+        (inputs, outputs), part = both, slice(n, n + 1)
+        own = [replace(s, **{name: getattr(s, name)[part] for name in TENSORS}) for s in inputs]
         return [step.value for _, step in run(make(0), own, [o[part] for o in outputs])]
 
     together = [step.value for _, step in run(make(0), *both)]
@@ -138,35 +138,33 @@ def test_half_precision_comes_close(make, dtype):
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
 def test_a_broken_step_is_full_and_forgotten_soon(make, broken):
-    gate_input, outputs = made_steps(12)
-    gate_input[4] = replace(
-        gate_input[4], **{name: getattr(gate_input[4], name) * broken for name in TENSORS}
-    )
-    found = bits(run(make(math.inf), gate_input, outputs, forced={0, 1}))
+    inputs, outputs = made_steps(12)
+    inputs[4] = replace(inputs[4], **{name: getattr(inputs[4], name) * broken for name in TENSORS})
+    found = bits(run(make(math.inf), inputs, outputs, forced={0, 1}))
     assert found[:5] == "00110"
     # EasyCache needs two sound full steps again, which the third after it is at the latest.
     assert found[8:] == "1111"
 
 
 def test_a_sum_restarts_from_zero_after_a_broken_step(make):
-    gate_input, outputs = made_steps(12)
-    gate_input[4] = replace(
-        gate_input[4], **{name: getattr(gate_input[4], name) * math.nan for name in TENSORS}
+    inputs, outputs = made_steps(12)
+    inputs[4] = replace(
+        inputs[4], **{name: getattr(inputs[4], name) * math.nan for name in TENSORS}
     )
     gate = make(math.inf)
-    steps = run(gate, gate_input, outputs, forced={0, 1})
+    steps = run(gate, inputs, outputs, forced={0, 1})
     start = max(n for n, (_, step) in enumerate(steps) if not step.is_cached)
     # As if the run had begun with that step, or one before it as EasyCache needs two.
-    fresh = run(make(0), gate_input[start - 1 :], outputs[start - 1 :])[2][0]
-    after = run(gate, gate_input[start + 1 :], outputs[start + 1 :], state=fresh)
+    fresh = run(make(0), inputs[start - 1 :], outputs[start - 1 :])[2][0]
+    after = run(gate, inputs[start + 1 :], outputs[start + 1 :], state=fresh)
     assert [s.value for _, s in steps[start + 1 :]] == [s.value for _, s in after]
 
 
 def test_another_resolution_is_computed_in_full(make):
-    gate_input, outputs = made_steps()
-    steps = run(make(math.inf), gate_input, outputs, forced={0, 1})
-    doubled = {name: torch.cat((getattr(gate_input[5], name),) * 2, dim=1) for name in TENSORS}
-    other = replace(gate_input[5], **doubled, grid=(8, 6))
+    inputs, outputs = made_steps()
+    steps = run(make(math.inf), inputs, outputs, forced={0, 1})
+    doubled = {name: torch.cat((getattr(inputs[5], name),) * 2, dim=1) for name in TENSORS}
+    other = replace(inputs[5], **doubled, grid=(8, 6))
     assert make(math.inf).step(steps[5][0], other)[1:] == (math.inf, False)
 
 

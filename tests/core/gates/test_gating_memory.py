@@ -40,13 +40,13 @@ LATENTS_ONLY = dict.fromkeys(("modulated", "tokens", "probe"))
 
 @pytest.mark.parametrize("name", GATES)
 def test_all_that_a_gate_keeps_counts_and_what_it_keeps_twice_once(name):
-    gate_input, outputs = made_steps()
+    inputs, outputs = made_steps()
     if name.startswith("SenCache"):
-        gate_input = [replace(s, **LATENTS_ONLY) for s in gate_input]
+        inputs = [replace(s, **LATENTS_ONLY) for s in inputs]
     gating = Gating(GATES[name](1e9))
     for step, is_forced in enumerate((True, True, False)):
         gating.place(step, ("p",), 0)
-        if not gating.decide(gate_input[step], is_forced):
+        if not gating.decide(inputs[step], is_forced):
             gating.computed(step, ("p",), [outputs[step]])
     assert gating.num_bytes == KEPT[name]
     gating.clear()

@@ -10,7 +10,7 @@ from gph_core.schedule import Schedule
 
 
 def test_the_table_has_a_line_for_each_run():
-    def summary(name, steps, full, seconds, psnr=None, notes=()):
+    def entry(name, steps, full, seconds, psnr=None, notes=()):
         metrics = {} if psnr is None else {"psnr": {"mean": psnr}, "ssim": {"mean": 0.98765}}
         return {
             "name": name, "schedule": f"0-{full - 1}/{steps}", "steps": steps, "full_steps": full,
@@ -21,8 +21,8 @@ def test_the_table_has_a_line_for_each_run():
         "speed": "Fast", "origin": "uniform spacing", "policy": "residual reuse",
         "closest": "fewer", "unavailable": {"lpips": "off"},
         "absent": {}, "runs": [
-            summary("full", 8, 8, 2.0), summary("cached", 8, 3, 1.0, 20.123, ["a note"]),
-            summary("uniform", 8, 3, 0.8, "identical"), summary("fewer", 3, 3, 0.5, 31.0),
+            entry("full", 8, 8, 2.0), entry("cached", 8, 3, 1.0, 20.123, ["a note"]),
+            entry("uniform", 8, 3, 0.8, "identical"), entry("fewer", 3, 3, 0.5, 31.0),
         ],
     })  # fmt: skip
     assert text.splitlines() == [
@@ -61,10 +61,10 @@ def test_the_figure_shows_the_middle_picture_of_each_run(shape):
     pictures = [torch.zeros(*shape, 3) for _ in runs]
     for picture, color in zip(pictures, colors, strict=True):
         picture[shape[0] // 2] = torch.tensor(color)
-    summary = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
+    entry = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
     figure = compare_report.figure(
         runs, pictures,
-        {"speed": "Fast", "closest": "cached", "runs": [summary | {"name": r.name} for r in runs]},
+        {"speed": "Fast", "closest": "cached", "runs": [entry | {"name": r.name} for r in runs]},
     )  # fmt: skip
     _, height, width, _ = figure.shape
     quarters = figure[0, : height // 2 * 2, : width // 2 * 2].unflatten(0, (2, -1))
