@@ -52,12 +52,12 @@ def measure(work: Work) -> dict:
     profiles = [profile_of([run]) for run in runs]
     planes = bases([[run] for run in runs], [profile.plane for profile in profiles])
     together, first = spreads(profiles), profiles[0]
-    summary = {name: spread.to_dict() for name, spread in together.items()}
+    spread_of = {name: spread.to_dict() for name, spread in together.items()}
     drawn = [(workload.examples[n], profiles[n]) for n in range(0, CURVES * NOISES, NOISES)]
     return {
         "unit": "over runs; cv: coefficient of variation, percent; angles: degrees",
         "steps": lab.steps, "number of runs": len(runs), "window": first.window,
-        "precision": PRECISION, "latent_coordinates": first.num_coordinates, "summary": summary,
+        "precision": PRECISION, "latent_coordinates": first.num_coordinates, "summary": spread_of,
         "signal_to_floor": in_json(signal_to_floor(together)),
         "plane_angles": grouped(
             workload.names(), angles_between(planes), first.num_coordinates
@@ -67,7 +67,7 @@ def measure(work: Work) -> dict:
             for example, profile in drawn
         ],
         "rows": [
-            row(title, summary[name], first.window if name == "turning" else 0)
+            row(title, spread_of[name], first.window if name == "turning" else 0)
             for name, title in PROFILES.items()
         ],
     }  # fmt: skip
