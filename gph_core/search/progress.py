@@ -9,7 +9,7 @@ from .proposals import END_OF_UNIT, Score, Unit
 STALLED = "two units in a row brought no clear gain; another seed or algorithm goes on"
 
 
-class Progress:
+class SearchProgress:
     """Number of units in a row that brought less than 2 standard errors of the best mean.
 
     A unit that began before anything was scored is exempt, and so is a single example, which has no

@@ -17,7 +17,7 @@ from ..schedule import Schedule, ScheduleSpace
 from .budget import Asked, Budget
 from .judge import Judge
 from .log import StudyLog
-from .progress import STALLED, Progress
+from .progress import STALLED, SearchProgress
 from .proposals import Proposal, Score, Search, Unit
 from .racing import Race
 
@@ -158,7 +158,7 @@ class Study:
 
     def run(self, search: Search) -> str:
         """Answer a search's proposals; why it ended, in words."""
-        progress = Progress(self._best_score)
+        progress = SearchProgress(self._best_score)
         self._repeats = 0
         answer: Any = None
         while True:

@@ -18,7 +18,7 @@ from ..sample.examples import sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from ..sample.workload import Workload
-from .calibrating import Progress
+from .calibrating import OnPart
 
 NAME = "BudCache"
 EXAMPLES = 2  # on which it searches, as the seed paper does
@@ -28,7 +28,7 @@ STATE_BYTES = 4 * 2**30  # of main memory for states that runs of its search sha
 
 def search(
     workload: Workload, num_full: int, entry: Calibration | None = None,
-    progress: Progress = lambda part: None, log: StudyLog | None = None,
+    progress: OnPart = lambda part: None, log: StudyLog | None = None,
 ) -> Calibration:  # fmt: skip
     """Schedule of BudCache with so many full steps, found on the first two examples.
 

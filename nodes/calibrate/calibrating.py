@@ -40,8 +40,8 @@ SITES: dict[str, Policy] = {
 }
 FITTED = tuple(SITES)
 
-# Told the part that is done, 0 to 1, before each run and each step; cancels by an exception.
-Progress = Callable[[float], None]
+# Called with the part that is done, 0 to 1, before each run and each step; cancels by an exception.
+OnPart = Callable[[float], None]
 Save = Callable[..., None]  # of entries
 
 
@@ -73,7 +73,7 @@ class Bar:
 
 def calibrate_all(
     workload: Workload, methods: Sequence[str], entries: Mapping[str, Calibration],
-    progress: Progress = lambda part: None, save: Save = lambda *entries: None,
+    progress: OnPart = lambda part: None, save: Save = lambda *entries: None,
 ) -> Calibrated:  # fmt: skip
     """Calibrate methods on the same full runs; impossible ones are left out.
 
@@ -148,7 +148,7 @@ def fits_of(workload: Workload) -> dict[str, Fit]:
 
 
 def _sample_missing(
-    workload: Workload, fits: Mapping[str, Fit], done: Calibrated, progress: Progress, save: Save
+    workload: Workload, fits: Mapping[str, Fit], done: Calibrated, progress: OnPart, save: Save
 ) -> None:
     """Sample the examples that methods lack, each in one run for all of these methods."""
     found = done.entries
@@ -174,7 +174,7 @@ def _sample_missing(
             save(*sampled)
 
 
-def _run(workload: Workload, number: int, samples: Sequence[Sample], on_part: Progress) -> Tensor:
+def _run(workload: Workload, number: int, samples: Sequence[Sample], on_part: OnPart) -> Tensor:
     """Final state of an example's full run, which samples watch."""
     on_part(0.0)
     sampling, ends = workload.sampling(number), deque(maxlen=1)  # states are large
@@ -186,7 +186,7 @@ def _run(workload: Workload, number: int, samples: Sequence[Sample], on_part: Pr
     return ends[-1] if ends else latent
 
 
-def _tell_part(progress: Progress, count: int, total: int, part: float) -> None:
+def _tell_part(progress: OnPart, count: int, total: int, part: float) -> None:
     progress((count + part) / total)
 
 

@@ -21,7 +21,7 @@ from ...gph_core.schedule import Schedule
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
 from ..sample.workload import Workload
-from .calibrating import Progress, Save
+from .calibrating import OnPart, Save
 
 RUNS_OF_EACH = 6  # about as many runs of each example find a threshold
 SAVE_PAUSE_S = 5.0
@@ -29,7 +29,7 @@ SAVE_PAUSE_S = 5.0
 
 def calibrate_ratio(
     workload: Workload, method: Method, policy: Policy, num_full: int,
-    entry: Calibration | None = None, progress: Progress = lambda part: None,
+    entry: Calibration | None = None, progress: OnPart = lambda part: None,
     save: Save = lambda *entries: None,
 ) -> tuple[Calibration, FoundThreshold]:  # fmt: skip
     """Calibration with the threshold for N - ``num_full`` cached steps, and its outcome.
@@ -102,7 +102,7 @@ class _Trials:
     forced: Schedule
     entry: Calibration
     settings: dict
-    progress: Progress
+    progress: OnPart
     save: Save
 
     def find(self, target: float, most: int) -> FoundThreshold:
