@@ -49,7 +49,7 @@ class QualityTable:
 
     Args:
         prompts: texts, or what names an example without one.
-        quality: ``[E, P]`` of candidates and prompts, higher is better; the mean over the seeds of
+        quality: ``[C, P]`` of candidates and prompts, higher is better; the mean over the seeds of
             a prompt.
         num_incomplete: examples that are left out, as not all candidates have them.
         other_counts: names that are left out, as they had another number of full steps.

@@ -97,7 +97,7 @@ def path_of(
 ) -> GoldenPath:  # fmt: skip
     """The delivered pair with its conditions and quality.
 
-    A baseline that won is kept as one: *Golden Path Cache* does not take it by itself.
+    A baseline that won is kept as a ``control``: *Golden Path Cache* does not take it by itself.
     """
     best, objective = delivery.best, delivery.objective
     part = "validation" if is_validated else "scoring"

@@ -52,7 +52,7 @@ def test_seeds_of_a_prompt_are_averaged():
 def test_policies_are_rows_and_prompts_are_columns():
     hermite = row("uniform", [30.0, 31.0, 32.0], policy=HERMITE)
     found = only([report([UNIFORM]), report([hermite])])
-    assert [e.label for e in found.candidates] == [f"uniform, {REUSE}", f"uniform, {HERMITE}"]
+    assert [c.label for c in found.candidates] == [f"uniform, {REUSE}", f"uniform, {HERMITE}"]
     more = only([report([UNIFORM]), report([UNIFORM], prompts=("d", "e", "f"))])
     assert more.prompts == ("a", "b", "c", "d", "e", "f")
     assert more.num_incomplete == 0
