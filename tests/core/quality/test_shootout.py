@@ -1,5 +1,6 @@
 """Results of a shootout: kept in a file, and their statistics."""
 
+import json
 import math
 
 import pytest
@@ -109,3 +110,8 @@ def test_a_lead_is_that_over_the_examples_where_both_differ_from_the_full_run():
 def test_what_is_not_a_number_is_null_in_json():
     assert in_json({"a": math.nan, "b": [math.inf, 1.0]}) == {"a": None, "b": ["identical", 1.0]}
     assert figures([math.nan, 1.0])["mean"] is None
+
+
+def test_a_line_of_the_file_has_the_fields_that_files_had_from_the_first_version_on():
+    fields = ["example", "contender", "plan", "seconds", "full_seconds", "metrics", "record"]
+    assert list(json.loads(result().to_json())) == fields
