@@ -31,9 +31,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Check that tests are grouped, and take what is loaded out of garbage collection, which ComfyUI calls for in each sampling.
+    """Check that tests are grouped, and take what is loaded out of garbage collection.
 
-    It took 0.2 s a run to look through torch's modules and all tests again.
+    ComfyUI collects garbage in each sampling, and looked through torch and all tests for 0.2 s.
     """
     is_worker = hasattr(session.config, "workerinput")
     if is_worker and not all("@" in item.nodeid for item in session.items):
