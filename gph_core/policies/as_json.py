@@ -42,6 +42,11 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
     try:
         if "spans" in options:
             options["spans"] = tuple((int(step), int(span)) for step, span in options["spans"])
+        if "weights" in options:
+            options["weights"] = tuple(
+                (int(step), tuple((int(anchor), float(weight)) for anchor, weight in weights))
+                for step, weights in options["weights"]
+            )
         return KINDS[name](**options)
     except TypeError as error:  # an option that does not exist, or of another type
         raise ValueError(f"the policy {name} cannot be made from {options}: {error}") from error

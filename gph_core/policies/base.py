@@ -85,11 +85,20 @@ class Policy:
     uses_latents: bool = False  # it needs the states of its anchors
     keeps_predictions: bool = False  # cached steps leave anchors too
     replaces_tokens: bool = False  # its feature is the tokens, not their change
+    has_fixed_ends: bool = True  # a search keeps the source's first full steps and the last one
     conditions: Mapping[str, Any] = {}  # under which it was fitted, see ``Calibration``
 
     def from_step(self, first: int) -> Policy:
         """The policy for a run that begins at a later step of its schedule."""
         return self
+
+    def covered(self, schedule: Schedule) -> Schedule:
+        """The schedule with those steps full, too, that the policy cannot predict under it."""
+        return schedule
+
+    def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
+        """Whether a cached step has the anchors that it needs, of those that a branch has."""
+        return True
 
     def check(self, schedule: Schedule, family: str = "") -> None:
         """Raise ``ValueError`` if the schedule gives too few anchors.

@@ -10,6 +10,7 @@ from typing import Any
 from . import causal_linear
 from .base import Policy, Site
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
+from .fitted import Fitted
 from .mean_velocity import MeanVelocity
 from .offset import OffsetReuse
 from .rest import RestReuse
@@ -19,6 +20,7 @@ from .two_anchor import TwoAnchor
 # weights are a file of their own.
 KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
     Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
+    Fitted,
 )}  # fmt: skip
 
 
@@ -43,7 +45,8 @@ class Options:
 
 CAUSAL_LINEAR = "causal linear (L2P)"
 
-# By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates.
+# By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates, Fitted
+# to the golden path that it was found with.
 CHOICES: dict[str, Callable[[Options], Policy]] = {
     "residual reuse": lambda o: Reuse(),
     "Taylor": lambda o: Taylor(o.order, **o.extrapolation),

@@ -48,6 +48,7 @@ class Anchors:
     ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
         self.peak_bytes = 0  # with what was beside them
+        self._policy = policy
         self._num_anchors = policy.num_anchors + spare
         num_steps = schedule.num_steps
         self._last_uses = [num_steps - 1] * num_steps if for_others else last_uses(policy, schedule)
@@ -68,12 +69,15 @@ class Anchors:
     ) -> tuple[list[Anchor], ...] | None:
         """The anchors of each branch before a cached step; None if one missed the newest full step.
 
-        Older ones may differ: which branches share a call depends on memory and must not matter.
+        Older ones may differ: which branches share a call depends on memory and must not matter,
+        unless the policy needs them.
         """
         found = tuple([a for a in self.held.get(b, []) if a.step < step] for b in branches)
-        if all(anchors and anchors[0].step >= newest_full for anchors in found):
-            return found or None
-        return None
+        for anchors in found:
+            is_up_to_date = anchors and anchors[0].step >= newest_full
+            if not (is_up_to_date and self._policy.can_predict(step, anchors)):
+                return None
+        return found or None
 
     def insert(
         self, branches: Sequence[Hashable], anchors: Sequence[Anchor], beside_bytes: int = 0

@@ -1,0 +1,103 @@
+"""Fitted velocity: every cached step has weights of its own for the newest full steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..schedule import Schedule
+from .base import Anchor, Now, Prediction, Site, Streams, combine
+
+# Of a cached step: pairs of a full step and its weight, newest first.
+Weights = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Fitted(Prediction):
+    """``Σ_i w_i v_i`` over the guided velocities v_i at some of the newest full steps.
+
+    Args:
+        schedule: text of the schedule that the weights were fitted for.
+        weights: pairs of a cached step and its ``Weights``; none: they are still to be fitted.
+        conditions: under which they were fitted, see ``Calibration``.
+        spare: steps that a part of a run computes in full besides, for lack of earlier ones.
+
+    Source: ours, see ``closed_loop``.
+    """
+
+    schedule: str = ""
+    weights: tuple[tuple[int, Weights], ...] = ()
+    conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    spare: int = 0
+
+    site = Site.GUIDED
+    has_fixed_ends = False
+
+    def __post_init__(self) -> None:
+        for step, weights in self.weights:
+            steps = [anchor for anchor, _ in weights]
+            falls = all(b < a for a, b in zip((step, *steps), steps, strict=False))
+            if not (steps and falls and steps[-1] >= 0):
+                raise ValueError(
+                    f"the weights of step {step} belong to the steps {steps}; they must be earlier "
+                    "steps, newest first"
+                )
+            if not all(math.isfinite(weight) for _, weight in weights):
+                raise ValueError(f"the weights of step {step} are not all numbers")
+        longest = max((len(weights) for _, weights in self.weights), default=1)
+        object.__setattr__(self, "num_anchors", longest + self.spare)
+        object.__setattr__(self, "_of_step", dict(self.weights))
+
+    def from_step(self, first: int) -> Fitted:
+        """Weights of a run that begins later: those whose full steps it has."""
+        kept = tuple(
+            (step - first, tuple((anchor - first, weight) for anchor, weight in weights))
+            for step, weights in self.weights
+            if weights[-1][0] >= first
+        )
+        later = sum(step >= first for step, _ in self.weights)
+        return replace(self, weights=kept, spare=later - len(kept))
+
+    def covered(self, schedule: Schedule) -> Schedule:
+        full = set(schedule.full_steps)
+        for step in schedule.cached_steps:
+            newest = sorted(n for n in full if n < step)[-self.num_anchors :]
+            needed = {anchor for anchor, _ in self._weights_of(step)}
+            if not needed or not needed <= set(newest):
+                full.add(step)
+        return Schedule(tuple(sorted(full)), schedule.num_steps)
+
+    def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
+        needed = {anchor for anchor, _ in self._weights_of(step)}
+        return bool(needed) and needed <= {anchor.step for anchor in anchors}
+
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        features = {anchor.step: anchor.feature for anchor in anchors}
+        used = [(features[step], weight) for step, weight in self._weights_of(now.step)]
+        weights = [weight for _, weight in used]
+        streams = zip(*(feature for feature, _ in used), strict=True)
+        return tuple(combine(stream, weights) for stream in streams)
+
+    def check(self, schedule: Schedule, family: str = "") -> None:
+        super().check(schedule, family)
+        if not schedule.num_cached:
+            return
+        fitted = self.conditions.get("family", family)
+        if family and fitted != family:
+            raise ValueError(
+                f"the weights of this path were fitted for {fitted}, this model is {family}; "
+                "choose a path that was fitted for it"
+            )
+        if self.covered(schedule) != schedule:
+            raise ValueError(
+                f"the weights were fitted for the schedule {self.schedule or 'of a search'}, this "
+                f"run has {schedule}; take that schedule, or another policy"
+            )
+
+    def __str__(self) -> str:
+        return "fitted"
+
+    def _weights_of(self, step: int) -> Weights:
+        return self._of_step.get(step, ())  # type: ignore[attr-defined] - set above

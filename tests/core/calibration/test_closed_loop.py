@@ -1,0 +1,95 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from gph_core.calibration.closed_loop import fit
+from gph_core.policies.base import Anchor, Now
+from gph_core.schedule import Schedule
+
+SIGMAS = [1.0, 0.8, 0.65, 0.4, 0.3, 0.1, 0.0]
+SCHEDULE = Schedule.parse("0,1,3/6")
+
+
+def full_run(velocity, start):
+    """States of Euler's method, written out."""
+    states = [start]
+    for now, following in itertools.pairwise(SIGMAS):
+        states.append(states[-1] + (following - now) * velocity(states[-1], now))
+    return states
+
+
+def starts(count=5, size=40):
+    random = torch.Generator().manual_seed(0)
+    return [torch.randn(size, generator=random, dtype=torch.float64) for _ in range(count)]
+
+
+def fitted(velocity, runs, **options):
+    full = [full_run(velocity, start) for start in runs]
+    found = fit(
+        SCHEDULE, SIGMAS, runs, lambda n: [states[n] for states in full],
+        lambda n, now: [velocity(state, SIGMAS[n]) for state in now], **options,
+    )  # fmt: skip
+    return found, full
+
+
+def test_runs_whose_velocity_is_linear_in_the_noise_level_end_where_the_full_ones_do():
+    # v = a + b σ with vectors a, b is a combination of any two velocities, at any step.
+    a, b = starts(2)
+    found, full = fitted(lambda _, sigma: a + sigma * b, starts(), ridge=0, num_anchors=2)
+    for end, states in zip(found.ends, full, strict=True):
+        torch.testing.assert_close(end, states[-1], rtol=1e-4, atol=1e-5)
+
+
+def test_weights_are_those_of_numpys_least_squares():
+    def velocity(state, sigma):
+        return torch.sin(3 * state) * sigma + state
+
+    runs = starts()
+    found, full = fitted(velocity, runs, ridge=0)
+    # By hand up to step 2, the first cached one: two full steps before it.
+    second = [x + (SIGMAS[1] - SIGMAS[0]) * velocity(x, SIGMAS[0]) for x in runs]
+    v0 = [velocity(x, SIGMAS[0]) for x in runs]
+    v1 = [velocity(x, SIGMAS[1]) for x in second]
+    third = [x + (SIGMAS[2] - SIGMAS[1]) * v for x, v in zip(second, v1, strict=True)]
+    length = SIGMAS[3] - SIGMAS[2]
+    target = torch.cat([(states[3] - x) / length for states, x in zip(full, third, strict=True)])
+    matrix = torch.stack([torch.cat(v1), torch.cat(v0)], 1)
+    expected = np.linalg.lstsq(matrix.numpy(), target.numpy(), rcond=None)[0]
+    (step, weights), *_ = found.policy.weights
+    assert step == 2
+    assert [n for n, _ in weights] == [1, 0]
+    assert [w for _, w in weights] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_strong_ridge_is_velocity_reuse_bit_for_bit():
+    found, _ = fitted(lambda x, sigma: torch.sin(x) + sigma, starts(), ridge=1e30)
+    assert all(weights[0][1] == 1 for _, weights in found.policy.weights)
+    anchors = [Anchor(n, SIGMAS[n], (torch.randn(4),)) for n in (3, 1, 0)]
+    predicted = found.policy.predict(anchors, Now(4, SIGMAS[4], SIGMAS[5]))
+    assert torch.equal(predicted[0], anchors[0].feature[0])
+
+
+def test_runs_that_are_not_fitted_to_go_along_under_the_weights_of_the_others():
+    def velocity(state, sigma):
+        return state**3 / (1 + state**2) * sigma
+
+    runs = starts()
+    of_two, _ = fitted(velocity, runs, fitted_on=[0, 1])
+    alone, _ = fitted(velocity, runs[:2])
+    assert of_two.policy == alone.policy
+    for one, other in zip(of_two.ends, alone.ends, strict=False):
+        assert torch.equal(one, other)
+    assert len(of_two.ends) == 5
+
+
+def test_cached_steps_evaluate_nothing():
+    steps = []
+
+    def velocity(n, now):
+        steps.append(n)
+        return [state.clone() for state in now]
+
+    fit(SCHEDULE, SIGMAS, starts(), lambda n: starts(), velocity)
+    assert steps == [0, 1, 3]
