@@ -1,14 +1,15 @@
 """Choice of the schedule that a run takes: the best-fitting golden path, by a fixed order.
 
-1. A path that was searched under the same conditions: model, noise levels, full steps, policy.
-2. One that was published for the same model, noise levels and number of full steps.
-3. Either of them for the same model, moved to the noise levels of the run (``retarget``).
-4. Uniform spacing.
+1. A path with weights that were fitted under the same conditions, CFG included.
+2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
+3. One that was published for the same model, noise levels and number of full steps.
+4. Either of them for the same model, moved to the noise levels of the run (``retarget``).
+5. Uniform spacing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from ..architecture import is_stated
 from ..gates.base import Gate
 from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
+from ..policies.fitted import Fitted
 from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule, uniform
 from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
@@ -44,14 +46,25 @@ class Choice(NamedTuple):
     method: str = ""  # title of the adaptive method that chose; empty for another choice
 
 
+def needs_no_conditions(policy: Policy) -> bool:
+    """Whether a policy holds for runs of which nothing more is known."""
+    return not policy.conditions
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Facts of a run that are known before it starts."""
+    """Facts of a run that are known before it starts.
+
+    Args:
+        architecture: ComfyUI's model configuration.
+        holds: whether a policy that was fitted holds for the run.
+    """
 
     family: str | None
-    architecture: Mapping[str, Any]  # ComfyUI's model configuration
+    architecture: Mapping[str, Any]
     sigmas: Sequence[float]
     policy: Policy
+    holds: Callable[[Policy], bool] = needs_no_conditions
 
     @property
     def num_steps(self) -> int:
@@ -85,6 +98,9 @@ def choose(
         cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
         paths: the user's first, then the bundled ones; among equals the earlier one is taken.
     """
+    for path in paths:
+        if _is_fitted_for(run, num_full, path):
+            return Choice(path.schedule, _provenance(path), path.policy)
     known = [path for path in paths if run.is_model_of(path) and _rank(run.policy, path)]
     known.sort(key=lambda path: (path.origin == PUBLISHED, _rank(run.policy, path)))
     for path in known:
@@ -125,6 +141,20 @@ def _provenance(path: GoldenPath) -> str:
     if path.origin == PUBLISHED:
         return f"published for {path.model}"
     return f"{path.origin}: {path.name}"
+
+
+def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
+    """Whether a path has weights for this run; they take the place of reuse alone."""
+    return (
+        isinstance(path.policy, Fitted)
+        and run.policy == Reuse()
+        and path.origin in (SEARCHED, SHARED, PUBLISHED)
+        and path.method == "searched"
+        and path.schedule.num_full == num_full
+        and run.is_model_of(path)
+        and same_levels(path.sigmas, run.sigmas)
+        and run.holds(path.policy)
+    )
 
 
 def _rank(policy: Policy, path: GoldenPath) -> int:

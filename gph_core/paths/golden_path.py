@@ -1,7 +1,8 @@
 """A golden path: a schedule together with the conditions under which it is known to be good.
 
 It is kept and shared as one JSON object, of which only ``name``, ``schedule`` and ``origin`` are
-required::
+required. Format 3 is that of paths whose policy has weights of its own, which older packs would
+not read::
 
     {"format": 2, "name": "my Z-Image, 8 of 25", "origin": "searched here",
      "schedule": "0-2,5,9,14,19,24/25", "policy": {"kind": "Reuse"},
@@ -22,9 +23,10 @@ from typing import Any
 from ..policies.as_json import policy_from_json, policy_to_json
 from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
+from ..policies.fitted import Fitted
 from ..schedule import Schedule
 
-FORMAT = 2
+FORMAT, FITTED_FORMAT = 2, 3
 PUBLISHED, SEARCHED = "published", "searched here"
 RETARGETED = "retargeted, not measured"
 SHARED = "searched elsewhere"
@@ -109,7 +111,8 @@ class GoldenPath:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what is not stated is left out."""
-        data: dict[str, Any] = {"format": FORMAT}
+        is_fitted = isinstance(self.policy, Fitted)
+        data: dict[str, Any] = {"format": FITTED_FORMAT if is_fitted else FORMAT}
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name == "schedule":
@@ -125,7 +128,7 @@ class GoldenPath:
     @classmethod
     def from_json(cls, data: Any) -> GoldenPath:
         """Read what ``to_json`` wrote; ``ValueError`` that names the field at fault."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        if not isinstance(data, dict) or data.get("format") not in (FORMAT, FITTED_FORMAT):
             raise ValueError(f'this is not a golden path: an object with "format": {FORMAT}')
         known = {item.name for item in fields(cls)} | {"format"}
         if unknown := sorted(data.keys() - known):

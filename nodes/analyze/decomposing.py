@@ -85,8 +85,7 @@ class Analysis:
         return found
 
     def _choice(self, plan: starting.RunPlan) -> Choice:
-        work = self.workload
-        return starting.choice_of(plan, work.guider.model_patcher, work.sigmas.tolist())
+        return self.workload.choice_of(plan)
 
     def _check(self, choice: Choice) -> None:
         work, patcher = self.workload, self.workload.guider.model_patcher

@@ -110,7 +110,9 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSessi
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
     patcher, policy = sampling.guider.model_patcher, plan.policy
-    choice = starting.choice_of(plan, patcher, sampling.sigmas.tolist())
+    sigmas = sampling.sigmas.tolist()
+    holds = starting.holds_for(sampling.guider, sampling.sampler, sigmas, sampling.latent.shape)
+    choice = starting.choice_of(plan, patcher, sigmas, holds=holds)
     schedule = choice.schedule
     if schedule.num_steps != num_steps:
         raise ValueError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol
 
-from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions
+from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions, needs_no_conditions
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
@@ -55,15 +56,20 @@ class RunListener(Protocol):
     def finished(self, record: RunRecord) -> None: ...
 
 
-def choice_of(plan: RunPlan, patcher, sigmas: list[float], continues: bool = False) -> Choice:
+def choice_of(
+    plan: RunPlan, patcher, sigmas: list[float], continues: bool = False,
+    holds: Callable[[Policy], bool] = needs_no_conditions,
+) -> Choice:  # fmt: skip
     """Schedule that a plan gives a run of a MODEL on these noise levels.
 
     Args:
         continues: no noise is added before the first step.
+        holds: see ``Conditions``.
     """
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    return plan.resolve(patcher, conditions_of(patcher, sigmas, plan.policy), sigma_max, continues)
+    run = replace(conditions_of(patcher, sigmas, plan.policy), holds=holds)
+    return plan.resolve(patcher, run, sigma_max, continues)
 
 
 def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
@@ -71,6 +77,19 @@ def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
     family, _ = compatibility.identify(patcher)
     config = patcher.model.model_config.unet_config
     return Conditions(family and family.name, config, sigmas, policy)
+
+
+def holds_for(guider, sampler, sigmas: list[float], latent_shape) -> Callable[[Policy], bool]:
+    """Test of whether a fitted policy holds for a run."""
+
+    def holds(policy: Policy) -> bool:
+        try:
+            conditions.check_policy(policy, guider, sampler, sigmas, latent_shape)
+        except ValueError:
+            return False
+        return True
+
+    return holds
 
 
 def start(
@@ -83,8 +102,9 @@ def start(
     reason = compatibility.incompatibility(plan.policy, patcher, sampler, sigmas)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)
-    choice = choice_of(plan, patcher, sigmas, continues)
-    reason = compatibility.gate_incompatibility(choice, patcher)
+    holds = holds_for(guider, sampler, sigmas, latent_shape)
+    choice = choice_of(plan, patcher, sigmas, continues, holds)
+    reason = compatibility.refusal(choice, patcher, sampler, sigmas)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)
     run = ActiveRun(

@@ -140,7 +140,7 @@ class Recording:
         work = self.workload
         own = all(example.negative is not None for example in work.examples)
         replaced = {"positive", "negative"} if own else {"positive"}
-        choice = starting.choice_of(self._plan, work.guider.model_patcher, work.sigmas.tolist())
+        choice = work.choice_of(self._plan)
         return {
             **fingerprint.of_sampling(
                 work.guider, work.latent, work.sampler, work.sigmas, replaced

@@ -9,7 +9,7 @@ from typing import Any
 import comfy.utils
 from torch import Tensor
 
-from ...gph_core.paths.choice import Conditions
+from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
 from ..hook import compatibility, conditions, fingerprint, starting
@@ -81,11 +81,22 @@ class Workload:
 
     def conditions(self) -> dict[str, Any]:
         """Conditions of a calibration on these examples."""
+        return conditions.conditions_of(
+            self.guider, self.sampler, self.sigmas.tolist(), self._latent_shape
+        )
+
+    def choice_of(self, plan: starting.RunPlan) -> Choice:
+        """Schedule that a plan gives each run."""
+        levels = self.sigmas.tolist()
+        holds = starting.holds_for(self.guider, self.sampler, levels, self._latent_shape)
+        return starting.choice_of(plan, self.guider.model_patcher, levels, holds=holds)
+
+    @property
+    def _latent_shape(self) -> Sequence[int]:
         samples = samples_of(self.guider.model_patcher, self.latent)
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
-        levels = self.sigmas.tolist()
-        return conditions.conditions_of(self.guider, self.sampler, levels, samples.shape)
+        return samples.shape
 
     def run_conditions(self, policy: Policy) -> Conditions:
         """Known conditions of each run before it starts."""

@@ -198,5 +198,4 @@ class LineUp:
         return Choice(plan.schedule, origin, plan.policy)
 
     def _resolved(self, plan: starting.RunPlan) -> Choice:
-        workload = self.workload
-        return starting.choice_of(plan, workload.guider.model_patcher, workload.sigmas.tolist())
+        return self.workload.choice_of(plan)
