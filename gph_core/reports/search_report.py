@@ -107,7 +107,7 @@ def path_of(
         )
     }
     for found in delivery.others:
-        if found.name and found.policy == best.policy:
+        if found.name and str(found.policy) == str(best.policy):
             quality[f"the same, {found.name}"] = _signed(objective.name, found.score.mean)
     notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
     if best.name:

@@ -45,6 +45,7 @@ class Contestant:
             space are where searches begin.
         validation, validated: examples that the search does not see; without them the scoring
             examples choose, too.
+        starts: further schedules where the search begins.
     """
 
     policy: Policy
@@ -53,6 +54,7 @@ class Contestant:
     baselines: Mapping[str, Schedule]
     validation: Examples | None = None
     validated: StudyLog | None = None
+    starts: Sequence[Schedule] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ class _Leg:
     ) -> None:
         self.policy = contestant.policy
         self.study: Study
-        self.seeds = list(contestant.baselines.values())
+        self.seeds = [*contestant.starts, *contestant.baselines.values()]
         self._contestant, self._settings, self._listener = contestant, settings, listener
         self._space = search_space(num_steps, settings.num_full, contestant.policy)
         self._asked = Asked()

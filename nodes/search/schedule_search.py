@@ -11,6 +11,7 @@ from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Hermite, Reuse
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
 from ...gph_core.reports import figures, search_report
@@ -25,14 +26,17 @@ from ..sample.guider import guider_for
 from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
+from .path_search import search
 from .search_inputs import AUTOMATIC, advanced_inputs
 from .search_live import SearchLive
-from .search_session import SearchSession, search
+from .search_session import SearchSession
 
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
 # velocity reuse.
 POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
+FITTED = "fitted"
+CHOICES = {"residual reuse": (Reuse(),), FITTED: (Fitted(),), SEVERAL: POLICIES}
 
 
 class ScheduleSearch(io.ComfyNode):
@@ -95,12 +99,12 @@ class ScheduleSearch(io.ComfyNode):
                 PolicyType.Input("policy", optional=True, tooltip="Search with this policy alone."),
                 io.Combo.Input(
                     "policies",
-                    options=["residual reuse", SEVERAL],
+                    options=["residual reuse", FITTED, SEVERAL],
                     default="residual reuse",
                     optional=True,
                     tooltip=(
-                        "Without a connected policy. Several: five get a short search each, the "
-                        "best two go on; schedule and policy are found together."
+                        "Without a connected policy. Fitted: weights are fitted to every schedule "
+                        "(euler only). Several: five get a short search each, the best two go on."
                     ),
                 ),
                 guider_input(),
@@ -160,7 +164,7 @@ class ScheduleSearch(io.ComfyNode):
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None,
         )  # fmt: skip
-        tried = (policy,) if policy else POLICIES if policies == SEVERAL else (Reuse(),)
+        tried = (policy,) if policy else CHOICES[policies]
         delivery, notes = search(session, tried, settings)
         path = search_report.path_of(
             delivery, session.path_name, conditions_of(session.guider.model_patcher),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,21 +11,25 @@ from typing import Any
 
 import folder_paths
 
+from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
 from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.as_json import policy_to_json
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
-from ...gph_core.search.protocol import Contestant, Delivery, SearchSettings, find_path
-from ..hook import compatibility, fingerprint, samplers, starting
+from ...gph_core.search.protocol import Contestant
+from ...gph_core.search.spacings import spacings
+from ..hook import compatibility, conditions, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
+from .fitted_examples import FittedExamples, FittedValidation
 from .search_live import SearchLive
 
 _NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
@@ -103,6 +106,9 @@ class SearchSession:
         self._log("study", self.examples).close()  # refuses a study of other settings
         for policy in policies:
             share = self.state_bytes / len(policies)
+            if isinstance(policy, Fitted):
+                yield self._fitted(policy, scoring, validation)
+                continue
             yield Contestant(
                 policy,
                 scoring.under(policy, PrefixMemory(share) if share else None),
@@ -111,6 +117,22 @@ class SearchSession:
                 validation.under(policy) if self.validation else None,
                 self._log("validation", self.validation, policy) if self.validation else None,
             )
+
+    def _fitted(
+        self, policy: Fitted, scoring: SampledExamples, validation: SampledExamples
+    ) -> Contestant:
+        """Contestant whose weights are fitted to every schedule that is scored."""
+        shape = self.latent["samples"].shape
+        fitted = FittedExamples(
+            scoring.under(policy),
+            plain(conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)),
+        )
+        return Contestant(
+            policy, fitted, self._log("scoring", self.examples, policy), {},
+            FittedValidation(validation, fitted.policy_for) if self.validation else None,
+            self._log("validation", self.validation, policy) if self.validation else None,
+            spacings(self.num_steps, self.num_full),
+        )  # fmt: skip
 
     def baselines(self, policy: Policy) -> dict[str, Schedule]:
         """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
@@ -132,6 +154,11 @@ class SearchSession:
             return (
                 f"{policy} needs {policy.min_anchors} full first steps and one more; with "
                 f"{self.num_full} full steps choose another policy"
+            )
+        if isinstance(policy, Fitted) and not samplers.keeps_nothing(self.sampler):
+            return (
+                f"weights are fitted for Euler steps, not for {samplers.name(self.sampler)}; "
+                "choose euler, or another policy"
             )
         return compatibility.incompatibility(
             policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
@@ -194,33 +221,6 @@ class SearchSession:
 def studies_folder() -> Path:
     """Folder of the memories of studies: ``golden_path/studies`` of the user directory."""
     return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
-
-
-def search(
-    session: SearchSession, policies: Sequence[Policy], settings: SearchSettings
-) -> tuple[Delivery, list[str]]:
-    """Search, from the references to the delivered path; returns it with notes.
-
-    Raises ``ValueError`` that says why, if no policy can cache this workflow.
-    """
-    reasons = {policy: session.incompatibility(policy) for policy in policies}
-    possible = [policy for policy, reason in reasons.items() if reason is None]
-    if not possible:
-        raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")
-    session.live.enter("preparing")
-    contestants = []
-    with ExitStack() as logs:
-        for work in session.contestants(possible):
-            contestants.append(work)
-            logs.enter_context(closing(work.scores))
-            if work.validated is not None:
-                logs.enter_context(closing(work.validated))
-        delivery = find_path(contestants, session.num_steps, settings, session.live)
-    notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
-    for work in contestants:
-        for examples in (work.scoring, work.validation):
-            notes += examples.notes if isinstance(examples, SampledExamples) else []
-    return delivery, list(dict.fromkeys(notes))
 
 
 def _is_same(one: Example, other: Example) -> bool:

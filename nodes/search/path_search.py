@@ -1,0 +1,45 @@
+"""Search with the inputs of *Schedule Search*, from the references to the delivered path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+
+from ...gph_core.policies.base import Policy
+from ...gph_core.search.protocol import Delivery, SearchSettings, find_path
+from ..sample.measuring import SampledExamples
+from .fitted_examples import FittedExamples, FittedValidation
+from .search_session import SearchSession
+
+WITH_NOTES = SampledExamples, FittedExamples, FittedValidation
+
+
+def search(
+    session: SearchSession, policies: Sequence[Policy], settings: SearchSettings
+) -> tuple[Delivery, list[str]]:
+    """Search, from the references to the delivered path; returns it with notes.
+
+    Raises ``ValueError`` that says why, if no policy can cache this workflow.
+    """
+    reasons = {policy: session.incompatibility(policy) for policy in policies}
+    possible = [policy for policy, reason in reasons.items() if reason is None]
+    if not possible:
+        raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")
+    session.live.enter("preparing")
+    contestants = []
+    with ExitStack() as logs:
+        for work in session.contestants(possible):
+            contestants.append(work)
+            logs.enter_context(closing(work.scores))
+            if work.validated is not None:
+                logs.enter_context(closing(work.validated))
+        delivery = find_path(contestants, session.num_steps, settings, session.live)
+        scoring = {work.policy: work.scoring for work in contestants}[delivery.best.policy]
+        if isinstance(scoring, FittedExamples):
+            fitted = scoring.policy_for(delivery.best.schedule)
+            delivery = delivery._replace(best=delivery.best._replace(policy=fitted))
+    notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
+    for work in contestants:
+        for examples in (work.scoring, work.validation):
+            notes += examples.notes if isinstance(examples, WITH_NOTES) else []
+    return delivery, list(dict.fromkeys(notes))

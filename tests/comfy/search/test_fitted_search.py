@@ -1,0 +1,91 @@
+"""Schedule Search with weights that are fitted to every schedule, and the speed that takes them."""
+
+import comfy.sample
+import comfy.samplers
+import pytest
+import torch
+from golden_path_pack.demo import comfy_model
+from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.policies.fitted import Fitted
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.nodes.sample.guider import guider_for
+from golden_path_pack.nodes.search.schedule_search import FITTED
+
+from .. import tiny, zoo
+from .test_schedule_search import demo, examples
+
+pytestmark = pytest.mark.usefixtures("in_a_run", "user")
+STEPS = 12
+
+
+def fitted(**changes):
+    return demo(policies=FITTED, speed="Quality", evaluations=3, **changes).result
+
+
+def sampled(plan, cfg=5.0, sampler="euler"):
+    """Latent and record of a scoring example of the demo model, under a plan or in full."""
+    model, listener = comfy_model.load_model(), tiny.Listener()
+    patched = patching.attach(model, plan, listener) if plan else model
+    example = examples()[0]
+    guider = guider_for(model, None, cfg, example)
+    guider.model_patcher = patched
+    guider.model_options = patched.model_options
+    noise = comfy.sample.prepare_noise(torch.zeros(1, 48, 8, 8), example.seed)
+    latent = guider.sample(
+        noise, torch.zeros_like(noise), comfy.samplers.sampler_object(sampler),
+        zoo.sigmas(model, STEPS), disable_pbar=True, seed=example.seed,
+    )  # fmt: skip
+    return latent, listener.records[0] if plan else None
+
+
+def test_a_fitted_path_is_delivered_and_kept_with_its_weights():
+    schedule, policy, _, table = fitted()
+    assert isinstance(policy, Fitted)
+    assert policy.schedule == schedule
+    assert {step for step, _ in policy.weights} == set(Schedule.parse(schedule).cached_steps)
+    assert "fitted" in table
+    (path,) = user_paths.read()
+    assert (str(path.schedule), path.policy) == (schedule, policy)
+    assert policy_from_json(policy_to_json(policy)) == policy
+
+
+def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse():
+    schedule = fitted()[0]
+    full, _ = sampled(None)
+    latent, record = sampled(CachePlan("Quality", None, Reuse()))
+    assert record.origin == "searched here: demo, 5 of 12"
+    assert (record.policy, record.schedule) == ("fitted", schedule)
+    assert len(record.full_steps) == 5
+    reuse, _ = sampled(CachePlan("Custom", Schedule.parse(schedule), Reuse()))
+    assert (latent - full).square().mean() < (reuse - full).square().mean()
+
+
+def test_at_another_cfg_the_speed_takes_another_path():
+    fitted()
+    _, record = sampled(CachePlan("Quality", None, Reuse()), cfg=3.0)
+    assert record.policy == "residual reuse"
+    assert "demo, 5 of 12" not in record.origin
+
+
+def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
+    schedule, policy, *_ = fitted()
+    with pytest.raises(ValueError, match="cfg"):
+        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), cfg=3.0)
+
+
+def test_another_sampler_than_euler_is_refused_before_anything_is_sampled():
+    sampler = comfy.samplers.sampler_object("dpmpp_2m")
+    with pytest.raises(ValueError, match="fitted for Euler steps, not for dpmpp_2m; choose euler"):
+        fitted(sampler=sampler)
+
+
+def test_batches_change_nothing_but_rounding():
+    alone, together = fitted(batch_size=1)[:2], fitted(batch_size=2, study="other")[:2]
+    assert alone[0] == together[0]
+    for (step, one), (other_step, other) in zip(alone[1].weights, together[1].weights, strict=True):
+        assert step == other_step
+        assert [w for _, w in one] == pytest.approx([w for _, w in other], rel=1e-3, abs=1e-3)
