@@ -37,6 +37,6 @@ def fit(
         return Choice(schedule, "your schedule", policy)
     first = 0 if leaves_noise else total - count
     origin = f"steps {first} to {first + count - 1} of your schedule {schedule}"
-    later = policy.from_step(first)
-    part = later.covered(schedule.part(first, count, policy.min_anchors))
-    return Choice(part, origin, later)
+    own = policy.part(first, count)
+    part = own.covered(schedule.part(first, count, policy.min_anchors))
+    return Choice(part, origin, own)

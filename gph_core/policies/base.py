@@ -88,8 +88,8 @@ class Policy:
     has_fixed_ends: bool = True  # a search keeps the source's first full steps and the last one
     conditions: Mapping[str, Any] = {}  # under which it was fitted, see ``Calibration``
 
-    def from_step(self, first: int) -> Policy:
-        """The policy for a run that begins at a later step of its schedule."""
+    def part(self, first: int, num_steps: int) -> Policy:
+        """The policy for a run that takes only some of the steps of its schedule."""
         return self
 
     def covered(self, schedule: Schedule) -> Schedule:

@@ -50,15 +50,18 @@ class Fitted(Prediction):
         object.__setattr__(self, "num_anchors", longest + self.spare)
         object.__setattr__(self, "_of_step", dict(self.weights))
 
-    def from_step(self, first: int) -> Fitted:
-        """Weights of a run that begins later: those whose full steps it has."""
+    def part(self, first: int, num_steps: int) -> Fitted:
+        """Weights of a run of some of the steps: those whose full steps it has."""
         kept = tuple(
             (step - first, tuple((anchor - first, weight) for anchor, weight in weights))
             for step, weights in self.weights
-            if weights[-1][0] >= first
+            if weights[-1][0] >= first and step < first + num_steps
         )
-        later = sum(step >= first for step, _ in self.weights)
-        return replace(self, weights=kept, spare=later - len(kept))
+        steps = sum(first <= step < first + num_steps for step, _ in self.weights)
+        conditions = dict(self.conditions)
+        if "sigmas" in conditions:
+            conditions["sigmas"] = conditions["sigmas"][first : first + num_steps + 1]
+        return replace(self, weights=kept, conditions=conditions, spare=steps - len(kept))
 
     def covered(self, schedule: Schedule) -> Schedule:
         full = set(schedule.full_steps)

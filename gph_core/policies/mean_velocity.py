@@ -42,7 +42,7 @@ class MeanVelocity(Prediction):
         if self.spans:  # a published schedule may cache step 1, which then repeats step 0
             object.__setattr__(self, "min_anchors", 1)
 
-    def from_step(self, first: int) -> MeanVelocity:
+    def part(self, first: int, num_steps: int) -> MeanVelocity:
         return replace(self, spans=tuple((step - first, span) for step, span in self.spans))
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:

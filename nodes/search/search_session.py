@@ -15,6 +15,7 @@ from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
 from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
 from ...gph_core.paths.library import bundled_paths
+from ...gph_core.paths.spacings import spacings
 from ...gph_core.policies.as_json import policy_to_json
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
@@ -23,7 +24,6 @@ from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant
-from ...gph_core.search.spacings import spacings
 from ..hook import compatibility, conditions, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of

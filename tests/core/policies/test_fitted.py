@@ -45,10 +45,22 @@ def test_a_run_of_the_last_steps_takes_their_weights():
     # Steps 1 to 5 as a run of their own: its steps 1, 3 and 4 were 2, 4 and 5. Step 2 used step 0,
     # which this run has not, so it is full.
     sigmas = [0.8, 0.65, 0.4, 0.3, 0.1, 0.0]
-    choice = fit(Schedule.parse("0,1,3/6"), POLICY, sigmas, 1.0, continues=True)
+    levels = {"sigmas": [1.0, 0.8, 0.65, 0.4, 0.3, 0.1, 0.0]}
+    policy = Fitted("0,1,3/6", WEIGHTS, levels)
+    choice = fit(Schedule.parse("0,1,3/6"), policy, sigmas, 1.0, continues=True)
     assert choice.schedule == Schedule.parse("0-2/5")
     assert choice.policy.weights == ((3, ((2, 2.0), (0, -1.0))), (4, ((2, 3.0), (0, -2.0))))
+    assert choice.policy.conditions == {"sigmas": sigmas}
     choice.policy.check(choice.schedule)
+
+
+def test_a_run_of_the_first_steps_takes_their_weights():
+    sigmas = [1.0, 0.8, 0.65, 0.4]
+    policy = Fitted("0,1,3/6", WEIGHTS, {"sigmas": [*sigmas, 0.3, 0.1, 0.0]})
+    choice = fit(Schedule.parse("0,1,3/6"), policy, sigmas, 1.0)
+    assert choice.schedule == Schedule.parse("0,1/3")
+    assert choice.policy.weights == WEIGHTS[:1]
+    assert choice.policy.conditions == {"sigmas": sigmas}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
+from gph_core.paths.spacings import spacings
 from gph_core.schedule import Schedule
-from gph_core.search.spacings import spacings
 
 
 def test_spacings_by_hand():
