@@ -83,6 +83,7 @@ def test_another_sampler_than_euler_is_refused_before_anything_is_sampled():
         fitted(sampler=sampler)
 
 
+@pytest.mark.long
 def test_batches_change_nothing_but_rounding():
     alone, together = fitted(batch_size=1)[:2], fitted(batch_size=2, study="other")[:2]
     assert alone[0] == together[0]
