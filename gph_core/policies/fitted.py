@@ -36,6 +36,8 @@ class Fitted(Prediction):
     has_fixed_ends = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.conditions, Mapping):
+            raise ValueError(f"the conditions of weights must be an object, not {self.conditions}")
         for step, weights in self.weights:
             steps = [anchor for anchor, _ in weights]
             falls = all(b < a for a, b in zip((step, *steps), steps, strict=False))

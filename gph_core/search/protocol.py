@@ -45,7 +45,7 @@ class Contestant:
             space are where searches begin.
         validation, validated: examples that the search does not see; without them the scoring
             examples choose, too.
-        starts: further schedules where the search begins.
+        starts: scored before all others; the search begins at the best of them.
     """
 
     policy: Policy
@@ -173,7 +173,7 @@ class _Leg:
     ) -> None:
         self.policy = contestant.policy
         self.study: Study
-        self.seeds = [*contestant.starts, *contestant.baselines.values()]
+        self.seeds = list(contestant.baselines.values())
         self._contestant, self._settings, self._listener = contestant, settings, listener
         self._space = search_space(num_steps, settings.num_full, contestant.policy)
         self._asked = Asked()
@@ -199,7 +199,9 @@ class _Leg:
         name = self._settings.algorithm or choose_default(self._space)
         algorithm = ALGORITHMS[name]
         rng = random.Random(f"{self._settings.seed} {name}")
-        starts = [seed for seed in dict.fromkeys(self.seeds) if seed in self._space]
+        first = self._contestant.starts
+        seeds = [study.best_of(first), *self.seeds] if first else self.seeds
+        starts = [seed for seed in dict.fromkeys(seeds) if seed in self._space]
         if not starts:
             starts = [self._space.sample(rng)]
         setup = Setup()

@@ -178,6 +178,14 @@ class Study:
             if self._repeats >= MOST_REPEATS:
                 return f"the last {MOST_REPEATS} proposals were all known"
 
+    def best_of(self, schedules: Sequence[Schedule]) -> Schedule:
+        """Score schedules in order, as far as the budget goes; the best, else the first."""
+        for schedule in schedules:
+            if self.refuses(Proposal(schedule)):
+                break
+            self.score(Proposal(schedule))
+        return max(schedules, key=lambda s: self.scores[s].mean if s in self.scores else -math.inf)
+
     def score(self, proposal: Proposal) -> Score:
         """The score of a proposal, from memory as far as it is there."""
         schedule, rival, lead = proposal

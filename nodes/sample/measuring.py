@@ -77,7 +77,7 @@ class SampledExamples:
 
     def begin(self) -> None:
         """Compute the references, and find out what can be sampled at once."""
-        self._fitting(self.references.ensure)
+        self.fitting(self.references.ensure)
 
     def forget(self) -> None:
         """Free references, unless shared, and states; measuring computes them again."""
@@ -91,9 +91,10 @@ class SampledExamples:
         Out of memory, batches are halved; a batch of one that does not fit is an error.
         ``ValueError`` says why a schedule has no effect in this workflow.
         """
-        return self._fitting(lambda: self._measure(schedule, examples))
+        return self.fitting(lambda: self._measure(schedule, examples))
 
-    def _fitting(self, work: Callable[[], Found]) -> Found:
+    def fitting(self, work: Callable[[], Found]) -> Found:
+        """Result of some work, in smaller batches where it does not fit into memory."""
         management = comfy.model_management
         while True:
             try:

@@ -64,11 +64,11 @@ class References:
         for batch in self.batches():
             self.of(batch)
 
-    def of(self, batch: Batch) -> Output:
-        """Result of the full run of a batch."""
+    def of(self, batch: Batch, watched: Sampling | None = None) -> Output:
+        """Result of the full run of a batch; ``watched`` is its sampling, if somebody looks on."""
         if batch.reference is None:
             self.on_run()
-            batch.reference = self.assessor.reference(batch.sampling.full())
+            batch.reference = self.assessor.reference((watched or batch.sampling).full())
             done = sum(len(b.numbers) for b in self._batches if b.reference is not None)
             self.on_reference(done, self.count)
         return batch.reference

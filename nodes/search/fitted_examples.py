@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,10 +15,8 @@ from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.study import Measurement
-from ..sample.assessing import Output
 from ..sample.euler import Velocities, in_place_of
 from ..sample.measuring import SampledExamples
-from ..sample.references import Batch
 from ..sample.sampler_variants import reporting_states
 from ..sample.sampling import CPU, Sampling
 
@@ -35,9 +34,8 @@ class FittedExamples:
 
     def __init__(self, examples: SampledExamples, conditions: Mapping[str, Any]) -> None:
         self._examples, self._conditions = examples, conditions
-        self._states: dict[Sequence[int], list[Tensor]] = {}  # of a batch's full run
+        self._states: dict[int, list[Tensor]] = {}  # of an example's full run, ``[1, ...]`` each
         self._metrics: dict[Schedule, list[Metrics]] = {}
-        self._policies: dict[Schedule, Fitted] = {}
 
     def __len__(self) -> int:
         return len(self._examples)
@@ -47,11 +45,8 @@ class FittedExamples:
         return self._examples.notes
 
     def begin(self) -> None:
-        """Compute the full runs, and the states on their way."""
-        self._examples.begin()
-        for batch in self._batches():
-            if batch.numbers not in self._states:
-                self._states[batch.numbers] = _states_of(batch.sampling)
+        """Compute the full runs, and keep the states on their way."""
+        self._examples.fitting(self._watch)
 
     def forget(self) -> None:
         self._examples.forget()
@@ -61,71 +56,71 @@ class FittedExamples:
         """Metrics of some examples; the first call for a schedule runs all of them."""
         full_steps = 0
         if schedule not in self._metrics:
-            self._metrics[schedule] = self._cross_fitted(schedule)
+            self._metrics[schedule] = self._examples.fitting(lambda: self._cross_fitted(schedule))
             full_steps = 2 * schedule.num_full * len(self)
         found = self._metrics[schedule]
         return Measurement([found[number] for number in examples], full_steps)
 
     def policy_for(self, schedule: Schedule) -> Fitted:
         """Weights of a schedule, fitted to all examples."""
-        if schedule not in self._policies:
-            self.begin()
-            policy = self._fitted(schedule, range(len(self))).policy
-            self._policies[schedule] = replace(policy, conditions=self._conditions)
-        return self._policies[schedule]
+        self.begin()
+        numbers = range(len(self))
+        found = self._examples.fitting(lambda: self._fitted(schedule, numbers))
+        return replace(found.policy, conditions=self._conditions)
+
+    def _watch(self) -> None:
+        """Compute full runs whose states are not known."""
+        references = self._examples.references
+        for batch in references.batches():
+            if self._states.keys() >= set(batch.numbers):
+                continue
+            states: list[Tensor] = []
+            keep = partial(_keep, states)
+            sampler = reporting_states(batch.sampling.sampler, keep)
+            watched = replace(batch.sampling, sampler=sampler)
+            if batch.reference is None:
+                references.of(batch, watched)
+            else:  # another policy's search has it
+                watched.full()
+            for place, number in enumerate(batch.numbers):
+                self._states[number] = [state[place : place + 1] for state in states]
 
     def _cross_fitted(self, schedule: Schedule) -> list[Metrics]:
+        """Metrics of all examples, each under weights that were fitted to the other half."""
         numbers = range(len(self))
         halves = (numbers[::2], numbers[1::2]) if len(self) > 1 else (numbers, numbers)
-        found: dict[int, Metrics] = {}
+        ends: dict[int, Tensor] = {}
         for one, other in (halves, halves[::-1]):
-            ends = self._fitted(schedule, one).ends
-            found |= {number: self._assessed(number, ends[number]) for number in other}
-        return [found[number] for number in numbers]
+            found = self._fitted(schedule, one).ends
+            ends |= {number: found[number] for number in other}
+        metrics: dict[int, Metrics] = {}
+        references = self._examples.references
+        for batch in references.batches():
+            reference = references.of(batch)
+            latent = _output(batch.sampling, torch.cat([ends[n] for n in batch.numbers]))
+            result = references.assessor.result(latent)
+            measured = references.assessor.metrics(result, reference)
+            metrics |= dict(zip(batch.numbers, measured, strict=True))
+        return [metrics[number] for number in numbers]
 
     def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
-        batches, states = self._batches(), self._states
+        references = self._examples.references
+        batches = references.batches()
 
-        def of_examples(parts: Sequence[Tensor]) -> list[Tensor]:
-            found = {
-                number: item[None]
-                for batch, part in zip(batches, parts, strict=True)
-                for number, item in zip(batch.numbers, part, strict=True)
-            }
-            return [found[number] for number in range(len(self))]
-
-        def reference(step: int) -> list[Tensor]:
-            return of_examples([states[batch.numbers][step] for batch in batches])
+        def states(step: int) -> list[Tensor]:
+            return [self._states[number][step] for number in range(len(self))]
 
         def velocities(step: int, now: list[Tensor]) -> list[Tensor]:
-            return of_examples(
-                [
-                    _velocity(b.sampling, step, torch.cat([now[n] for n in b.numbers]))
-                    for b in batches
-                ]
-            )
+            found: dict[int, Tensor] = {}
+            for batch in batches:
+                references.on_run()
+                state = torch.cat([now[number] for number in batch.numbers])
+                velocity = _velocity(batch.sampling, step, state)
+                found |= dict(zip(batch.numbers, velocity.split(1), strict=True))
+            return [found[number] for number in range(len(self))]
 
         sigmas = batches[0].sampling.sigmas.tolist()
-        return fit(schedule, sigmas, reference(0), reference, velocities, fitted_on)
-
-    def _assessed(self, number: int, end: Tensor) -> Metrics:
-        references = self._examples.references
-        for batch in self._batches():
-            if number in batch.numbers:
-                place = batch.numbers.index(number)
-                reference = references.of(batch)
-                single = Output(
-                    reference.latents[place : place + 1], reference.images[place : place + 1]
-                )
-                sampling = references.prepare([number])
-                assert sampling is not None
-                latent = _output(sampling, end)
-                (metrics,) = references.assessor.metrics(references.assessor.result(latent), single)
-                return metrics
-        raise IndexError(number)
-
-    def _batches(self) -> list[Batch]:
-        return self._examples.references.batches()
+        return fit(schedule, sigmas, states(0), states, velocities, fitted_on)
 
 
 class FittedValidation:
@@ -155,12 +150,9 @@ class FittedValidation:
         return self._examples.under(self._policy_for(schedule)).measure(schedule, examples)
 
 
-def _states_of(sampling: Sampling) -> list[Tensor]:
-    """States of the full run of a batch, in main memory."""
-    states: list[Tensor] = []
-    sampler = reporting_states(sampling.sampler, lambda x: states.append(x.to(CPU, copy=True)))
-    replace(sampling, sampler=sampler).full()
-    return states
+def _keep(states: list[Tensor], state: Tensor) -> None:
+    """Keep a copy in main memory: a sampler may go on in place."""
+    states.append(state.to(CPU, copy=True))
 
 
 def _velocity(sampling: Sampling, step: int, state: Tensor) -> Tensor:

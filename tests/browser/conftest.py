@@ -39,11 +39,8 @@ SETTINGS = {
 }
 
 
-FRONT_ENDS, RENDERERS = ["pinned", "newest"], ["classic", "vue"]
-
 # What runs without --all: each front end and each renderer once.
 USUAL = {("pinned", "classic"), ("newest", "vue")}
-ALL = {(front_end, renderer) for front_end in FRONT_ENDS for renderer in RENDERERS}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -56,19 +53,16 @@ def pytest_collection_modifyitems(config, items):
         given = item.callspec.params if hasattr(item, "callspec") else {}
         front_end_and_renderer = given.get("url"), given.get("renderer")
         item.add_marker(pytest.mark.xdist_group("page {} {}".format(*front_end_and_renderer)))
-        wanted = _wanted(item, config.getoption("--all"))
-        if None not in front_end_and_renderer and front_end_and_renderer not in wanted:
+        if None not in front_end_and_renderer and front_end_and_renderer not in _usual(item):
             left_out.add(item)
-    if left_out:
+    if left_out and not config.getoption("--all"):
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
 
-def _wanted(item, with_all):
-    """The pages of a test; one that takes long names one, and has no more than two with --all."""
+def _usual(item):
+    """The pages of a test without --all; a test that takes long may name one."""
     named = item.get_closest_marker("usual_page")
-    if with_all:
-        return USUAL if named else ALL
     return {named.args} if named else USUAL
 
 
@@ -77,7 +71,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"The tests of the page were left out: {chromium.REMEDY}")
 
 
-@pytest.fixture(scope="package", params=FRONT_ENDS)
+@pytest.fixture(scope="package", params=["pinned", "newest"])
 def url(request, tmp_path_factory):
     """A ComfyUI with this pack."""
     python = Path(sys.executable)
@@ -98,7 +92,7 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="package", params=RENDERERS)
+@pytest.fixture(scope="package", params=["classic", "vue"])
 def renderer(request):
     """The classic canvas, or Nodes 2.0."""
     return request.param

@@ -1,10 +1,14 @@
 """Schedule Search with weights that are fitted to every schedule, and the speed that takes them."""
 
+import functools
+
+import comfy.model_management
 import comfy.sample
 import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.demo import comfy_model
+from golden_path_pack.gph_core.paths.spacings import spacings
 from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
@@ -13,6 +17,7 @@ from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.guider import guider_for
+from golden_path_pack.nodes.search import fitted_examples
 from golden_path_pack.nodes.search.schedule_search import FITTED
 
 from .. import tiny, zoo
@@ -81,6 +86,41 @@ def test_another_sampler_than_euler_is_refused_before_anything_is_sampled():
     sampler = comfy.samplers.sampler_object("dpmpp_2m")
     with pytest.raises(ValueError, match="fitted for Euler steps, not for dpmpp_2m; choose euler"):
         fitted(sampler=sampler)
+
+
+def test_few_evaluations_give_the_best_of_the_first_spacings():
+    schedule = fitted()[0]  # three evaluations
+    assert Schedule.parse(schedule) in spacings(STEPS, 5)[:3]
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
+    whole = fitted(batch_size=2)[0]
+    of_any = fitted_examples._velocity
+
+    def of_one(sampling, step, state):
+        if len(state) > 1:
+            raise comfy.model_management.OOM_EXCEPTION("out of memory")
+        return of_any(sampling, step, state)
+
+    monkeypatch.setattr(fitted_examples, "_velocity", of_one)
+    schedule, _, _, table = fitted(batch_size=2, study="small")
+    assert schedule == whole
+    assert "out of memory: examples are sampled 1 at once from here on" in table
+
+
+def test_the_full_runs_of_the_scoring_examples_are_sampled_once(monkeypatch):
+    runs = []
+    plain = comfy.samplers.sampler_object("euler")
+    function = plain.sampler_function
+
+    @functools.wraps(function)
+    def counted(model, x, sigmas, **options):
+        runs.append(len(sigmas) - 1)
+        return function(model, x, sigmas, **options)
+
+    monkeypatch.setattr(plain, "sampler_function", counted)
+    fitted(sampler=plain, validation=(), batch_size=1)
+    assert runs == [STEPS] * 2  # one an example: the rest are Euler steps of the fit
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from gph_core.paths.custom import fit
+from gph_core.policies.as_json import policy_from_json
 from gph_core.policies.base import Anchor, Now
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
@@ -61,6 +62,11 @@ def test_a_run_of_the_first_steps_takes_their_weights():
     assert choice.schedule == Schedule.parse("0,1/3")
     assert choice.policy.weights == WEIGHTS[:1]
     assert choice.policy.conditions == {"sigmas": sigmas}
+
+
+def test_conditions_that_are_no_object_are_refused():
+    with pytest.raises(ValueError, match="must be an object, not 5"):
+        policy_from_json({"kind": "Fitted", "conditions": 5})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """From a budget to a golden path, on examples whose scores are made by a function."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -57,6 +58,23 @@ def test_first_steps_and_the_last_are_full(steps, full, policy, required):
     space = search_space(steps, full, policy)
     assert space.required_full == required
     assert space.num_cached == steps - full
+
+
+def test_starts_are_scored_first_and_the_search_begins_at_the_best():
+    # Each differs from BEST in 3, 1 and 2 full steps.
+    starts = [Schedule.parse(t) for t in ("0,1,2,4,11/12", "0,3,6,9,11/12", "0,3,5,7,11/12")]
+    examples = MadeExamples(nearness())
+    work = replace(contestant(scoring=examples, baselines={}), starts=starts)
+    find_path([work], STEPS, settings(evaluations=4.0, algorithm="hill climbing"))
+    asked = list(dict.fromkeys(schedule for schedule, _ in examples.measured))
+    assert asked[:3] == starts
+    assert len(set(asked[3].full_steps) - set(starts[1].full_steps)) == 1  # one swap away
+
+
+def test_a_budget_of_the_starts_alone_gives_the_best_of_them():
+    starts = [Schedule.parse(t) for t in ("0,1,2,4,11/12", "0,3,6,9,11/12", "0,3,5,7,11/12")]
+    work = replace(contestant(baselines={}), starts=starts)
+    assert find_path([work], STEPS, settings(evaluations=3.0)).best.schedule == starts[1]
 
 
 def test_what_was_searched_is_delivered_with_its_values():
