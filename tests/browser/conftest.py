@@ -39,8 +39,11 @@ SETTINGS = {
 }
 
 
+FRONT_ENDS, RENDERERS = ["pinned", "newest"], ["classic", "vue"]
+
 # What runs without --all: each front end and each renderer once.
 USUAL = {("pinned", "classic"), ("newest", "vue")}
+ALL = {(front_end, renderer) for front_end in FRONT_ENDS for renderer in RENDERERS}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -53,16 +56,19 @@ def pytest_collection_modifyitems(config, items):
         given = item.callspec.params if hasattr(item, "callspec") else {}
         front_end_and_renderer = given.get("url"), given.get("renderer")
         item.add_marker(pytest.mark.xdist_group("page {} {}".format(*front_end_and_renderer)))
-        if None not in front_end_and_renderer and front_end_and_renderer not in _usual(item):
+        wanted = _wanted(item, config.getoption("--all"))
+        if None not in front_end_and_renderer and front_end_and_renderer not in wanted:
             left_out.add(item)
-    if left_out and not config.getoption("--all"):
+    if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
 
-def _usual(item):
-    """The pages of a test without --all; a test that takes long may name one."""
+def _wanted(item, with_all):
+    """The pages of a test; one that takes long names one, and has no more than two with --all."""
     named = item.get_closest_marker("usual_page")
+    if with_all:
+        return USUAL if named else ALL
     return {named.args} if named else USUAL
 
 
@@ -71,7 +77,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"The tests of the page were left out: {chromium.REMEDY}")
 
 
-@pytest.fixture(scope="package", params=["pinned", "newest"])
+@pytest.fixture(scope="package", params=FRONT_ENDS)
 def url(request, tmp_path_factory):
     """A ComfyUI with this pack."""
     python = Path(sys.executable)
@@ -92,7 +98,7 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="package", params=["classic", "vue"])
+@pytest.fixture(scope="package", params=RENDERERS)
 def renderer(request):
     """The classic canvas, or Nodes 2.0."""
     return request.param

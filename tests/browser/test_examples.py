@@ -25,7 +25,8 @@ STEPS = {
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 INSIDE = "Look_Inside_a_Run"  # which samples in its analyses alone, without a cache node
-# How many images come of those that need no files, and the page on which each runs without --all.
+# How many images come of those that need no files, and the page on which each runs without --all;
+# with it, it is two.
 DEMO = {
     "Compare_Full_and_Cached": (2, ("pinned", "classic")),
     INSIDE: (5, ("newest", "vue")),
