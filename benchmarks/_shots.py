@@ -32,6 +32,7 @@ class Way:
         plan: what the pack's ``Sampling.under`` takes; None: plain steps.
         num_full: full steps, or plain ones.
         alone: it decides for a batch as a whole, so prompts are sampled one by one.
+        sampler: another than the lab's; empty: that.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Way:
     plan: Any
     num_full: int
     alone: bool = False
+    sampler: str = ""
 
 
 class Shots:
@@ -68,8 +70,12 @@ class Shots:
         return f"{self.lab}: {way.key}: {number}"
 
     def _sampled(self, way: Way, numbers: Sequence[int]) -> dict[int, Shot]:
+        from comfy.samplers import sampler_object
+
         sampling = prepare(self.lab.unseen)(numbers)
         assert sampling is not None
+        if way.sampler:
+            sampling = replace(sampling, sampler=sampler_object(way.sampler))
         with torch.inference_mode():
             if way.plan is None:
                 sigmas = _plain_levels(self.lab, way.num_full)

@@ -21,15 +21,17 @@ import aiohttp
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from gph_core.paths.choice import Conditions, spacing
+from gph_core.paths.choice import Choice, Conditions, spacing
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.speeds import SPEEDS, resolve
+from gph_core.policies.base import Policy
 from gph_core.policies.extrapolation import Reuse
+from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
 from . import network, pictures
 from .client import Client
-from .sampling import sigmas
+from .sampling import GUIDANCE, sigmas
 from .workflow import nodes_of_type, to_prompt
 
 WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "Try_Golden_Path_Cache.json"
@@ -64,7 +66,9 @@ class Row:
 def plan(steps: int) -> list[list[Row]]:
     """Groups of rows: the full run alone, then each speed with its two baselines."""
     # The server chooses by these conditions, too.
-    conditions = Conditions("FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse())
+    conditions = Conditions(
+        "FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse(), holds=is_of_this_cfg
+    )
     groups = [[Row("full", Schedule.all_full(steps))]]
     for speed in SPEEDS:
         choice = resolve(speed, conditions, bundled_paths())
@@ -72,12 +76,22 @@ def plan(steps: int) -> list[list[Row]]:
         spaced, fewer = spacing(steps, count), Schedule.all_full(count)
         groups.append(
             [
-                Row(f"{speed}, {choice.origin.partition(':')[0]}", choice.schedule, speed),
+                Row(f"{speed}, {found(choice)}", choice.schedule, speed),
                 Row(f"uniform, {count} full", spaced, "Custom", is_control=True),
                 Row(f"{count} plain steps", fewer, is_control=True),
             ]
         )
     return groups
+
+
+def found(choice: Choice) -> str:
+    """Way in which a schedule was found, in few words."""
+    return "fitted" if isinstance(choice.policy, Fitted) else choice.origin.partition(":")[0]
+
+
+def is_of_this_cfg(policy: Policy) -> bool:
+    """Whether a policy was fitted with the demo's CFG; all else is the same in every demo."""
+    return policy.conditions.get("cfg", GUIDANCE) == GUIDANCE
 
 
 def variant(prompt: dict, row: Row, seed: int, text: str) -> dict:

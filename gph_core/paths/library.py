@@ -9,7 +9,9 @@ from pathlib import Path
 
 from .golden_path import FORMAT, SEARCHED, SHARED, GoldenPath
 
-BUNDLED = Path(__file__).parents[1] / "data" / "golden_paths.json"
+DATA = Path(__file__).parents[1] / "data"
+BUNDLED = DATA / "golden_paths.json"
+FITTED = DATA / "fitted_paths.json"  # of the demo model, as `bench fitted-paths` searches them
 MAX_NAME = 100
 NONE = "none"  # what lists offer beside names
 # Windows gives these names to devices, with any extension.
@@ -26,7 +28,8 @@ def bundled_paths() -> tuple[GoldenPath, ...]:
         levels = grids[entry["sigmas"]] if "sigmas" in entry else []
         return GoldenPath.from_json({**entry, "format": FORMAT, "sigmas": levels})
 
-    return tuple(map(read, data["paths"]))
+    fitted = json.loads(FITTED.read_text("utf-8"))
+    return (*map(read, data["paths"]), *map(GoldenPath.from_json, fitted))
 
 
 class UserPaths:

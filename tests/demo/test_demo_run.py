@@ -12,9 +12,9 @@ def test_each_speed_stands_beside_two_baselines_with_as_many_full_steps():
         [9, 9, 9],
     ]
     assert [group[0].name for group in groups] == [
-        "Quality, searched here",
-        "Balanced, searched here",
-        "Fast, searched here",
+        "Quality, fitted",
+        "Balanced, fitted",
+        "Fast, fitted",
     ]
     for _, uniform, plain in groups:
         assert uniform.speed == "Custom"
@@ -23,10 +23,17 @@ def test_each_speed_stands_beside_two_baselines_with_as_many_full_steps():
         assert plain.is_control
 
 
-def test_other_step_counts_take_the_paths_of_50_moved():
-    _, *groups = plan(20)
-    assert [group[0].name for group in groups] == [
-        "Quality, retargeted, not measured",
-        "Balanced, retargeted, not measured",
-        "Fast, retargeted, not measured",
-    ]
+def test_28_and_20_steps_have_fitted_paths_too():
+    for steps, counts in ((28, [12, 7, 5]), (20, [8, 5, 4])):
+        _, *groups = plan(steps)
+        assert [group[0].name for group in groups] == [
+            "Quality, fitted",
+            "Balanced, fitted",
+            "Fast, fitted",
+        ]
+        assert [group[0].schedule.num_full for group in groups] == counts
+
+
+def test_other_step_counts_take_no_fitted_path():
+    _, *groups = plan(24)
+    assert not any("fitted" in group[0].name for group in groups)

@@ -3,9 +3,11 @@ from dataclasses import replace
 
 import pytest
 
+from demo import sampling
 from gph_core.model.families import FAMILIES
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
 from gph_core.paths.library import UserPaths, bundled_paths, check_name
+from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
 PATH = GoldenPath("mine", Schedule.parse("0-2/5"), SEARCHED, quality={"PSNR dB": 20.5})
@@ -49,6 +51,24 @@ def test_all_models_and_counts_are_there(model, counts):
     schedules = [path.schedule for path in published() if path.model == model]
     assert {schedule.num_full for schedule in schedules} == counts
     assert {schedule.num_steps for schedule in schedules} == {50}
+
+
+def test_the_demo_model_has_a_fitted_path_for_each_count():
+    fitted = [path for path in bundled_paths() if isinstance(path.policy, Fitted)]
+    found = {}
+    for path in fitted:
+        steps, cfg = path.schedule.num_steps, path.policy.conditions["cfg"]
+        found.setdefault((steps, cfg), set()).add(path.schedule.num_full)
+        levels = pytest.approx(sampling.sigmas(steps).tolist(), abs=1e-5)
+        assert list(path.sigmas) == levels
+        assert path.policy.conditions["sigmas"] == levels
+        assert path.policy.covered(path.schedule) == path.schedule
+    assert found == {
+        (50, 5.0): {21, 13, 9, 6},
+        (50, 1.0): {21, 13, 9, 6},
+        (28, 5.0): {12, 7, 5},
+        (20, 5.0): {8, 5, 4},
+    }
 
 
 def test_all_published_methods_are_there():

@@ -1,0 +1,145 @@
+"""The search for the demo model's fitted paths, with the pack's own protocol.
+
+Schedule and weights together, on 16 scoring prompts; 50 others choose among the best. The scores
+are kept in ``.dev/``, so a search that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+
+from benchmarks import _demo
+from gph_core.paths.golden_path import SEARCHED, GoldenPath
+from gph_core.paths.library import FITTED
+from gph_core.paths.spacings import spacings
+from gph_core.policies.as_json import policy_to_json
+
+MEMORY = Path(__file__).parent.parent / ".dev" / "fitted-paths"
+SCHEDULER = "simple"
+FULL_STEPS = {50: (21, 13, 9, 6), 28: (12, 7, 5), 20: (8, 5, 4)}
+WANTED = [(steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts]
+WANTED += [(50, full, 1.0) for full in FULL_STEPS[50]]
+ALGORITHM = "hill climbing"
+SCORING, VALIDATION = 16, 50  # prompts
+SCORING_SEED, VALIDATION_SEED = 31, 32  # of captions, and of noise
+BUDGET = 60  # schedules
+
+
+def load() -> dict[tuple[int, int, float], GoldenPath]:
+    """Paths by number of steps, full steps and CFG."""
+    entries = json.loads(FITTED.read_text("utf-8")) if FITTED.exists() else []
+    paths = map(GoldenPath.from_json, entries)
+    return {
+        (p.schedule.num_steps, p.schedule.num_full, float(p.conditions["CFG"])): p for p in paths
+    }
+
+
+def search(wanted: Iterable[tuple[int, int, float]]) -> None:
+    """Search for some numbers of steps, full steps and CFG, and write the paths into ``FITTED``."""
+    for key in wanted:
+        path = found(*key)
+        paths = {**load(), key: path}
+        lines = [json.dumps(paths[k].to_json()) for k in sorted(paths, reverse=True)]
+        FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+        print(f"{key}: {path.schedule}, {dict(path.quality)}", flush=True)
+
+
+def family(steps: int, full: int, cfg: float) -> GoldenPath:
+    """The best of the first spacings, without a search."""
+    return found(steps, full, cfg, budget=len(spacings(steps, full)))
+
+
+def found(steps: int, full: int, cfg: float, budget: int = BUDGET) -> GoldenPath:
+    """The path that the pack's own search delivers.
+
+    Args:
+        budget: schedules that it scores, the first spacings among them.
+    """
+    from golden_path_pack.gph_core.policies.as_json import policy_to_json as as_json
+    from golden_path_pack.gph_core.search.budget import Budget
+    from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
+
+    settings = SearchSettings(full, Budget(evaluations=budget), ALGORITHM)
+    with torch.inference_mode():
+        contestant = _contestant(steps, full, cfg, budget)
+        best = find_path([contestant], steps, settings).best
+        policy = contestant.scoring.policy_for(best.schedule)
+    conditions = policy.conditions
+    return GoldenPath.from_json({
+        "format": 3,
+        "name": f"Golden Path Demo Model, {full} of {steps}, fitted, CFG {cfg:g}",
+        "schedule": str(best.schedule), "origin": SEARCHED,
+        "policy": as_json(policy),
+        "model": "Golden Path Demo Model", "family": conditions["family"],
+        "architecture": {"hidden_size": 128, "depth": 2, "depth_single_blocks": 4},
+        "sigmas": conditions["sigmas"],
+        "conditions": {
+            "sampler": _demo.SAMPLER, "scheduler": f"{SCHEDULER}, shift 2", "size": [64, 64],
+            "CFG": cfg, "objective": "psnr",
+            "procedure": f"schedule and weights together, {len(contestant.scores)} schedules on "
+            f"{SCORING} prompts",
+        },
+        "quality": {f"PSNR dB, {VALIDATION} validation prompts": round(best.score.mean, 2)},
+        "source": "benchmarks/results/fitted-path-scores.json",
+    })  # fmt: skip
+
+
+def of_pack(path: GoldenPath):
+    """The path's policy as the pack's own module has it."""
+    from golden_path_pack.gph_core.policies.as_json import policy_from_json
+
+    return policy_from_json(policy_to_json(path.policy))
+
+
+def residual_reuse():
+    """The pack's residual reuse."""
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+
+    return Reuse()
+
+
+def _contestant(steps: int, full: int, cfg: float, budget: int):
+    from golden_path_pack.gph_core.policies.fitted import Fitted
+    from golden_path_pack.gph_core.schedule import Schedule
+    from golden_path_pack.gph_core.search.log import StudyLog
+    from golden_path_pack.gph_core.search.protocol import Contestant
+    from golden_path_pack.nodes.search.fitted_examples import FittedExamples, FittedValidation
+
+    MEMORY.mkdir(parents=True, exist_ok=True)
+    scoring, conditions = examples(SCORING, SCORING_SEED, steps, cfg)
+    validation, _ = examples(VALIDATION, VALIDATION_SEED, steps, cfg)
+    fitted = FittedExamples(scoring, conditions)
+
+    def log(part: str):
+        kept = {"steps": steps, "cfg": cfg, "torch": torch.__version__}
+        return StudyLog(MEMORY / f"{full} of {steps}, CFG {cfg:g}, {budget}, {part}.sqlite", kept)
+
+    starts = [Schedule.parse(str(schedule)) for schedule in spacings(steps, full)]
+    return Contestant(
+        Fitted(), fitted, log("scoring"), {}, FittedValidation(validation, fitted.policy_for),
+        log("validation"), starts,
+    )  # fmt: skip
+
+
+def examples(count: int, seed: int, steps: int, cfg: float):
+    """Examples of prompts that training saw, and the conditions of weights fitted there."""
+    from golden_path_pack.demo.comfy_model import DemoVAE
+    from golden_path_pack.gph_core.files.condition_diff import plain
+    from golden_path_pack.gph_core.policies.fitted import Fitted
+    from golden_path_pack.nodes.hook.conditions import conditions_of
+    from golden_path_pack.nodes.sample.assessing import assessor_for
+    from golden_path_pack.nodes.sample.examples import sampling_of
+    from golden_path_pack.nodes.sample.measuring import SampledExamples
+
+    several, guider, latent, sampler, sigmas = _demo.parts(
+        _demo.captions(count, seed, held_out=False), 1000 * seed, SCHEDULER, steps, cfg
+    )
+    prepare = sampling_of(several, guider, latent, sampler, sigmas)
+    assessor = assessor_for("PSNR", DemoVAE(), "off")
+    shape = latent["samples"].shape
+    conditions = plain(conditions_of(guider, sampler, sigmas.tolist(), shape))
+    return SampledExamples(count, prepare, Fitted(), assessor, batch=_demo.BATCH), conditions

@@ -1,0 +1,178 @@
+"""Quality of the demo model's fitted paths on prompts that no search saw.
+
+Three controls with as many evaluations: uniform spacing with residual reuse, plain Euler steps, and
+plain steps of the best of six samplers. *Searched* paths are those of ``_fitted_paths``, most of
+which the pack brings along; *family* paths are the best of the first spacings, without a search.
+Every picture is compared with the full run of its prompt and noise; gains are paired by prompt.
+
+It takes about an hour of one core; what was sampled is kept in ``.dev/``, so it may be stopped.
+``-- --search`` searches the paths anew before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks import _demo, _fitted_paths
+from benchmarks._lab import Lab, Prompts
+from benchmarks._shots import Shots, Way
+from benchmarks._ways import PLAIN, UNIFORM, fixed
+from demo.comfyui import load_pack, use_comfyui
+from gph_core.paths.choice import spacing
+from gph_core.paths.golden_path import GoldenPath
+
+RESULTS = Path(__file__).parent / "results"
+PROMPTS = Prompts(unseen=200)
+SOLVERS = ("euler", "dpmpp_2m", "uni_pc", "res_multistep", "deis", "ipndm")
+SOLVER = "best plain sampler"
+SEARCHED, FAMILY = "searched", "family"
+FAMILY_COUNTS, FAMILY_CFGS = (5, 6, 8, 10, 13), (1.0, 3.0, 5.0)  # of 50 steps
+# dB ahead: the mean, and the lower end of its interval.
+BARS = {
+    (SEARCHED, 5.0, UNIFORM): (3, 2), (SEARCHED, 5.0, PLAIN): (3, 2),
+    (SEARCHED, 1.0, UNIFORM): (8, 0), (SEARCHED, 1.0, PLAIN): (4, 0),
+}  # fmt: skip
+FAMILY_BAR, FAMILY_SHARE = 1.5, 10 / 15  # dB ahead of both controls, in so many settings
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="dev.py bench fitted-paths", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results")
+    parser.add_argument("--search", action="store_true", help="search the paths again")
+    options = parser.parse_args()
+    use_comfyui("--cpu")
+    torch.set_num_threads(1)
+    load_pack()
+    if options.search:
+        _fitted_paths.search(_fitted_paths.WANTED)
+    found = []
+    for kind, path in paths():
+        found.append(row(kind, path))
+        print(line(found[-1]), flush=True)
+    print("\n" + table(found))
+    missed = misses(found)
+    print("\n".join(["", "missed bars:", *(missed or ["none"])]))
+    if options.save:
+        save(found)
+    return int(options.check and bool(missed))
+
+
+def paths() -> Iterator[tuple[str, GoldenPath]]:
+    """The searched paths, then the family's."""
+    for path in _fitted_paths.load().values():
+        yield SEARCHED, path
+    for cfg in FAMILY_CFGS:
+        for full in FAMILY_COUNTS:
+            yield FAMILY, _fitted_paths.family(50, full, cfg)
+
+
+def row(kind: str, path: GoldenPath) -> dict:
+    """A path's PSNR on the unseen prompts, and how far it is ahead of each control."""
+    steps, full = path.schedule.num_steps, path.schedule.num_full
+    lab = Lab(steps, float(path.conditions["CFG"]), prompts=PROMPTS)
+    scores = psnr(lab, fixed(kind, path.schedule, _fitted_paths.of_pack(path)))
+    controls = {
+        UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), _fitted_paths.residual_reuse())),
+        PLAIN: psnr(lab, Way(PLAIN, f"{full} plain", None, full)),
+    }
+    solver = ""
+    if steps == 50:
+        plain = {name: psnr(lab, plain_steps(name, full)) for name in SOLVERS}
+        solver = max(plain, key=lambda name: plain[name].mean())
+        controls[SOLVER] = plain[solver]
+    return {
+        "kind": kind, "steps": steps, "full": full, "cfg": lab.cfg,
+        "schedule": str(path.schedule), "psnr": interval(scores), "sampler": solver,
+        "controls": {name: interval(values) for name, values in controls.items()},
+        "ahead": {name: interval(scores - values) for name, values in controls.items()},
+    }  # fmt: skip
+
+
+def plain_steps(sampler: str, full: int) -> Way:
+    """As many plain steps of a sampler."""
+    way = Way(PLAIN, f"{full} plain", None, full)
+    if sampler == _demo.SAMPLER:
+        return way
+    return replace(way, key=f"{full} plain, {sampler}", sampler=sampler)
+
+
+def psnr(lab: Lab, way: Way) -> np.ndarray:
+    """dB ``[P]`` of the unseen prompts."""
+    return np.array([shot.psnr for shot in Shots(lab).of(way, range(lab.prompts.unseen))])
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Mean, and half of its 95 % interval by Student's t."""
+    mean, half = _demo.interval(values)
+    return round(float(mean), 3), round(float(half), 3)
+
+
+def misses(found: list[dict]) -> list[str]:
+    """Bars that are missed, in words."""
+    words = []
+    for one in found:
+        for name, (mean, half) in one["ahead"].items():
+            bar = BARS.get((one["kind"], one["cfg"], name)) if one["steps"] == 50 else None
+            if bar and (mean < bar[0] or mean - half < bar[1]):
+                words.append(f"{title(one)}: {mean:+.2f} ± {half:.2f} dB ahead of {name}")
+            if one["kind"] == FAMILY and name == SOLVER and mean <= 0:
+                words.append(f"{title(one)}: {mean:+.2f} ± {half:.2f} dB ahead of {name}")
+    family = [one for one in found if one["kind"] == FAMILY]
+    ahead = [o for o in family if min(o["ahead"][n][0] for n in (UNIFORM, PLAIN)) >= FAMILY_BAR]
+    if len(ahead) < FAMILY_SHARE * len(family):
+        words.append(f"the family is {FAMILY_BAR} dB ahead in {len(ahead)} of {len(family)} alone")
+    return words
+
+
+def title(one: dict) -> str:
+    """Setting of a row."""
+    return f"{one['kind']}, {one['full']} of {one['steps']}, CFG {one['cfg']:g}"
+
+
+def line(one: dict) -> str:
+    """A row as the run prints it."""
+    ahead = ", ".join(f"{m:+.2f} ± {h:.2f} over {name}" for name, (m, h) in one["ahead"].items())
+    return f"{title(one)}: {one['psnr'][0]:.2f} dB; {ahead} {one['sampler']}".rstrip()
+
+
+def table(found: list[dict]) -> str:
+    """Table of the rows as markdown."""
+    head = ["path", "PSNR dB", f"over {UNIFORM}", f"over {PLAIN}", f"over {SOLVER}", "schedule"]
+    lines = [head, ["---"] * len(head)]
+    for one in found:
+        gains = [one["ahead"].get(name) for name in (UNIFORM, PLAIN, SOLVER)]
+        cells = ["" if g is None else f"{g[0]:+.2f} ± {g[1]:.2f}" for g in gains]
+        if one["sampler"]:
+            cells[-1] += f" ({one['sampler']})"
+        lines.append([title(one), f"{one['psnr'][0]:.2f}", *cells, one["schedule"]])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def save(found: list[dict]) -> None:
+    """Write figures with their conditions."""
+    from comfyui_version import __version__
+
+    conditions = {
+        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {_fitted_paths.SCHEDULER}",
+        "prompts": f"{PROMPTS.unseen} held out of training and search, one noise each; "
+        f"weights fitted on {_fitted_paths.SCORING} others",
+        "unit": "PSNR in dB of 8-bit images to the full run: mean and half of its 95 % interval by "
+        "Student's t over the prompts; ahead: the path over the control, paired by prompt",
+        "torch": torch.__version__, "comfyui": __version__,
+    }  # fmt: skip
+    lines = ",\n".join(map(json.dumps, found))
+    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
+    (RESULTS / "fitted-path-scores.json").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
