@@ -3,11 +3,12 @@
 At a cached step n the weights are those that bring the runs closest to the *next state* of their
 full runs, from wherever they are, so later steps correct what earlier ones did wrong::
 
-    minimise over w:  Σ_p ‖ x_n + (σ_{n+1} - σ_n) Σ_i w_i v_i - x*_{n+1} ‖²
+    minimise over w:  Σ_p ‖ x_n + L[n, n] Σ_i w_i v_i + Σ_{j < n} L[n, j] v_j - x*_{n+1} ‖²
 
-v_i are the velocities at the newest full steps of the cached run, x* the states of the full one.
-Only full steps evaluate the model. Ours: the methods that fit weights to the full run's velocities
-(L2P, arXiv 2604.26365) do not see where the cached run has got to.
+v_i are the velocities at the newest full steps of the cached run, x* the states of the full one, L
+the sampler's (``Steps``): L[n, n] = σ_{n+1} - σ_n alone for Euler's method. Only full steps
+evaluate the model. Ours: the methods that fit weights to the full run's velocities (L2P, arXiv
+2604.26365) do not see where the cached run has got to.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from ..policies.fitted import Fitted, Weights
 from ..schedule import Schedule
+from .steps import Steps
 
 NUM_ANCHORS = 3
 RIDGE = 1e-4
@@ -35,7 +37,7 @@ class ClosedLoop(NamedTuple):
 
 def fit(
     schedule: Schedule,
-    sigmas: Sequence[float],
+    steps: Steps,
     starts: Sequence[Tensor],
     states: Callable[[int], Sequence[Tensor]],
     velocities: Callable[[int, list[Tensor]], Sequence[Tensor]],
@@ -43,10 +45,10 @@ def fit(
     num_anchors: int = NUM_ANCHORS,
     ridge: float = RIDGE,
 ) -> ClosedLoop:
-    """Run all examples under a schedule with Euler's steps and fit the weights on the way.
+    """Run all examples under a schedule with a sampler's steps and fit the weights on the way.
 
     Args:
-        sigmas: ``N + 1`` noise levels.
+        steps: of the sampler, N of them.
         starts: state 0 of each run, examples in any shape.
         states: state n of each full run, in the order of ``starts``.
         velocities: guided velocities at a step, from the states of all runs; evaluates the model.
@@ -56,29 +58,41 @@ def fit(
         ridge: pulls the weights towards the newest velocity alone, in units of their mean square.
     """
     chosen = range(len(starts)) if fitted_on is None else fitted_on
-    now, anchors = list(starts), []  # of each full step, newest first: its number, and velocities
-    weights: list[tuple[int, Weights]] = []
-    full = set(schedule.full_steps)
-    for step in range(schedule.num_steps):
-        length = sigmas[step + 1] - sigmas[step]
+    now, full = list(starts), set(schedule.full_steps)
+    known: dict[int, list[Tensor]] = {}  # velocities at the full steps that are still used
+    made: list[Weights] = []  # of every step, what its velocity is made of
+    anchors: list[int] = []  # newest first
+    for step, ((_, length), *past) in enumerate(steps.moves):
         if step in full:
-            anchors = [(step, list(velocities(step, now))), *anchors][:num_anchors]
-            used: Weights = ((step, 1.0),)
+            known[step] = list(velocities(step, now))
+            anchors = [step, *anchors][:num_anchors]
+            made.append(((step, 1.0),))
         else:
-            wanted = states(step + 1)
+            wanted, before = states(step + 1), _along(past, made)
             equations = _Equations(len(anchors))
             for p in chosen:
-                target = (wanted[p].double() - now[p].double()) / length
-                equations.add([found[p] for _, found in anchors], target)
-            solved = equations.solve(ridge)
-            used = tuple((n, w) for (n, _), w in zip(anchors, solved, strict=True))
-            weights.append((step, used))
-        moved = []
+                target = wanted[p].double() - now[p].double()
+                for n, distance in before.items():
+                    target -= distance * known[n][p].double()
+                equations.add([known[n][p] for n in anchors], target / length)
+            made.append(tuple(zip(anchors, equations.solve(ridge), strict=True)))
+        moves = _along(steps.moves[step], made)
         for p, state in enumerate(now):
-            velocity = sum(w * anchors[i][1][p].float() for i, (_, w) in enumerate(used))
-            moved.append((state.float() + length * velocity).to(state.dtype))
-        now = moved
-    return ClosedLoop(Fitted(str(schedule), tuple(weights)), now)
+            moved = sum(distance * known[n][p].float() for n, distance in moves.items())
+            now[p] = (state.float() + moved).to(state.dtype)
+        used = {n for weights in made[steps.oldest_from(step + 1) :] for n, _ in weights}
+        known = {n: found for n, found in known.items() if n in used.union(anchors)}
+    weights = tuple((n, made[n]) for n in schedule.cached_steps)
+    return ClosedLoop(Fitted(str(schedule), weights), now)
+
+
+def _along(moves: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:
+    """How far moves go along the velocity of each full step."""
+    found: dict[int, float] = {}
+    for step, length in moves:
+        for full_step, weight in made[step]:
+            found[full_step] = found.get(full_step, 0.0) + length * weight
+    return found
 
 
 class _Equations:

@@ -7,10 +7,12 @@ from typing import Any
 
 from ...gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
 from ...gph_core.policies.base import Policy
+from ...gph_core.policies.fitted import Fitted
 from . import compatibility, fingerprint, samplers
 
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
+OF_FITTED = (*OF_WEIGHTS, "sampler")  # fitted to the states of one sampler
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:
@@ -62,4 +64,5 @@ def check_policy(policy: Policy, guider, sampler, sigmas: Sequence[float], laten
     found = conditions_of(guider, sampler, sigmas, latent_shape)
     known = {name: value for name, value in policy.conditions.items() if name in found}
     run = {name: found[name] for name in known}
-    return Calibration(str(policy), known).check_values(run, OF_WEIGHTS)
+    needed = OF_FITTED if isinstance(policy, Fitted) else OF_WEIGHTS
+    return Calibration(str(policy), known).check_values(run, needed)

@@ -1,9 +1,10 @@
-"""Samplers that end early, report the states on their way, or begin at a later state."""
+"""Samplers that end early or somewhere else, report states, or begin at a later state."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from comfy.samplers import KSAMPLER
 from torch import Tensor
@@ -38,6 +39,45 @@ def reporting_states(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -> K
         )
         on_state(result)
         return result
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def reporting_evaluated(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -> KSAMPLER:
+    """Sampler that reports the states where it evaluates the model, in order, and the last one."""
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, *args, **kwargs):
+        result = sampler.sampler_function(
+            _Reporting(model, on_state), x, sigmas, *args, **kwargs
+        )
+        on_state(result)
+        return result
+
+    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+class _Reporting:
+    """Model as a sampler gets it, that reports the states at which it is evaluated."""
+
+    def __init__(self, model: Any, on_state: Callable[[Tensor], None]) -> None:
+        self._model, self._on_state = model, on_state
+
+    def __call__(self, x: Tensor, *args, **kwargs) -> Tensor:
+        self._on_state(x)
+        return self._model(x, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+def ending_at(sampler: KSAMPLER, end: Tensor, level: float) -> KSAMPLER:
+    """Sampler that ends in a state at a noise level at once."""
+
+    @functools.wraps(sampler.sampler_function)
+    def function(model, x, sigmas, *args, **kwargs):
+        sigmas[-1] = level  # ComfyUI scales the state by it
+        return end.to(x)
 
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
 

@@ -121,10 +121,11 @@ class Sampling:
     def _sample(self, model, sampler, callback: Callable | None) -> Tensor:
         guider = copy.copy(self.guider)  # shares the conditionings, whose ids tell branches apart
         guider.model_patcher, guider.model_options = model, model.model_options
+        # Noise levels are cloned: uni_pc replaces the last one in place.
         # For its seeding, as before every run of ComfyUI's: churn draws from the global generator.
         comfy.sample.prepare_noise(self.latent, self.seed)
         latent = guider.sample(
-            self.noise, self.latent, sampler, self.sigmas, denoise_mask=self.mask,
+            self.noise, self.latent, sampler, self.sigmas.clone(), denoise_mask=self.mask,
             callback=callback, disable_pbar=True, seed=self.seed,
         )  # fmt: skip
         return latent.to(

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from ...gph_core.calibration.closed_loop import ClosedLoop, fit
+from ...gph_core.calibration.steps import Steps
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.study import Measurement
 from ..sample.euler import Velocities, in_place_of
 from ..sample.measuring import SampledExamples
-from ..sample.sampler_variants import reporting_states
+from ..sample.sampler_variants import ending_at, reporting_evaluated
 from ..sample.sampling import CPU, Sampling
 
 
@@ -30,10 +31,13 @@ class FittedExamples:
     Args:
         examples: with their full runs.
         conditions: of the fitted weights.
+        steps: of the sampler.
     """
 
-    def __init__(self, examples: SampledExamples, conditions: Mapping[str, Any]) -> None:
-        self._examples, self._conditions = examples, conditions
+    def __init__(
+        self, examples: SampledExamples, conditions: Mapping[str, Any], steps: Steps
+    ) -> None:
+        self._examples, self._conditions, self._steps = examples, conditions, steps
         self._states: dict[int, list[Tensor]] = {}  # of an example's full run, ``[1, ...]`` each
         self._metrics: dict[Schedule, list[Metrics]] = {}
 
@@ -76,7 +80,7 @@ class FittedExamples:
                 continue
             states: list[Tensor] = []
             keep = partial(_keep, states)
-            sampler = reporting_states(batch.sampling.sampler, keep)
+            sampler = reporting_evaluated(batch.sampling.sampler, keep)
             watched = replace(batch.sampling, sampler=sampler)
             if batch.reference is None:
                 references.of(batch, watched)
@@ -97,7 +101,9 @@ class FittedExamples:
         references = self._examples.references
         for batch in references.batches():
             reference = references.of(batch)
-            latent = _output(batch.sampling, torch.cat([ends[n] for n in batch.numbers]))
+            end = torch.cat([ends[n] for n in batch.numbers])
+            sampler = ending_at(batch.sampling.sampler, end, self._steps.end_level)
+            latent = replace(batch.sampling, sampler=sampler).full()
             result = references.assessor.result(latent)
             measured = references.assessor.metrics(result, reference)
             metrics |= dict(zip(batch.numbers, measured, strict=True))
@@ -119,8 +125,7 @@ class FittedExamples:
                 found |= dict(zip(batch.numbers, velocity.split(1), strict=True))
             return [found[number] for number in range(len(self))]
 
-        sigmas = batches[0].sampling.sigmas.tolist()
-        return fit(schedule, sigmas, states(0), states, velocities, fitted_on)
+        return fit(schedule, self._steps, states(0), states, velocities, fitted_on)
 
 
 class FittedValidation:
@@ -165,9 +170,3 @@ def _velocity(sampling: Sampling, step: int, state: Tensor) -> Tensor:
 
     replace(sampling, sampler=in_place_of(sampling.sampler, work)).full()
     return found[0]
-
-
-def _output(sampling: Sampling, end: Tensor) -> Tensor:
-    """Latent of a run that ends in a state."""
-    sampler = in_place_of(sampling.sampler, lambda _, start: end.to(start))
-    return replace(sampling, sampler=sampler).full()

@@ -11,6 +11,7 @@ from typing import Any
 
 import folder_paths
 
+from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
 from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
@@ -30,6 +31,7 @@ from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from .fitted_examples import FittedExamples, FittedValidation
+from .sampler_steps import steps_of
 from .search_live import SearchLive
 
 _NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
@@ -126,6 +128,7 @@ class SearchSession:
         fitted = FittedExamples(
             scoring.under(policy),
             plain(conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)),
+            self._steps(),
         )
         return Contestant(
             policy, fitted, self._log("scoring", self.examples, policy), {},
@@ -155,14 +158,19 @@ class SearchSession:
                 f"{policy} needs {policy.min_anchors} full first steps and one more; with "
                 f"{self.num_full} full steps choose another policy"
             )
-        if isinstance(policy, Fitted) and not samplers.keeps_nothing(self.sampler):
-            return (
-                f"weights are fitted for Euler steps, not for {samplers.name(self.sampler)}; "
-                "choose euler, or another policy"
-            )
-        return compatibility.incompatibility(
+        reason = compatibility.incompatibility(
             policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
         )
+        if reason is None and isinstance(policy, Fitted):
+            try:
+                self._steps()
+            except ValueError as error:
+                return str(error)
+        return reason
+
+    def _steps(self) -> Steps:
+        """Steps of the sampler; ``ValueError`` says why weights cannot be fitted for it."""
+        return steps_of(self.sampler, self.sigmas.tolist(), self.guider.model_patcher)
 
     def described(self) -> dict[str, Any]:
         """Readable conditions of a path that is found."""

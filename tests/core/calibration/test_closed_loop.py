@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from gph_core.calibration.closed_loop import fit
+from gph_core.calibration.steps import euler
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
 
@@ -28,7 +29,7 @@ def starts(count=5, size=40):
 def fitted(velocity, runs, **options):
     full = [full_run(velocity, start) for start in runs]
     found = fit(
-        SCHEDULE, SIGMAS, runs, lambda n: [states[n] for states in full],
+        SCHEDULE, euler(SIGMAS), runs, lambda n: [states[n] for states in full],
         lambda n, now: [velocity(state, SIGMAS[n]) for state in now], **options,
     )  # fmt: skip
     return found, full
@@ -91,5 +92,5 @@ def test_cached_steps_evaluate_nothing():
         steps.append(n)
         return [state.clone() for state in now]
 
-    fit(SCHEDULE, SIGMAS, starts(), lambda n: starts(), velocity)
+    fit(SCHEDULE, euler(SIGMAS), starts(), lambda n: starts(), velocity)
     assert steps == [0, 1, 3]

@@ -1,0 +1,67 @@
+"""Steps of ComfyUI's samplers, for which weights can be fitted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from comfy.samplers import KSAMPLER
+from torch import Tensor
+
+from ...gph_core.calibration.probed_steps import probe
+from ...gph_core.calibration.steps import Steps, euler
+from ..hook import samplers
+
+
+def steps_of(sampler, sigmas: Sequence[float], patcher) -> Steps:
+    """Steps of a sampler on some noise levels of a MODEL, which is not evaluated.
+
+    Raises ``ValueError`` that says why weights cannot be fitted for it.
+    """
+    if isinstance(sampler, KSAMPLER) and samplers.keeps_nothing(sampler):
+        return euler(sigmas)
+    name = samplers.name(sampler) or type(sampler).__name__
+    try:
+        return probe(_function(sampler, patcher), sigmas)
+    except ValueError as error:
+        raise ValueError(
+            f"weights cannot be fitted for the sampler {name}: {error}; choose one that evaluates "
+            "the model once a step and adds no noise, such as euler, dpmpp_2m, res_multistep or "
+            "uni_pc, or another policy"
+        ) from error
+
+
+def _function(sampler, patcher):
+    """A sampler as ``probe`` takes it."""
+    if not isinstance(sampler, KSAMPLER):
+        raise ValueError("it is not made as ComfyUI's are, so its steps are not known")
+    # What samplers ask a model for.
+    inner = SimpleNamespace(
+        model_patcher=patcher,
+        inner_model=SimpleNamespace(model_sampling=patcher.get_model_object("model_sampling")),
+    )
+
+    def run(model, start: Tensor, sigmas: Tensor, seed: int) -> Tensor:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they come again when it samples
+                return sampler.sampler_function(
+                    _Model(model, inner), start, sigmas, extra_args={"seed": seed},
+                    callback=lambda _: None, disable=True, **sampler.extra_options,
+                )  # fmt: skip
+        except Exception as error:  # of any kind: another extension's function
+            raise ValueError(f"its steps are not known, it cannot be tried ({error!r})") from error
+
+    return run
+
+
+class _Model:
+    """Stand-in for a model of ComfyUI's."""
+
+    def __init__(self, denoised, inner_model: Any) -> None:
+        self._denoised, self.inner_model = denoised, inner_model
+
+    def __call__(self, *args, **kwargs) -> Tensor:
+        return self._denoised(*args, **kwargs)
