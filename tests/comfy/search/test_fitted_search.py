@@ -17,6 +17,7 @@ from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.guider import guider_for
+from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.search import fitted_examples
 from golden_path_pack.nodes.search.schedule_search import FITTED
 
@@ -58,14 +59,16 @@ def test_a_fitted_path_is_delivered_and_kept_with_its_weights():
     assert policy_from_json(policy_to_json(policy)) == policy
 
 
-def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse():
-    schedule = fitted()[0]
-    full, _ = sampled(None)
-    latent, record = sampled(CachePlan("Quality", None, Reuse()))
+@pytest.mark.parametrize("name", ["euler", "dpmpp_2m"])
+def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
+    schedule = fitted(sampler=comfy.samplers.sampler_object(name))[0]
+    full, _ = sampled(None, sampler=name)
+    latent, record = sampled(CachePlan("Quality", None, Reuse()), sampler=name)
     assert record.origin == "searched here: demo, 5 of 12"
     assert (record.policy, record.schedule) == ("fitted", schedule)
-    assert len(record.full_steps) == 5
-    reuse, _ = sampled(CachePlan("Custom", Schedule.parse(schedule), Reuse()))
+    assert (len(record.full_steps), record.notes) == (5, ())
+    plan = CachePlan("Custom", Schedule.parse(schedule), Reuse())
+    reuse, _ = sampled(plan, sampler=name)
     assert (latent - full).square().mean() < (reuse - full).square().mean()
 
 
@@ -82,9 +85,37 @@ def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
         sampled(CachePlan("Custom", Schedule.parse(schedule), policy), cfg=3.0)
 
 
-def test_another_sampler_than_euler_is_refused_before_anything_is_sampled():
-    sampler = comfy.samplers.sampler_object("dpmpp_2m")
-    with pytest.raises(ValueError, match="fitted for Euler steps, not for dpmpp_2m; choose euler"):
+def test_weights_of_one_sampler_are_not_used_with_another():
+    schedule, policy, *_ = fitted(sampler=comfy.samplers.sampler_object("dpmpp_2m"))
+    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler="euler")
+    assert record.policy == "residual reuse"
+    assert "demo, 5 of 12" not in record.origin
+    with pytest.raises(ValueError, match="the sampler dpmpp_2m, this run has euler"):
+        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler="euler")
+
+
+@pytest.mark.parametrize("name", ["dpmpp_2m", "res_multistep", "uni_pc", "deis"])
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")  # ComfyUI's deis
+def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, monkeypatch):
+    ends = []
+    of_fit = fitted_examples.fit
+
+    def watched(*args):
+        ends.append(of_fit(*args))
+        return ends[-1]
+
+    monkeypatch.setattr(fitted_examples, "fit", watched)
+    schedule, policy, *_ = fitted(sampler=comfy.samplers.sampler_object(name))
+    latent, _ = sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=name)
+    # What ComfyUI makes of the last state: it divides by 1 - σ, which uni_pc leaves at 0.001.
+    scale = 1 - 0.001 * (name == "uni_pc")
+    torch.testing.assert_close(ends[-1].ends[0] / scale, latent, rtol=1e-3, atol=1e-3)
+
+
+def test_a_sampler_with_noise_is_refused_before_anything_is_sampled(monkeypatch):
+    sampler = comfy.samplers.sampler_object("euler_ancestral")
+    monkeypatch.setattr(Sampling, "full", None)
+    with pytest.raises(ValueError, match="nothing to search: weights cannot be fitted for the sam"):
         fitted(sampler=sampler)
 
 
