@@ -48,9 +48,7 @@ def reporting_evaluated(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, *args, **kwargs):
-        result = sampler.sampler_function(
-            _Reporting(model, on_state), x, sigmas, *args, **kwargs
-        )
+        result = sampler.sampler_function(_Reporting(model, on_state), x, sigmas, *args, **kwargs)
         on_state(result)
         return result
 

@@ -103,8 +103,9 @@ class ScheduleSearch(io.ComfyNode):
                     default="residual reuse",
                     optional=True,
                     tooltip=(
-                        "Without a connected policy. Fitted: weights are fitted to every schedule "
-                        "(euler only). Several: five get a short search each, the best two go on."
+                        "Without a connected policy. Fitted: weights are fitted to every schedule, "
+                        "for samplers that call the model once a step and add no noise. Several: "
+                        "five get a short search each, the best two go on."
                     ),
                 ),
                 guider_input(),

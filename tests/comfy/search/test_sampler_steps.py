@@ -2,21 +2,22 @@
 
 from types import SimpleNamespace
 
-import comfy.model_sampling
 import comfy.samplers
 import pytest
 import torch
+from comfy import model_sampling as sampling
 from comfy.samplers import KSAMPLER
 from golden_path_pack.gph_core.calibration.closed_loop import fit
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.search.sampler_steps import steps_of
 
-
-NAMES = """euler ddim dpmpp_2m res_multistep uni_pc uni_pc_bh2 deis ipndm ipndm_v lms
-    gradient_estimation""".split()
+NAMES = (
+    "euler", "ddim", "dpmpp_2m", "res_multistep", "uni_pc", "uni_pc_bh2", "deis", "ipndm", "ipndm_v",
+    "lms", "gradient_estimation",
+)  # fmt: skip
 SAMPLINGS = {
-    "flow": comfy.model_sampling.ModelSamplingDiscreteFlow,
-    "epsilon": comfy.model_sampling.ModelSamplingDiscrete,
+    "flow": (sampling.ModelSamplingDiscreteFlow, sampling.CONST),
+    "epsilon": (sampling.ModelSamplingDiscrete, sampling.EPS),
 }
 STEPS = 9
 
@@ -27,10 +28,7 @@ class Patcher:
     """What samplers ask a MODEL for."""
 
     def __init__(self, kind):
-        class Sampling(SAMPLINGS[kind], getattr(comfy.model_sampling, _BASES[kind])):
-            pass
-
-        self.sampling = Sampling()
+        self.sampling = type("Sampling", SAMPLINGS[kind], {})()
 
     def get_model_object(self, name):
         return self.sampling
@@ -38,9 +36,6 @@ class Patcher:
     @property
     def levels(self):
         return comfy.samplers.calculate_sigmas(self.sampling, "simple", STEPS)
-
-
-_BASES = {"flow": "CONST", "epsilon": "EPS"}
 
 
 class Model:

@@ -1,11 +1,12 @@
 import itertools
+import weakref
 
 import numpy as np
 import pytest
 import torch
 
 from gph_core.calibration.closed_loop import fit
-from gph_core.calibration.steps import euler
+from gph_core.calibration.steps import Steps, euler
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
 
@@ -62,6 +63,61 @@ def test_weights_are_those_of_numpys_least_squares():
     assert step == 2
     assert [n for n, _ in weights] == [1, 0]
     assert [w for _, w in weights] == pytest.approx(expected, rel=1e-4)
+
+
+def two_step():
+    """Steps that go by half of the velocity before, too."""
+    lengths = [following - now for now, following in itertools.pairwise(SIGMAS)]
+    first, *others = lengths
+    moves = [((n, 1.5 * h), (n - 1, -0.5 * h)) for n, h in enumerate(others, 1)]
+    return Steps((((0, first),), *moves), 0.0)
+
+
+def test_a_sampler_of_two_steps_aims_at_its_next_state_with_what_it_adds_of_the_step_before():
+    def velocity(state, sigma):
+        return torch.sin(3 * state) * sigma + state
+
+    def run(start):
+        states, known = [start], []
+        for n, (now, following) in enumerate(itertools.pairwise(SIGMAS)):
+            known.append(velocity(states[-1], now))
+            mixed = 1.5 * known[n] - 0.5 * known[n - 1] if n else known[n]
+            states.append(states[-1] + (following - now) * mixed)
+        return states, known
+
+    full = [run(start) for start in starts()]
+    found = fit(
+        SCHEDULE, two_step(), starts(), lambda n: [states[n] for states, _ in full],
+        lambda n, now: [velocity(state, SIGMAS[n]) for state in now], ridge=0,
+    )  # fmt: skip
+    # Step 2 is the first cached one, so the runs are the full ones up to it.
+    length = SIGMAS[3] - SIGMAS[2]
+    target = torch.cat([
+        (states[3] - states[2] + 0.5 * length * known[1]) / (1.5 * length)
+        for states, known in full
+    ])  # fmt: skip
+    matrix = torch.stack([torch.cat([known[n] for _, known in full]) for n in (1, 0)], 1)
+    expected = np.linalg.lstsq(matrix.numpy(), target.numpy(), rcond=None)[0]
+    (step, weights), *_ = found.policy.weights
+    assert (step, [n for n, _ in weights]) == (2, [1, 0])
+    assert [w for _, w in weights] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("steps", [euler(SIGMAS), two_step()])
+def test_velocities_are_dropped_when_no_step_needs_them(steps):
+    alive, counts = weakref.WeakSet(), []
+
+    class Velocity(torch.Tensor):
+        __hash__ = object.__hash__
+
+    def velocities(n, now):
+        found = [(state + n).as_subclass(Velocity) for state in now]
+        alive.update(found)
+        counts.append(len(alive) // len(found))
+        return found
+
+    fit(Schedule.all_full(6), steps, starts(), lambda n: starts(), velocities, num_anchors=1)
+    assert counts == [1, 2, 2, 2, 2, 2]  # the newest, and the one before
 
 
 def test_a_strong_ridge_is_velocity_reuse_bit_for_bit():
