@@ -34,6 +34,7 @@ class Options:
         span: steps that a mean velocity looks back.
         weights: gives the file of fitted weights; called only for the policy that has some.
         extrapolation: options that every extrapolation has.
+        of_path: gives the fitted weights of a golden path; called only for that policy.
     """
 
     order: int
@@ -41,12 +42,13 @@ class Options:
     span: int
     weights: Callable[[], Path]
     extrapolation: Mapping[str, Any]
+    of_path: Callable[[], Policy]
 
 
 CAUSAL_LINEAR = "causal linear (L2P)"
+FITTED = "fitted (golden path)"
 
-# By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates, Fitted
-# to the golden path that it was found with.
+# By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates.
 CHOICES: dict[str, Callable[[Options], Policy]] = {
     "residual reuse": lambda o: Reuse(),
     "Taylor": lambda o: Taylor(o.order, **o.extrapolation),
@@ -59,4 +61,5 @@ CHOICES: dict[str, Callable[[Options], Policy]] = {
     "velocity reuse": lambda o: Reuse(Site.GUIDED),
     "velocity Taylor": lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation),
     "mean velocity (MeanCache)": lambda o: MeanVelocity(o.span),
+    FITTED: lambda o: o.of_path(),
 }

@@ -8,10 +8,16 @@ from typing import Any
 import folder_paths
 from comfy_api.latest import io
 
+from ...gph_core.paths.library import NONE
 from ...gph_core.policies import causal_linear
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.policies.mean_velocity import MAX_SPAN
-from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, Options
+from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED, Options
+from ..library import user_paths
+from ..library.library import find, fitted_paths
 from ..library.user_files import written_at
+from ..schema.inputs import checked
 from ..schema.types import CATEGORY, PolicyType
 
 RECURSIVE, DIVIDED = "recursive", "divided"
@@ -34,6 +40,22 @@ def weights_file(name: str) -> Path:
     if Path(name).name != name or not (folder / name).is_file():
         raise ValueError(f"there is no file {name!r} in {folder}; write the name of a file there")
     return folder / name
+
+
+def fitted_policy(choice: str) -> Policy:
+    """Fitted weights of an option of *Golden Path Library*; ``ValueError`` without any."""
+    if choice == NONE:
+        raise ValueError(
+            f"{FITTED} needs a golden path with weights, but none is chosen; choose one at path, "
+            "or let Schedule Search find one with the policy fitted"
+        )
+    found = find(choice)
+    if not isinstance(found.policy, Fitted):
+        raise ValueError(
+            f"the path {choice!r} has no fitted weights, it was found with {found.policy}; choose "
+            "another path, or that policy"
+        )
+    return found.policy
 
 
 class PolicySelector(io.ComfyNode):
@@ -60,7 +82,8 @@ class PolicySelector(io.ComfyNode):
                         "as far along the trend as the first block says. velocity ...: predict the "
                         "result after guidance; a cached step costs nothing, and any model works. "
                         "output ...: the same for each prompt apart. causal linear: from a file of "
-                        "weights; Plan Schedule fits them and gives this policy with them."
+                        "weights; Plan Schedule fits them and gives this policy with them. fitted: from "
+                        "a golden path that has weights."
                     ),
                 ),
                 io.Int.Input(
@@ -149,39 +172,59 @@ class PolicySelector(io.ComfyNode):
                     ),
                     advanced=True,
                 ),
+                io.Combo.Input(
+                    "path",
+                    options=[NONE, *fitted_paths()],
+                    default=NONE,
+                    optional=True,
+                    tooltip=(
+                        "For fitted: the golden path whose weights it takes, yours first. They "
+                        "hold for the schedule of that path alone."
+                    ),
+                ),
             ],
             outputs=[PolicyType.Output(display_name="policy")],
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, policy: str | None, weights: str | None = "") -> bool | str:
+    def validate_inputs(
+        cls, policy: str | None, weights: str | None = "", path: str | None = NONE
+    ) -> bool | str:
         # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
         if policy is not None and policy not in CHOICES:
             return f"{policy!r} is not a policy; choose one of {', '.join(CHOICES)}"
-        if policy == CAUSAL_LINEAR and weights is not None:
-            try:
-                causal_linear.load(weights_file(weights))
-            except ValueError as error:
-                return str(error)
-        return True
+        return checked(
+            (lambda name: causal_linear.load(weights_file(name)), weights)
+            if policy == CAUSAL_LINEAR
+            else (fitted_policy, path if policy == FITTED else None)
+        )
 
     @classmethod
-    def fingerprint_inputs(cls, policy: str | None, weights: str | None = "", **kwargs) -> Any:
-        # A file that was fitted anew under the same name is another policy.
-        if policy not in (CAUSAL_LINEAR, None):
-            return {}
-        folder = weights_folder()
-        return written_at(weights, folder.joinpath, folder.glob("*"))
+    def fingerprint_inputs(
+        cls, policy: str | None, weights: str | None = "", path: str | None = NONE, **kwargs
+    ) -> Any:
+        # What was fitted anew under the same name is another policy.
+        found: dict[str, Any] = {}
+        if policy in (CAUSAL_LINEAR, None):
+            folder = weights_folder()
+            found |= written_at(weights, folder.joinpath, folder.glob("*"))
+        if policy in (FITTED, None) and path != NONE:
+            found["path"] = repr([find(path)] if path else user_paths.read())
+        return found
 
     @classmethod
     def execute(
         cls, policy: str, order: int = 1, scale: float = 0.5, span: int = 4, weights: str = "",
         differences: str = RECURSIVE, max_amplification: float = 0.0, max_distance: int = 0,
+        path: str = NONE,
     ) -> io.NodeOutput:  # fmt: skip
         extrapolation = {
             "divided": differences == DIVIDED,
             "max_amplification": max_amplification or None,  # 0 means none
             "max_distance": max_distance or None,
         }
-        options = Options(order, scale, span, lambda: weights_file(weights), extrapolation)
+        options = Options(
+            order, scale, span, lambda: weights_file(weights), extrapolation,
+            lambda: fitted_policy(path),
+        )  # fmt: skip
         return io.NodeOutput(CHOICES[policy](options))

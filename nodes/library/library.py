@@ -6,10 +6,12 @@ from typing import Any
 
 from comfy_api.latest import io
 
+from ...gph_core.paths.choice import same_levels
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.library import bundled_paths, check_name
 from ...gph_core.paths.retarget import retarget
 from ...gph_core.policies.base import Policy
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ..hook import compatibility
 from ..schema.inputs import checked
@@ -27,6 +29,12 @@ def find(choice: str) -> GoldenPath:
         if path.name == choice:
             return path
     raise ValueError(f"there is no golden path {choice!r}; choose another one from the list")
+
+
+def fitted_paths() -> list[str]:
+    """Options of the node whose paths have fitted weights, the user's first."""
+    own = [YOURS + path.name for path in user_paths.read() if isinstance(path.policy, Fitted)]
+    return own + [path.name for path in bundled_paths() if isinstance(path.policy, Fitted)]
 
 
 class GoldenPathLibrary(io.ComfyNode):
@@ -85,7 +93,7 @@ class GoldenPathLibrary(io.ComfyNode):
     @classmethod
     def fingerprint_inputs(cls, path: str | None, **kwargs) -> Any:
         # A path of the user's may have changed under the same name; a linked name may be any's.
-        return [found.card for found in ([find(path)] if path else user_paths.read())]
+        return [repr(found) for found in ([find(path)] if path else user_paths.read())]
 
     @classmethod
     def execute(cls, path: str, sigmas=None) -> io.NodeOutput:
@@ -98,6 +106,11 @@ class GoldenPathLibrary(io.ComfyNode):
                 "others; disconnect sigmas to use it as it is"
             )
         levels, anchors = sigmas.tolist(), found.policy.min_anchors
+        if isinstance(found.policy, Fitted) and not same_levels(found.sigmas, levels):
+            raise ValueError(
+                f"the weights of {found.name!r} were fitted at its own noise levels, so it cannot "
+                "be moved to others; disconnect sigmas, or choose another path"
+            )
         schedule = retarget(found.schedule, found.sigmas, levels, min_anchors=anchors)
         card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{found.card}"
         return io.NodeOutput(str(schedule), found.policy, card)

@@ -8,9 +8,10 @@ from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.grids import MAX_STEPS
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.paths.retarget import retarget
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from . import user_paths
-from .library import find
+from .library import YOURS, find
 
 
 def list_paths() -> dict[str, Any]:
@@ -18,8 +19,8 @@ def list_paths() -> dict[str, Any]:
     own, broken = user_paths.library().read()
     return {
         "paths": [
-            *(_entry(path, f"user/{path.name}") for path in own),
-            *(_entry(path, path.name) for path in bundled_paths()),
+            *(_entry(path, f"user/{path.name}", YOURS + path.name) for path in own),
+            *(_entry(path, path.name, path.name) for path in bundled_paths()),
         ],
         "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
     }
@@ -78,7 +79,7 @@ def _text(value: Any, name: str) -> str:
     return value
 
 
-def _entry(path: GoldenPath, key: str) -> dict[str, Any]:
+def _entry(path: GoldenPath, key: str, option: str) -> dict[str, Any]:
     schedule = path.schedule
     return {
         "id": key,
@@ -89,6 +90,7 @@ def _entry(path: GoldenPath, key: str) -> dict[str, Any]:
         "num_steps": schedule.num_steps,
         "num_full": schedule.num_full,
         "policy": str(path.policy),
+        "fitted": option if isinstance(path.policy, Fitted) else "",
         "origin": path.origin,
         "card": path.card,
     }

@@ -157,3 +157,26 @@ def test_a_broken_file_is_named_and_the_others_are_there(page):
         page.keyboard.press("Escape")
     finally:
         page.unroute("**/golden_path/paths*")
+
+
+def test_fitted_weights_are_lost_when_the_schedule_is_edited_and_the_editor_says_so(page, renderer):
+    name = f"fitted {renderer}"
+    shared = {
+        "format": 3, "name": name, "origin": "searched here", "schedule": "0,2/4",
+        "policy": {"kind": "Fitted", "schedule": "0,2/4",
+                   "weights": [[1, [[0, 1.0]]], [3, [[2, 1.5], [0, -0.5]]]]},
+    }  # fmt: skip
+    page.evaluate(
+        "([url, text]) => fetch(url, {method: 'POST', body: JSON.stringify({text})})",
+        [f"{OWN}/import", json.dumps(shared)],
+    )
+    editor = Editor.open(page, "0-3/4")
+    open_menu(page, editor).locator(".gph-own .gph-path", has_text=name).click()
+    editor.wait_for_text("0,2/4")
+    editor.wait_for_message(f"Fitted weights not in use: choose fitted and yours: {name} in")
+    editor.click(1)
+    editor.wait_for_message(f"Fitted weights lost: those of yours: {name} hold")
+    editor.root.query_selector("text=Restore").click()
+    editor.wait_for_text("0,2/4")
+    editor.wait_for_message("not in use")
+    remove_path(page, name)

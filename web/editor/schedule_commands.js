@@ -7,15 +7,24 @@ import { parse, readout } from "./schedule.js";
  * @param {ReturnType<import("./schedule_text.js").createText>} text
  * @param {(key: string, values?: object) => string} t
  * @param {() => boolean} isGone whether the editor was removed while an answer was awaited
+ * @param {ReturnType<import("./schedule_weights.js").createWeights>} weights
  */
-export function createCommands(text, t, isGone) {
+export function createCommands(text, t, isGone, weights) {
+  /** @param {object} [source] the path that a schedule was taken from; null for none */
+  function set(schedule, source) {
+    host.oneStep(() => {
+      if (source !== undefined) weights.take(source);
+      text.setValue(schedule);
+    });
+  }
+
   /** Take the schedule that a route answers with, unless the user went on in the meantime. */
-  async function fromServer(path, body) {
+  async function fromServer(path, body, source) {
     const before = text.value();
     try {
       const answer = await host.ask(path, { body });
       if (isGone() || text.value() !== before) return undefined;
-      host.oneStep(() => text.setValue(answer.schedule));
+      set(answer.schedule, source);
       return answer;
     } catch (reason) {
       host.toast("error", t("editor.failed"), reason.message);
@@ -31,9 +40,9 @@ export function createCommands(text, t, isGone) {
     },
 
     /** Take a schedule, for another number of steps the server's proposal from it. */
-    async apply(found, steps = text.cells().length) {
-      if (parse(found).length === steps) return host.oneStep(() => text.setValue(found));
-      const origin = await fromServer("/retarget", { schedule: found, steps });
+    async apply(found, { steps = text.cells().length, source } = {}) {
+      if (parse(found).length === steps) return set(found, source);
+      const origin = await fromServer("/retarget", { schedule: found, steps }, source);
       if (origin) {
         host.toast("info", t("editor.retargeted", { count: steps, origin: origin.origin }));
       }
@@ -45,7 +54,7 @@ export function createCommands(text, t, isGone) {
 
     async paste() {
       const pasted = await host.paste(t("editor.paste"), t("editor.pasteAsk"));
-      if (pasted?.trim() && !isGone()) host.oneStep(() => text.setValue(pasted.trim()));
+      if (pasted?.trim() && !isGone()) set(pasted.trim(), null);
     },
   };
 }

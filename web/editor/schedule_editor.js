@@ -13,6 +13,7 @@ import { createLevels } from "./schedule_levels.js";
 import { createMessages } from "./schedule_messages.js";
 import { createSensitivity } from "./schedule_sensitivity.js";
 import { createText, MAX_STEPS } from "./schedule_text.js";
+import { createWeights } from "./schedule_weights.js";
 import { texts } from "../shared/strings.js";
 import { addView, register } from "../shared/views.js";
 
@@ -59,13 +60,14 @@ function createEditor(node) {
   const t = (key, values) => texts(host.locale())(key, values);
   const isLocked = () => Boolean(node.properties[LOCK]);
   const isGone = () => view.signal.aborted;
+  const weights = createWeights(node);
   const noise = createLevels(() => host.isLinked(node, "sigmas"));
   const sensitivity = createSensitivity(() => host.isLinked(node, "sensitivity"));
   const text = createText(node, () => {
     draw();
     refresh();
   });
-  const commands = createCommands(text, t, isGone);
+  const commands = createCommands(text, t, isGone, weights);
   const grid = createGrid({
     texts: () => texts(host.locale()),
     begin: host.beginStep,
@@ -83,13 +85,13 @@ function createEditor(node) {
     copy: commands.copy,
     paste: commands.paste,
     presets: (button) => openPaths(button, {
-      t, steps: text.cells().length, current: text.value, apply: commands.apply,
-      signal: view.signal,
+      t, steps: text.cells().length, current: text.value, signal: view.signal,
+      apply: (path) => commands.apply(path.schedule, { source: path }),
     }),
   }, MAX_STEPS, t);
   const messages = createMessages(t, {
     restore: (before) => host.oneStep(() => text.setValue(before)),
-    adapt: (steps) => commands.apply(format(text.cells()), steps),
+    adapt: (steps) => commands.apply(format(text.cells()), { steps }),
     useCustom,
   });
   const figures = el("div", {
@@ -175,9 +177,12 @@ function createEditor(node) {
           around.steps ?? (noise.connected() ? noise.connected().length - 1 : undefined),
         sensitivitySteps: sensitivity.otherSteps(text.cells().length),
         policyError: answers.policyError,
+        hasPolicy: around.hasPolicy,
+        policy: around.policy,
         speed: around.speed,
       },
       failure: answers.failure,
+      taken: weights.taken(),
     });
   }
 

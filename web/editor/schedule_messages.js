@@ -2,6 +2,7 @@
 
 import { el } from "../shared/dom.js";
 import { format, warnings } from "./schedule.js";
+import { lost } from "./schedule_weights.js";
 
 /**
  * @typedef {object} Found what is known about the schedule
@@ -10,7 +11,8 @@ import { format, warnings } from "./schedule.js";
  * @property {boolean} isLinked
  * @property {string | null} range the selected steps in words
  * @property {{samplerSteps?: number, sensitivitySteps?: number, policyError?: string,
- *   speed?: string}} around
+ *   speed?: string, hasPolicy?: boolean, policy?: object}} around
+ * @property {{path: string, schedule: string}} [taken] see `lost`
  * @property {string} [failure] why the server did not answer
  */
 
@@ -27,6 +29,9 @@ export function createMessages(t, repairs) {
     otherSteps: ({ steps }) => ({
       label: t("editor.adapt", { steps }), run: () => repairs.adapt(steps),
     }),
+    weightsLost: ({ schedule }) => ({
+      label: t("editor.restore"), title: schedule, run: () => repairs.restore(schedule),
+    }),
     unused: () => ({ label: t("editor.useCustom"), run: repairs.useCustom }),
   };
 
@@ -41,7 +46,8 @@ export function createMessages(t, repairs) {
   function lines(found) {
     if (found.error) return [wrongText(found)];
     if (found.isLinked) return [hint(t("editor.linked"))];
-    const warned = warnings(found.cells, found.around);
+    const weights = lost(found.cells, found.taken, found.around);
+    const warned = warnings(found.cells, found.around).concat(weights ? [weights] : []);
     if (found.failure) warned.push(["noAnswer", { reason: found.failure }]);
     const shown = warned.map(([key, values]) =>
       warning(t(`editor.${key}`, values), actions[key]?.(values)));

@@ -11,7 +11,8 @@ const OWN = "user/"; // begins the ids of the user's own paths
  * @property {(key: string, values?: object) => string} t
  * @property {number} steps of the schedule being edited
  * @property {() => string} current its text
- * @property {(schedule: string) => void} apply take a path's schedule
+ * @property {(path: {schedule: string, fitted: string}) => void} apply take a path's schedule;
+ *   `fitted` is its option in Policy Selector, empty without weights
  * @property {AbortSignal} signal closes the menu
  */
 
@@ -94,7 +95,7 @@ function entry(path, { t, apply }, act) {
   return el(
     "button",
     { type: "button", role: "menuitem", className: "gph-path", title: path.card,
-      onclick: act(() => apply(path.schedule)) },
+      onclick: act(() => apply(path)) },
     el("span", { className: "gph-path-name" }, path.name),
     picture(path.schedule),
     el("span", { className: "gph-path-facts" }, t("editor.pathLine", words)),

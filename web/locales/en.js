@@ -144,6 +144,10 @@ export default {
   "editor.otherSteps": "The sampler takes {steps} steps, this schedule has {count}.",
   "editor.adapt": "Adapt to {steps}",
   "editor.policy": "Refused by the policy: {reason}",
+  "editor.weightsApart":
+    "Fitted weights not in use: choose fitted and {path} in Policy Selector. A schedule carries no weights.",
+  "editor.weightsLost":
+    "Fitted weights lost: those of {path} hold for its own steps only. Schedule Search fits others.",
   "editor.lastCached": "The last step ({step}) is cached; it is usually full.",
   "editor.wrongText": "This text is no schedule: {reason}",
   "editor.restore": "Restore",

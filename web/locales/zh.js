@@ -134,6 +134,8 @@ export default {
   "editor.otherSteps": "所连接的采样器为 {steps} 步，计划为 {count} 步。",
   "editor.adapt": "适配到 {steps} 步",
   "editor.policy": "所连接的策略拒绝此计划：{reason}",
+  "editor.weightsApart": "未使用拟合权重：请在“缓存策略选择”中选择 fitted 和 {path}；计划本身不包含权重。",
+  "editor.weightsLost": "拟合权重已失效：{path} 的权重只适用于它自己的步。“计划搜索”可以拟合新的权重。",
   "editor.lastCached": "最后一步（{step}）被缓存；它通常应为完整。",
   "editor.wrongText": "此文本不是计划：{reason}",
   "editor.restore": "恢复",

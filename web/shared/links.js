@@ -11,6 +11,7 @@ const FAR = 32; // nodes in a row; a graph with a loop must end too
  * @typedef {object} Surroundings
  * @property {Set<object>} caches the Golden Path Cache nodes that take the schedule
  * @property {string} [speed] of the first of them
+ * @property {boolean} hasPolicy whether a policy is connected to it
  * @property {object} [policy] the inputs of its Policy Selector, by name
  * @property {number} [steps] of the sampler behind it, or of the connected noise levels
  * @property {string} [scheduler]
@@ -33,6 +34,7 @@ export function surroundings(editor) {
   return {
     caches,
     speed: cache && value(cache, "speed"),
+    hasPolicy: Boolean(selector),
     policy: selector?.comfyClass === "GPH_PolicySelector" ? values(selector) : undefined,
     ...(sampler ?? stepsOfSigmas(editor)),
   };
