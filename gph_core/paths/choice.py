@@ -20,6 +20,7 @@ from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
 from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule, uniform
+from .evidence import evidence
 from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
 from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
 from .retarget import retarget
@@ -138,6 +139,8 @@ def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -
 
 
 def _provenance(path: GoldenPath) -> str:
+    if found := evidence(path):
+        return f"{path.name}, {found}"
     if path.origin == PUBLISHED:
         return f"published for {path.model}"
     return f"{path.origin}: {path.name}"

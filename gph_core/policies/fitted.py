@@ -22,6 +22,7 @@ class Fitted(Prediction):
         schedule: text of the schedule that the weights were fitted for.
         weights: pairs of a cached step and its ``Weights``; none: they are still to be fitted.
         conditions: under which they were fitted, see ``Calibration``.
+        examples: number of examples that they were fitted to; 0 if not known.
         spare: steps that a part of a run computes in full besides, for lack of earlier ones.
 
     Source: ours, see ``closed_loop``.
@@ -30,6 +31,7 @@ class Fitted(Prediction):
     schedule: str = ""
     weights: tuple[tuple[int, Weights], ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    examples: int = 0
     spare: int = 0
 
     site = Site.GUIDED

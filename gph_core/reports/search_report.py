@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..paths.evidence import SCORING, VALIDATION, measured
 from ..paths.golden_path import SEARCHED, GoldenPath
 from ..quality.metric_table import BY_TITLE, LOWER
 from ..quality.objective import JOINT
@@ -100,12 +101,8 @@ def path_of(
     A baseline that won is kept as a ``control``: *Golden Path Cache* does not take it by itself.
     """
     best, objective = delivery.best, delivery.objective
-    part = "validation" if is_validated else "scoring"
-    quality = {
-        f"{objective.name}, mean of {len(best.score.values)} {part} examples": _signed(
-            objective.name, best.score.mean
-        )
-    }
+    key = measured(objective.name, len(best.score.values), VALIDATION if is_validated else SCORING)
+    quality = {key: _signed(objective.name, best.score.mean)}
     for found in delivery.others:
         if found.name and str(found.policy) == str(best.policy):
             quality[f"the same, {found.name}"] = _signed(objective.name, found.score.mean)

@@ -82,8 +82,8 @@ class PolicySelector(io.ComfyNode):
                         "as far along the trend as the first block says. velocity ...: predict the "
                         "result after guidance; a cached step costs nothing, and any model works. "
                         "output ...: the same for each prompt apart. causal linear: from a file of "
-                        "weights; Plan Schedule fits them and gives this policy with them. fitted: from "
-                        "a golden path that has weights."
+                        "weights; Plan Schedule fits them and gives this policy with them. fitted: "
+                        "from a golden path that has weights."
                     ),
                 ),
                 io.Int.Input(

@@ -70,7 +70,7 @@ class FittedExamples:
         self.begin()
         numbers = range(len(self))
         found = self._examples.fitting(lambda: self._fitted(schedule, numbers))
-        return replace(found.policy, conditions=self._conditions)
+        return replace(found.policy, conditions=self._conditions, examples=len(self))
 
     def _watch(self) -> None:
         """Compute full runs whose states are not known."""

@@ -1,6 +1,7 @@
 """Schedule Search with weights that are fitted to every schedule, and the speed that takes them."""
 
 import functools
+import re
 
 import comfy.model_management
 import comfy.sample
@@ -12,6 +13,7 @@ from golden_path_pack.gph_core.paths.spacings import spacings
 from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
+from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
@@ -64,12 +66,21 @@ def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
     schedule = fitted(sampler=comfy.samplers.sampler_object(name))[0]
     full, _ = sampled(None, sampler=name)
     latent, record = sampled(CachePlan("Quality", None, Reuse()), sampler=name)
-    assert record.origin == "searched here: demo, 5 of 12"
+    assert re.fullmatch(
+        r"demo, 5 of 12, fitted here on 2 examples, PSNR \d\d\.\d dB on \d+ others", record.origin
+    )
     assert (record.policy, record.schedule) == ("fitted", schedule)
     assert (len(record.full_steps), record.notes) == (5, ())
     plan = CachePlan("Custom", Schedule.parse(schedule), Reuse())
     reuse, _ = sampled(plan, sampler=name)
     assert (latent - full).square().mean() < (reuse - full).square().mean()
+
+
+def test_the_report_that_a_picture_keeps_has_the_weights():
+    _, policy, *_ = fitted()
+    _, record = sampled(CachePlan("Quality", None, Reuse()))
+    kept = RunRecord.from_json(record.to_json())
+    assert policy_from_json(kept.policy_data) == policy
 
 
 def test_at_another_cfg_the_speed_takes_another_path():
