@@ -99,9 +99,8 @@ def choose(
         cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
         paths: the user's first, then the bundled ones; among equals the earlier one is taken.
     """
-    for path in paths:
-        if _is_fitted_for(run, num_full, path):
-            return Choice(path.schedule, _provenance(path), path.policy)
+    if found := choose_fitted(run, num_full, paths):
+        return found
     known = [path for path in paths if run.is_model_of(path) and _rank(run.policy, path)]
     known.sort(key=lambda path: (path.origin == PUBLISHED, _rank(run.policy, path)))
     for path in known:
@@ -115,6 +114,14 @@ def choose(
             return _taken(run, path, schedule, f"{RETARGETED}: {_provenance(path)}")
     spaced = spacing(run.num_steps, num_full, run.policy.min_anchors)
     return Choice(spaced, "uniform spacing", run.policy)
+
+
+def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:
+    """The first of the paths with weights that hold for a run; None without any."""
+    for path in paths:
+        if _is_fitted_for(run, num_full, path):
+            return Choice(path.schedule, _provenance(path), path.policy)
+    return None
 
 
 def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:

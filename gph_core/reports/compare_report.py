@@ -17,6 +17,7 @@ from . import figures
 from .texts import named
 
 FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
+FITTED = "fitted"  # the cached run under fitted weights
 
 # In the order of the table, where one PSNR is enough.
 COLUMNS = {key: row for key, row in OF_IMAGES.items() if key != "psnr_8bit"}
@@ -86,6 +87,7 @@ def label(run: Mapping[str, Any], speed: str) -> str:
     return {
         FULL: "full",
         CACHED: f"cached ({speed})",
+        FITTED: f"fitted ({speed})",
         UNIFORM: "uniform spacing",
         FEWER: f"{run['steps']} plain steps",
     }[run["name"]]
@@ -107,7 +109,7 @@ def table(report: Mapping[str, Any]) -> str:
     names = {run["name"]: label(run, speed) for run in runs}
     lines += [
         f"closest to the full run: {names[report['closest']]}",
-        f"cached: {report['origin']}: {runs[1]['schedule']}, policy {report['policy']}",
+        f"{runs[1]['name']}: {report['origin']}: {runs[1]['schedule']}, policy {report['policy']}",
         "seconds of sampling alone, each run once, after a warm-up",
     ]
     lines += [f"{names[run['name']]}: {note}" for run in runs for note in run["notes"]]

@@ -15,8 +15,10 @@ import comfy.utils
 from torch import Tensor
 
 from ...gph_core.paths.choice import Choice, spacing
-from ...gph_core.policies.base import Policy
-from ...gph_core.reports.compare_report import CACHED, FEWER, FULL, UNIFORM, Run
+from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.policies.fitted import Fitted
+from ...gph_core.reports.compare_report import CACHED, FEWER, FITTED, FULL, UNIFORM, Run
 from ...gph_core.run.levels import Levels
 from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
@@ -64,10 +66,11 @@ class CompareSession:
         self.sampling.warm_up(self.choice.schedule, self.choice.policy)
         num_steps = self.uniform.num_steps
         full = Schedule.all_full(num_steps)
+        name = FITTED if isinstance(self.choice.policy, Fitted) else CACHED
         fewer = Schedule.all_full(len(self.fewer) - 1)
         runs = [
             _timed(FULL, full, self.sampling.full, progress),
-            self._cached(CACHED, self.choice.schedule, self.choice.policy, progress),
+            self._cached(name, self.choice.schedule, self.choice.policy, progress),
         ]
         if self.is_uniform:
             runs.append(replace(runs[-1], name=UNIFORM))
@@ -109,7 +112,7 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSessi
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
-    patcher, policy = sampling.guider.model_patcher, plan.policy
+    patcher = sampling.guider.model_patcher
     sigmas = sampling.sigmas.tolist()
     holds = starting.holds_for(sampling.guider, sampling.sampler, sigmas, sampling.latent.shape)
     choice = starting.choice_of(plan, patcher, sigmas, holds=holds)
@@ -124,8 +127,11 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSessi
             f"all {num_steps} steps would be full, so there is nothing to compare; use more steps "
             "or a schedule with cached ones"
         )
-    _, family = compatibility.identify(patcher)
+    known, family = compatibility.identify(patcher)
     choice.policy.check(schedule, family)
+    policy = plan.policy
+    if isinstance(choice.policy, Fitted):  # no other schedule has its weights
+        policy = Reuse(Site.STACK if known else Site.GUIDED)
     num_full, needed = schedule.num_full, policy.min_anchors
     # With just as many full steps as the policy needs, these are the only ones.
     uniform = spacing(num_steps, num_full, needed) if num_full > needed else schedule

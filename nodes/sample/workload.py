@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import comfy.utils
@@ -88,8 +88,12 @@ class Workload:
     def choice_of(self, plan: starting.RunPlan) -> Choice:
         """Schedule that a plan gives each run."""
         levels = self.sigmas.tolist()
-        holds = starting.holds_for(self.guider, self.sampler, levels, self._latent_shape)
-        return starting.choice_of(plan, self.guider.model_patcher, levels, holds=holds)
+        return starting.choice_of(plan, self.guider.model_patcher, levels, holds=self._holds)
+
+    @property
+    def _holds(self) -> Callable[[Policy], bool]:
+        levels = self.sigmas.tolist()
+        return starting.holds_for(self.guider, self.sampler, levels, self._latent_shape)
 
     @property
     def _latent_shape(self) -> Sequence[int]:
@@ -100,4 +104,5 @@ class Workload:
 
     def run_conditions(self, policy: Policy) -> Conditions:
         """Known conditions of each run before it starts."""
-        return starting.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)
+        run = starting.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)
+        return replace(run, holds=self._holds)

@@ -8,13 +8,15 @@ from typing import Any
 
 from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.fitted import fit_of
-from ...gph_core.methods.candidates import FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.methods.candidates import FITTED, FULL, PATH, PLAIN, UNIFORM
 from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
-from ...gph_core.paths.choice import Choice, choose, spacing
+from ...gph_core.paths.choice import Choice, choose, choose_fitted, spacing
 from ...gph_core.paths.full_steps import check_full
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.reports.texts import named
 from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
@@ -145,6 +147,8 @@ class LineUp:
     def _cached(self, name: str) -> Candidate:
         if name == PATH:
             return self._of(name, self._path())
+        if name == FITTED:
+            return self._of(name, self._fitted())
         if name == UNIFORM:
             steps = self.workload.num_steps
             schedule = spacing(steps, self.num_full, self.policy.min_anchors)
@@ -169,14 +173,26 @@ class LineUp:
         return Candidate(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
 
     def _path(self) -> Choice:
-        """Choice of *Golden Path Cache*."""
+        """Choice of *Golden Path Cache* among the paths without weights."""
         run = self.workload.run_conditions(self.policy)
-        paths = user_paths.read() + bundled_paths()
+        every = user_paths.read() + bundled_paths()
+        paths = [path for path in every if not isinstance(path.policy, Fitted)]
         choice = choose(run, self.num_full, self.cache_ratio, paths)
         if choice.origin == "uniform spacing":
             raise ValueError(
                 f"no path of about {self.num_full} of {self.workload.num_steps} full steps is "
                 "known for this model; Schedule Search finds one"
+            )
+        return choice
+
+    def _fitted(self) -> Choice:
+        """Choice of *Golden Path Cache* among the paths with weights."""
+        run = self.workload.run_conditions(Reuse())
+        choice = choose_fitted(run, self.num_full, user_paths.read() + bundled_paths())
+        if choice is None:
+            raise ValueError(
+                f"no path with weights for {self.num_full} of {self.workload.num_steps} full steps "
+                "is known for this model, CFG and noise levels; Schedule Search fits one"
             )
         return choice
 

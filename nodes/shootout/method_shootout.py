@@ -85,8 +85,9 @@ class MethodShootout(io.ComfyNode):
                     multiline=True,
                     tooltip=(
                         "Who takes part, one a line: delete what you do not need. Beside the "
-                        "methods: golden path, what Golden Path Cache would choose; uniform, "
-                        "evenly spaced; plain steps, a run of that many steps without a cache. "
+                        "methods: fitted, a golden path with weights; golden path, one without, "
+                        "as Golden Path Cache would choose it; uniform, evenly spaced; plain "
+                        "steps, a run of that many steps without a cache. "
                         f"Can be added: {', '.join(VARIANTS)}."
                     ),
                 ),

@@ -60,6 +60,7 @@ export default {
   "quality.run": "run",
   "quality.run.full": "full",
   "quality.run.cached": "cached ({speed})",
+  "quality.run.fitted": "fitted ({speed})",
   "quality.run.uniform": "uniform spacing",
   "quality.run.fewer": "{steps} plain steps",
   "quality.of": "{full_steps} of {steps}",

@@ -57,6 +57,7 @@ export default {
   "quality.run": "运行",
   "quality.run.full": "完整",
   "quality.run.cached": "缓存（{speed}）",
+  "quality.run.fitted": "拟合（{speed}）",
   "quality.run.uniform": "均匀分布",
   "quality.run.fewer": "普通 {steps} 步",
   "quality.of": "{steps} 步中 {full_steps} 步",

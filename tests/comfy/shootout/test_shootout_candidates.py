@@ -28,6 +28,7 @@ def test_who_cannot_run_is_listed_with_the_reason():
     assert set(absent) | set(taking_part) == {"full", *NAMES}
     for name in ("SeaCache", "TeaCache", "SenCache", "DiCache", "EasyCache", "MagCache"):
         assert "no threshold is known for 4 full steps; run Calibrate Ratio" in absent[name]
+    assert "no path with weights for 4 of 10 full steps is known" in absent["fitted"]
     assert "needs products of outputs of this model (FLUX); run Calibrate" in absent["L2P"]
     assert "needs costs of jumps" in absent["DPCache"]
     assert "needs costs of jumps" in absent["MeanCache"]

@@ -1,0 +1,62 @@
+"""A golden path with fitted weights as a row of Method Shootout."""
+
+import pytest
+from golden_path_pack.gph_core.files.condition_diff import plain
+from golden_path_pack.gph_core.methods.candidates import USUAL
+from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
+from golden_path_pack.gph_core.policies.fitted import Fitted
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.nodes.library.library import conditions_of
+
+from ..shootouts import report_of, workload
+
+pytestmark = pytest.mark.usefixtures("in_a_run")
+SCHEDULE = Schedule.parse("0,2,5,8/10")
+
+
+def save(weight=1.0):
+    """A path of the demo model whose cached steps take a multiple of the newest velocity."""
+    work = workload()
+    weights = tuple(
+        (step, ((max(n for n in SCHEDULE.full_steps if n < step), weight),))
+        for step in SCHEDULE.cached_steps
+    )
+    policy = Fitted(str(SCHEDULE), weights, plain(work.conditions()), examples=16)
+    path = GoldenPath(
+        "mine", SCHEDULE, SEARCHED, policy, sigmas=tuple(work.sigmas.tolist()),
+        **conditions_of(work.guider.model_patcher),
+    )  # fmt: skip
+    user_paths.library().save(path, overwrite=True)
+
+
+def test_a_fitted_path_is_a_row_of_its_own_and_golden_path_is_one_without_weights():
+    save()
+    found, report = report_of(["fitted", "golden path", "uniform"])
+    assert report["absent"] == {}
+    fitted = found["fitted"]
+    assert fitted["schedules"] == [{"schedule": "0,2,5,8/10", "share": 1.0}]
+    assert (fitted["policy"], fitted["origin"]) == ("fitted", "mine, fitted here on 16 examples")
+    assert found["golden path"]["policy"] == "residual reuse"
+    assert found["golden path"]["schedules"] != fitted["schedules"]
+
+
+def test_weights_that_were_fitted_anew_are_run_anew():
+    save()
+    first = report_of(["fitted"])[0]["fitted"]["metrics"]["psnr"]["mean"]
+    save(0.5)
+    again = report_of(["fitted"])[0]["fitted"]["metrics"]["psnr"]["mean"]
+    assert abs(again - first) > 0.1
+
+
+@pytest.mark.parametrize("changes", [{"cfg": 3.0}, {"full_steps": 5}], ids=str)
+def test_weights_that_do_not_hold_are_left_out_with_the_reason(changes):
+    save()
+    _, report = report_of(["fitted", "uniform"], **changes)
+    assert [row["name"] for row in report["rows"]] == ["full", "uniform"]
+    reason = "is known for this model, CFG and noise levels; Schedule Search fits one"
+    assert report["absent"]["fitted"].endswith(reason)
+
+
+def test_it_takes_part_unless_deleted():
+    assert USUAL.index("fitted") == USUAL.index("golden path") - 1
