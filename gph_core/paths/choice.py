@@ -57,8 +57,10 @@ class Conditions:
     """Facts of a run that are known before it starts.
 
     Args:
+        family: of the model; None if it is not a listed one.
         architecture: ComfyUI's model configuration.
         holds: whether a policy that was fitted holds for the run.
+        name: of the model's class, which a path of a model without a family states instead.
     """
 
     family: str | None
@@ -66,6 +68,7 @@ class Conditions:
     sigmas: Sequence[float]
     policy: Policy
     holds: Callable[[Policy], bool] = needs_no_conditions
+    name: str = ""
 
     @property
     def num_steps(self) -> int:
@@ -75,7 +78,7 @@ class Conditions:
         """Whether a path states a model and it is this one."""
         return (
             bool(path.family)
-            and path.family == self.family
+            and path.family == (self.family or self.name)
             and is_stated(path.architecture, self.architecture)
         )
 

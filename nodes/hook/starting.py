@@ -8,6 +8,8 @@ from typing import Protocol
 
 from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions, needs_no_conditions
 from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
@@ -74,15 +76,17 @@ def choice_of(
 
 def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
     """Known conditions of a run before it starts."""
-    family, _ = compatibility.identify(patcher)
+    family, name = compatibility.identify(patcher)
     config = patcher.model.model_config.unet_config
-    return Conditions(family and family.name, config, sigmas, policy)
+    return Conditions(family and family.name, config, sigmas, policy, name=name)
 
 
 def holds_for(guider, sampler, sigmas: list[float], latent_shape) -> Callable[[Policy], bool]:
     """Test of whether a fitted policy holds for a run."""
 
     def holds(policy: Policy) -> bool:
+        if compatibility.incompatibility(policy, guider.model_patcher, sampler, sigmas):
+            return False
         try:
             conditions.check_policy(policy, guider, sampler, sigmas, latent_shape)
         except ValueError:
@@ -100,7 +104,7 @@ def start(
     patcher = guider.model_patcher
     _, name = compatibility.identify(patcher)
     reason = compatibility.incompatibility(plan.policy, patcher, sampler, sigmas)
-    if reason is not None:
+    if reason is not None and not _may_take_weights(plan, patcher, sampler, sigmas):
         return _full(plan, reporter, name, sigmas, reason)
     holds = holds_for(guider, sampler, sigmas, latent_shape)
     choice = choice_of(plan, patcher, sigmas, continues, holds)
@@ -115,6 +119,15 @@ def start(
         run.note(note)
     reporter.planned(f"{name}: {_described(choice)}", choice)
     return run
+
+
+def _may_take_weights(plan: RunPlan, patcher, sampler, sigmas: list[float]) -> bool:
+    """Whether fitted weights could stand in for a policy that cannot cache a run of this MODEL.
+
+    They work with models that residual reuse does not know.
+    """
+    is_free = plan.is_chosen and plan.policy == Reuse()
+    return is_free and not compatibility.incompatibility(Fitted(), patcher, sampler, sigmas)
 
 
 def _notes(

@@ -188,8 +188,12 @@ class SaveGoldenPath(io.ComfyNode):
 
 
 def conditions_of(model) -> dict[str, Any]:
-    """Conditions that identify a MODEL: its family and the whole numbers of its configuration."""
+    """Conditions that identify a MODEL: its family and the whole numbers of its configuration.
+
+    The class stands for the family of a model that is not listed, texts for missing numbers.
+    """
     _, name = compatibility.identify(model)
     config = model.model.model_config.unet_config
     numbers = {key: value for key, value in config.items() if type(value) is int}
-    return {"model": name, "family": name, "architecture": numbers}
+    texts = {key: value for key, value in config.items() if type(value) is str}
+    return {"model": name, "family": name, "architecture": numbers or texts}

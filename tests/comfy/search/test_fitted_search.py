@@ -90,6 +90,13 @@ def test_at_another_cfg_the_speed_takes_another_path():
     assert "demo, 5 of 12" not in record.origin
 
 
+def test_with_a_sampler_that_needs_both_prompts_the_speed_takes_another_path():
+    fitted()
+    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler="euler_cfg_pp")
+    assert record.policy == "residual reuse"
+    assert record.cached_steps
+
+
 def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
     schedule, policy, *_ = fitted()
     with pytest.raises(ValueError, match="cfg"):

@@ -8,6 +8,7 @@ from gph_core.paths.choice import Choice, Conditions, choose, spacing
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.retarget import retarget
+from gph_core.policies.base import Site
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.policies.mean_velocity import MeanVelocity
 from gph_core.policies.two_anchor import TwoAnchor
@@ -92,6 +93,18 @@ def test_paths_that_do_not_fit_are_not_taken(path):
 
 def test_a_path_of_an_unknown_model_is_never_taken():
     assert chosen(run(family=None, model={}), OWN).origin == "uniform spacing"
+
+
+def test_a_model_without_a_family_takes_the_paths_of_its_class_and_configuration():
+    path = replace(OWN, family="UNetModel", policy=Reuse(Site.GUIDED))
+
+    def origin(name="UNetModel", model=MODEL):
+        unlisted = replace(run(policy=path.policy, family=None, model=model), name=name)
+        return chosen(unlisted, path).origin
+
+    assert origin() == "searched here: own"
+    assert origin(name="OtherModel") == "uniform spacing"
+    assert origin(model={"depth": 20}) == "uniform spacing"
 
 
 def test_rounded_noise_levels_are_the_same():
