@@ -8,7 +8,10 @@ from ..policies.fitted import Fitted
 from .golden_path import SEARCHED, SHARED, GoldenPath
 
 SCORING, VALIDATION = "scoring", "validation"
-_MEASURED = re.compile(rf"(.+), mean of (\d+) ({SCORING}|{VALIDATION}) examples")
+# Bundled paths write "PSNR dB, 50 validation prompts".
+_MEASURED = re.compile(
+    rf"(.+?)( dB)?, (?:mean of )?(\d+) ({SCORING}|{VALIDATION}) (?:examples|prompts)"
+)
 
 
 def measured(title: str, count: int, part: str) -> str:
@@ -35,8 +38,9 @@ def evidence(path: GoldenPath) -> str:
         text += f" on {count} example{'' if count == 1 else 's'}"
     for key, value in path.quality.items():
         if found := _MEASURED.fullmatch(key):
-            title, number, part = found.groups()
-            unit = " dB" if title == "PSNR" else ""
+            title, unit, number, part = found.groups()
+            is_in_decibels = unit or title == "PSNR"
+            reached = f"{value:.1f} dB" if is_in_decibels else f"{value:.3g}"
             where = f"{number} others" if part == VALIDATION else "these, not validated"
-            return f"{text}, {title} {value:.3g}{unit} on {where}"
+            return f"{text}, {title} {reached} on {where}"
     return text

@@ -26,6 +26,10 @@ PATH = GoldenPath(
             {"quality": {"the same, uniform": 1.0, measured("LPIPS", 16, SCORING): 0.0512}},
             "fitted here on 16 examples, LPIPS 0.0512 on these, not validated",
         ),
+        (
+            {"quality": {"PSNR dB, 50 validation prompts": 36.03}},
+            "fitted here on 16 examples, PSNR 36.0 dB on 50 others",
+        ),
         ({"policy": replace(WEIGHTS, examples=1), "quality": {}}, "fitted here on 1 example"),
         ({"policy": replace(WEIGHTS, examples=0), "quality": {}}, "fitted here"),
         ({"policy": Reuse()}, ""),
