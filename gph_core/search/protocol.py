@@ -24,7 +24,7 @@ from .log import StudyLog
 from .probing import probed
 from .proposals import Proposal, Score
 from .racing import Race
-from .selection import finalists
+from .selection import Validated, finalists
 from .setup import prepared, search_space
 from .study import Examples, Study
 
@@ -65,6 +65,7 @@ class SearchSettings:
         algorithm: one of ``ALGORITHMS``, or None for the default.
         objective: one of ``OBJECTIVES``, or ``JOINT``.
         budget: of all policies together.
+        fixed_ends: see ``search_space``.
     """
 
     num_full: int
@@ -73,15 +74,7 @@ class SearchSettings:
     objective: str = PSNR.name
     seed: int = 0
     race: Race | None = None
-
-
-class Validated(NamedTuple):
-    """A pair of schedule and policy with its values on the validation examples."""
-
-    schedule: Schedule
-    policy: Policy
-    score: Score
-    name: str  # of a baseline; empty for what was searched
+    fixed_ends: bool | None = None
 
 
 class Delivery(NamedTuple):
@@ -175,7 +168,9 @@ class _Leg:
         self.study: Study
         self.seeds = list(contestant.baselines.values())
         self._contestant, self._settings, self._listener = contestant, settings, listener
-        self._space = search_space(num_steps, settings.num_full, contestant.policy)
+        self._space = search_space(
+            num_steps, settings.num_full, contestant.policy, settings.fixed_ends
+        )
         self._asked = Asked()
 
     def objective(self) -> Objective:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from ..policies.base import Policy
 from ..quality.gain import Gain, mean_of
 from ..schedule import Schedule
 from .proposals import Score
+
+
+class Validated(NamedTuple):
+    """A pair of schedule and policy with its values on the validation examples."""
+
+    schedule: Schedule
+    policy: Policy
+    score: Score
+    name: str  # of a baseline; empty for what was searched
 
 
 def finalists(

@@ -15,14 +15,19 @@ from .study import Study
 SHORTEST_CHAIN = 100
 
 
-def search_space(num_steps: int, num_full: int, policy: Policy) -> ScheduleSpace:
+def search_space(
+    num_steps: int, num_full: int, policy: Policy, fixed_ends: bool | None = None
+) -> ScheduleSpace:
     """The schedules that are searched: first steps and the last one are full.
 
-    Where weights are fitted to each schedule, step 0 is enough. Else as many first ones as three of
-    50, as the policy needs, and as leave two free full steps.
+    As many first ones as three of 50, as the policy needs, and as leave two free full steps.
+
+    Args:
+        fixed_ends: whether so; else only the first steps that the policy needs are full. None:
+            not where weights are fitted to each schedule.
     """
-    if not policy.has_fixed_ends:
-        return ScheduleSpace(num_steps, num_steps - num_full, (0,))
+    if not (policy.has_fixed_ends if fixed_ends is None else fixed_ends):
+        return ScheduleSpace(num_steps, num_steps - num_full, tuple(range(policy.min_anchors)))
     first = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
     first = max(policy.min_anchors, min(first, num_full - 3))
     last = {num_steps - 1} if num_full - first >= 2 else set()

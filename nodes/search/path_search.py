@@ -15,13 +15,21 @@ WITH_NOTES = SampledExamples, FittedExamples, FittedValidation
 
 
 def search(
-    session: SearchSession, policies: Sequence[Policy], settings: SearchSettings
-) -> tuple[Delivery, list[str]]:
+    session: SearchSession, policies: Sequence[Policy], settings: SearchSettings,
+    in_order: bool = False,
+) -> tuple[Delivery, list[str]]:  # fmt: skip
     """Search, from the references to the delivered path; returns it with notes.
+
+    Args:
+        in_order: take only the first of the policies that can cache this workflow.
 
     Raises ``ValueError`` that says why, if no policy can cache this workflow.
     """
-    reasons = {policy: session.incompatibility(policy) for policy in policies}
+    reasons: dict[Policy, str | None] = {}
+    for policy in policies:
+        reasons[policy] = session.incompatibility(policy)
+        if in_order and reasons[policy] is None:
+            break
     possible = [policy for policy, reason in reasons.items() if reason is None]
     if not possible:
         raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")

@@ -27,7 +27,7 @@ from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
 from .path_search import search
-from .search_inputs import AUTOMATIC, advanced_inputs
+from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
 from .search_session import SearchSession
 
@@ -35,8 +35,11 @@ SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
 # velocity reuse.
 POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
-FITTED = "fitted"
-CHOICES = {"residual reuse": (Reuse(),), FITTED: (Fitted(),), SEVERAL: POLICIES}
+FITTED, REUSE = "fitted", "residual reuse"
+# Of the automatic ones the first that can cache the workflow, of the others all that can.
+CHOICES = {
+    AUTOMATIC: (Fitted(), Reuse()), FITTED: (Fitted(),), REUSE: (Reuse(),), SEVERAL: POLICIES,
+}  # fmt: skip
 
 
 class ScheduleSearch(io.ComfyNode):
@@ -99,13 +102,14 @@ class ScheduleSearch(io.ComfyNode):
                 PolicyType.Input("policy", optional=True, tooltip="Search with this policy alone."),
                 io.Combo.Input(
                     "policies",
-                    options=["residual reuse", FITTED, SEVERAL],
-                    default="residual reuse",
+                    options=list(CHOICES),
+                    default=AUTOMATIC,
                     optional=True,
                     tooltip=(
-                        "Without a connected policy. Fitted: weights are fitted to every schedule, "
-                        "for samplers that call the model once a step and add no noise. Several: "
-                        "five get a short search each, the best two go on."
+                        "Without a connected policy. automatic: fitted where the sampler allows "
+                        "it, else residual reuse, and the table says so. fitted: weights are "
+                        "fitted to every schedule. several: five get a short search each, the best "
+                        "two go on."
                     ),
                 ),
                 guider_input(),
@@ -134,9 +138,10 @@ class ScheduleSearch(io.ComfyNode):
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
         full_steps: int, minutes: float, study: str, vae=None,
         validation: tuple[Example, ...] = (), policy: Policy | None = None,
-        policies: str = "residual reuse", guider=None, objective: str = "PSNR",
+        policies: str = AUTOMATIC, guider=None, objective: str = "PSNR",
         lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC, evaluations: int = 0,
         batch_size: int = 1, racing: bool = True, state_gib: float = 4.0, seed: int = 0,
+        required_steps: str = AUTOMATIC,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         num_steps = len(sigmas) - 1
@@ -158,15 +163,16 @@ class ScheduleSearch(io.ComfyNode):
             state_bytes=state_gib * 2**30,
             study=study,
             live=live,
+            fixed_ends=REQUIRED_STEPS[required_steps],
         )
         user_paths.check_replaceable(session.path_name)
         session.check()
         settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
-            Race(max(2, batch_size)) if racing else None,
+            Race(max(2, batch_size)) if racing else None, session.fixed_ends,
         )  # fmt: skip
         tried = (policy,) if policy else CHOICES[policies]
-        delivery, notes = search(session, tried, settings)
+        delivery, notes = search(session, tried, settings, in_order=policies == AUTOMATIC)
         path = search_report.path_of(
             delivery, session.path_name, conditions_of(session.guider.model_patcher),
             sigmas.tolist(), session.described(), bool(validation),

@@ -11,6 +11,9 @@ from ...gph_core.search.algorithms.table import ALGORITHMS
 from ..sample import lpips_weights
 
 AUTOMATIC = "automatic"
+FIRST_ONLY, PUBLISHED_ENDS = "first step only", "first and last steps as published"
+# What ``search_space`` calls fixed ends.
+REQUIRED_STEPS = {AUTOMATIC: None, FIRST_ONLY: False, PUBLISHED_ENDS: True}
 OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
 
 
@@ -94,6 +97,18 @@ def advanced_inputs() -> list[Any]:
             control_after_generate=False,
             optional=True,
             tooltip="Of the search, not of the images.",
+            advanced=True,
+        ),
+        io.Combo.Input(
+            "required_steps",
+            options=list(REQUIRED_STEPS),
+            default=AUTOMATIC,
+            optional=True,
+            tooltip=(
+                "Which steps are full in every schedule. As published: 0, 1, 2 and the last of 50, "
+                "fewer first ones in shorter runs. automatic: the first step only where weights "
+                "are fitted, else as published."
+            ),
             advanced=True,
         ),
     ]

@@ -25,6 +25,7 @@ from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant
+from ...gph_core.search.setup import search_space
 from ..hook import compatibility, conditions, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
@@ -46,6 +47,7 @@ class SearchSession:
         validation: examples that choose among the best; none: the scoring examples.
         vae, lpips: what the objective's metrics are computed with, see ``assessing``.
         state_bytes: of states that are kept, for all policies together.
+        fixed_ends: see ``search_space``.
     """
 
     guider: Any
@@ -62,6 +64,7 @@ class SearchSession:
     state_bytes: float
     study: str
     live: SearchLive
+    fixed_ends: bool | None = None
 
     @property
     def num_steps(self) -> int:
@@ -124,6 +127,7 @@ class SearchSession:
         self, policy: Fitted, scoring: SampledExamples, validation: SampledExamples
     ) -> Contestant:
         """Contestant whose weights are fitted to every schedule that is scored."""
+        space = search_space(self.num_steps, self.num_full, policy, self.fixed_ends)
         shape = self.latent["samples"].shape
         fitted = FittedExamples(
             scoring.under(policy),
@@ -134,7 +138,7 @@ class SearchSession:
             policy, fitted, self._log("scoring", self.examples, policy), {},
             FittedValidation(validation, fitted.policy_for) if self.validation else None,
             self._log("validation", self.validation, policy) if self.validation else None,
-            spacings(self.num_steps, self.num_full),
+            spacings(self.num_steps, self.num_full, space.required_full),
         )  # fmt: skip
 
     def baselines(self, policy: Policy) -> dict[str, Schedule]:

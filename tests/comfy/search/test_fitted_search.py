@@ -20,8 +20,10 @@ from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search import fitted_examples
-from golden_path_pack.nodes.search.schedule_search import FITTED
+from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
+from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
 
 from .. import tiny, zoo
 from .test_schedule_search import demo, examples
@@ -31,7 +33,7 @@ STEPS = 12
 
 
 def fitted(**changes):
-    return demo(policies=FITTED, speed="Quality", evaluations=3, **changes).result
+    return demo(**{"policies": FITTED, "speed": "Quality", "evaluations": 3} | changes).result
 
 
 def sampled(plan, cfg=5.0, sampler="euler"):
@@ -135,6 +137,26 @@ def test_a_sampler_with_noise_is_refused_before_anything_is_sampled(monkeypatch)
     monkeypatch.setattr(Sampling, "full", None)
     with pytest.raises(ValueError, match="nothing to search: weights cannot be fitted for the sam"):
         fitted(sampler=sampler)
+
+
+def test_automatic_fits_weights_where_the_sampler_allows_it():
+    assert isinstance(fitted(policies=AUTOMATIC)[1], Fitted)
+
+
+def test_automatic_takes_residual_reuse_for_another_sampler_and_says_so():
+    # It draws noise at every step: no weights are ever fitted for it.
+    sampler = comfy.samplers.sampler_object("euler_ancestral")
+    _, policy, _, table = fitted(policies=AUTOMATIC, sampler=sampler)
+    assert policy == Reuse()
+    assert "fitted was left out: weights are fitted for Euler steps, not for euler_anc" in table
+
+
+def test_first_and_last_steps_can_be_required_as_published():
+    # All of 6 steps with 3 full: beside step 0 two of 1 to 5, or one of 1 to 4 and step 5.
+    model = comfy_model.load_model()
+    few = {"sigmas": zoo.sigmas(model, 6), "speed": COUNT, "full_steps": 3, "evaluations": 0}
+    assert "10 schedules scored" in fitted(**few)[3]
+    assert "4 schedules scored" in fitted(**few, required_steps=PUBLISHED_ENDS, study="other")[3]
 
 
 def test_few_evaluations_give_the_best_of_the_first_spacings():

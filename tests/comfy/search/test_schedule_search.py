@@ -26,7 +26,8 @@ from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search import search_session
-from golden_path_pack.nodes.search.schedule_search import SEVERAL, ScheduleSearch
+from golden_path_pack.nodes.search.schedule_search import REUSE, SEVERAL, ScheduleSearch
+from golden_path_pack.nodes.search.search_inputs import FIRST_ONLY
 
 from .. import zoo, zoo_images, zoo_videos
 
@@ -57,7 +58,7 @@ def demo(**changes):
         "latent": {"samples": torch.zeros(1, 48, 8, 8)},
         "sampler": comfy.samplers.sampler_object("euler"), "sigmas": zoo.sigmas(model, 12),
         "cfg": 5.0, "speed": COUNT, "full_steps": 5, "minutes": 1000.0, "study": "demo",
-        "vae": comfy_model.DemoVAE(), "evaluations": 12, "batch_size": 2,
+        "vae": comfy_model.DemoVAE(), "evaluations": 12, "batch_size": 2, "policies": REUSE,
     } | changes  # fmt: skip
     return ScheduleSearch.execute(**inputs)
 
@@ -86,7 +87,7 @@ def test_every_kind_of_latent_is_searched_without_a_vae(name):
     schedule, policy, figure, table = ScheduleSearch.execute(
         model, examples, {"samples": zoo.empty_latent(case)},
         comfy.samplers.sampler_object("euler"), zoo.sigmas(model, 8), case.cfg, COUNT, 4, 1000.0,
-        name, objective="latent MSE", evaluations=6, algorithm="hill climbing",
+        name, objective="latent MSE", evaluations=6, algorithm="hill climbing", policies=REUSE,
     ).result  # fmt: skip
     assert Schedule.parse(schedule).num_full == 4
     assert policy == Reuse()
@@ -122,6 +123,15 @@ def test_few_steps_are_all_tried(runs):
     demo(sigmas=zoo.sigmas(model, 6), full_steps=3, evaluations=0)
     # 0 and 5 are full, one of 1 to 4 is; the check of remembered states runs one more.
     assert set(runs) == {"0-1,5/6", "0,2,5/6", "0,3,5/6", "0,4-5/6"}
+
+
+def test_the_first_step_alone_can_be_required(runs):
+    model = comfy_model.load_model()
+    demo(
+        sigmas=zoo.sigmas(model, 4), full_steps=2, evaluations=0, required_steps=FIRST_ONLY,
+        algorithm="exhaustive",
+    )  # fmt: skip
+    assert set(runs) == {"0-1/4", "0,2/4", "0,3/4"}
 
 
 def test_an_interrupted_search_goes_on_where_it_was(runs, monkeypatch):

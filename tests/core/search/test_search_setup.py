@@ -8,7 +8,8 @@ from contextlib import suppress
 
 import pytest
 
-from gph_core.policies.extrapolation import Reuse
+from gph_core.policies.extrapolation import Hermite, Reuse
+from gph_core.policies.fitted import Fitted
 from gph_core.schedule import uniform
 from gph_core.search.algorithms.moves import starts
 from gph_core.search.algorithms.table import ALGORITHMS
@@ -79,3 +80,12 @@ def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
     assert found[:22] == at_random[:22]
     assert len(found) == 45
     assert not set(found[22:]) & set(at_random[22:])
+
+
+def test_required_steps_are_those_of_the_policy_or_as_published():
+    fitted, hermite = Fitted(), Hermite(2)
+    assert search_space(50, 13, fitted).required_full == (0,)
+    assert search_space(50, 13, fitted, fixed_ends=True).required_full == (0, 1, 2, 49)
+    assert search_space(50, 13, Reuse()).required_full == (0, 1, 2, 49)
+    assert search_space(50, 13, Reuse(), fixed_ends=False).required_full == (0,)
+    assert search_space(50, 13, hermite, fixed_ends=False).required_full == (0, 1, 2)
