@@ -11,10 +11,12 @@ from torch import Tensor
 
 from ..paths.evidence import SCORING, VALIDATION, measured
 from ..paths.golden_path import SEARCHED, GoldenPath
+from ..policies.base import Site
+from ..policies.fitted import Fitted
 from ..quality.metric_table import BY_TITLE, LOWER
 from ..quality.objective import JOINT
-from ..search.protocol import Delivery, Validated
-from ..search.selection import paired_gain
+from ..search.protocol import Delivery
+from ..search.selection import PlainSteps, Validated, paired_gain
 from . import figures
 
 LABEL_LENGTH = 28  # of a baseline's name in the figure: a path's may have 100 characters
@@ -26,6 +28,7 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     on = "validation" if is_validated else "scoring (not validated)"
     lines = [
         f"{best.schedule}, {best.policy}",
+        cost(best),
         f"{name}, mean on the {len(best.score.values)} {on} examples, and how far the best is "
         "ahead (more is better), with a 95 % interval:",
     ]
@@ -44,7 +47,31 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     lines.append(f"{scored} schedules scored; {delivery.reason}")
     if best.name:
         lines.append(f"No schedule that was found is better than the control {best.name}.")
+    for found in delivery.others:
+        if isinstance(found.policy, PlainSteps):
+            lines.append(_plain(best, found))
     return "\n".join([*lines, *notes])
+
+
+def cost(best: Validated) -> str:
+    """Line that says what a run costs, and how long that is."""
+    full = best.schedule.num_full
+    about = "about " if best.policy.site is Site.STACK else ""
+    # Weights are fitted for samplers of one evaluation a step alone.
+    calls = f": {full} evaluations of the model" if isinstance(best.policy, Fitted) else ""
+    steps = f"{full} of {best.schedule.num_steps} steps full"
+    return f"{steps}{calls}, {about}as long as {full} plain steps"
+
+
+def _plain(best: Validated, plain: Validated) -> str:
+    """Line on the control of plain steps."""
+    line = (
+        f"{plain.name}: the same sampler on {plain.schedule.num_full} of the noise levels, evenly "
+        "spaced by number; those that your scheduler gives so few steps may differ"
+    )
+    if plain.score.mean > best.score.mean:
+        line += ". They come closer here than the path does"
+    return line
 
 
 def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
@@ -104,8 +131,10 @@ def path_of(
     key = measured(objective.name, len(best.score.values), VALIDATION if is_validated else SCORING)
     quality = {key: _signed(objective.name, best.score.mean)}
     for found in delivery.others:
-        if found.name and str(found.policy) == str(best.policy):
-            quality[f"the same, {found.name}"] = _signed(objective.name, found.score.mean)
+        other = "" if str(found.policy) == str(best.policy) else str(found.policy)
+        if found.name:
+            named = found.name if not other or other in found.name else f"{found.name}, {other}"
+            quality[f"the same, {named}"] = _signed(objective.name, found.score.mean)
     notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
     if best.name:
         notes.append(f"The search found nothing better than this control: {best.name}.")

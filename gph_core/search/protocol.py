@@ -11,8 +11,9 @@ Source: seed paper, section *Searching for Golden Paths* and appendix *Schedule 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ..policies.base import Policy
@@ -24,7 +25,7 @@ from .log import StudyLog
 from .probing import probed
 from .proposals import Proposal, Score
 from .racing import Race
-from .selection import Validated, finalists
+from .selection import Control, Validated, finalists, ranked
 from .setup import prepared, search_space
 from .study import Examples, Study
 
@@ -46,6 +47,7 @@ class Contestant:
         validation, validated: examples that the search does not see; without them the scoring
             examples choose, too.
         starts: scored before all others; the search begins at the best of them.
+        controls: are validated beside what is found, under policies of their own.
     """
 
     policy: Policy
@@ -55,6 +57,7 @@ class Contestant:
     validation: Examples | None = None
     validated: StudyLog | None = None
     starts: Sequence[Schedule] = ()
+    controls: Sequence[Control] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +141,10 @@ def find_path(
     for leg in legs:
         reasons.append(leg.run(objective, share))
         leg.end()
-    work = [(leg, schedule) for leg in legs for schedule in leg.compared()]
-    work += [(leg, schedule) for leg in dropped for schedule in leg.finalists()[:1]]
-    validated = sorted(_validated(work, objective, listener), key=lambda v: -v.score.mean)
+    work = [partial(leg.validate, schedule=s) for leg in legs for s in leg.compared()]
+    work += [partial(leg.validate, schedule=s) for leg in dropped for s in leg.finalists()[:1]]
+    controls = [control.validated for work in contestants for control in work.controls]
+    validated = ranked(list(_validated([*work, *controls], objective, listener)))
     if not validated:
         raise ValueError(NO_VALUES)
     studies = {leg.policy: leg.study for leg in legs}
@@ -148,12 +152,12 @@ def find_path(
 
 
 def _validated(
-    work: Sequence[tuple[_Leg, Schedule]], objective: Objective, listener: Listener
+    work: Sequence[Callable[[Objective], Validated]], objective: Objective, listener: Listener
 ) -> Iterator[Validated]:
-    """The schedules of some policies with their scores on the examples that no search saw."""
-    for done, (leg, schedule) in enumerate(work):
+    """What is compared, with its scores on the examples that no search saw."""
+    for done, validate in enumerate(work):
         listener.validates(done, len(work))
-        found = leg.validate(objective, schedule)
+        found = validate(objective)
         if found.score.is_whole:
             yield found
 

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..policies.base import Policy
+from ..policies.base import Policy, Site
 from ..quality.gain import Gain, mean_of
+from ..quality.objective import Objective
 from ..schedule import Schedule
-from .proposals import Score
+from .log import StudyLog
+from .proposals import Proposal, Score
+from .study import Examples, Study
+
+
+@dataclass(frozen=True)
+class PlainSteps(Policy):
+    """Sampler that takes the full steps of a schedule alone, each as long as the gap behind it.
+
+    It is a run of fewer steps, which nothing caches: only a control. With Euler's steps it is
+    velocity reuse.
+    """
+
+    site = Site.GUIDED
+
+    def __str__(self) -> str:
+        return "plain steps"
 
 
 class Validated(NamedTuple):
@@ -18,6 +36,37 @@ class Validated(NamedTuple):
     policy: Policy
     score: Score
     name: str  # of a baseline; empty for what was searched
+
+
+@dataclass(frozen=True)
+class Control:
+    """A schedule that is compared with what was found, under a policy that was not searched.
+
+    Args:
+        examples: under that policy, those that choose among the best.
+        log: their memory.
+    """
+
+    name: str
+    schedule: Schedule
+    policy: Policy
+    examples: Examples
+    log: StudyLog
+
+    def validated(self, objective: Objective) -> Validated:
+        """The control with its values on the examples."""
+        score = Study(self.examples, objective, log=self.log).score(Proposal(self.schedule))
+        return Validated(self.schedule, self.policy, score, self.name)
+
+
+def ranked(found: Sequence[Validated]) -> list[Validated]:
+    """The best that can be delivered, then the others by falling mean.
+
+    Plain steps are no path: they are never delivered.
+    """
+    ordered = sorted(found, key=lambda v: -v.score.mean)
+    best = next((v for v in ordered if not isinstance(v.policy, PlainSteps)), None)
+    return [] if best is None else [best, *(v for v in ordered if v is not best)]
 
 
 def finalists(

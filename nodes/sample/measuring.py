@@ -14,6 +14,7 @@ from ...gph_core.quality.objective import Metrics
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory
+from ...gph_core.search.selection import PlainSteps
 from ...gph_core.search.study import Measurement
 from ..hook import samplers
 from ..hook.branch_calls import OUT_OF_MEMORY
@@ -128,6 +129,9 @@ class SampledExamples:
 
     def _run(self, sampling: Sampling, schedule: Schedule) -> tuple[Tensor, int]:
         """Sample latents, and count the steps computed in full."""
+        if isinstance(self.policy, PlainSteps):
+            levels = sampling.sigmas[[*schedule.full_steps, -1]]
+            return sampling.plain(levels), schedule.num_full
         if self.memory is None or not samplers.keeps_nothing(sampling.sampler):
             latent, record = sampling.cached(schedule, self.policy)
             self._require_cached(schedule.cached_steps, record)

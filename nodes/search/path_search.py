@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 
 from ...gph_core.policies.base import Policy
+from ...gph_core.reports.texts import counted
 from ...gph_core.search.protocol import Delivery, SearchSettings, find_path
 from ..sample.measuring import SampledExamples
 from .fitted_examples import FittedExamples, FittedValidation
@@ -41,12 +42,17 @@ def search(
             logs.enter_context(closing(work.scores))
             if work.validated is not None:
                 logs.enter_context(closing(work.validated))
+            for control in work.controls:
+                logs.enter_context(closing(control.log))
         delivery = find_path(contestants, session.num_steps, settings, session.live)
-        scoring = {work.policy: work.scoring for work in contestants}[delivery.best.policy]
+        scoring = {work.policy: work.scoring for work in contestants}.get(delivery.best.policy)
         if isinstance(scoring, FittedExamples):
             fitted = scoring.policy_for(delivery.best.schedule)
             delivery = delivery._replace(best=delivery.best._replace(policy=fitted))
     notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
+    if isinstance(scoring, FittedExamples):
+        fitted_to = counted(len(scoring), "scoring example")
+        notes.append(f"fitted: each cached step has weights of its own, from all {fitted_to}")
     for work in contestants:
         for examples in (work.scoring, work.validation):
             notes += examples.notes if isinstance(examples, WITH_NOTES) else []

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
-
-import folder_paths
 
 from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
 from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
 from ...gph_core.paths.library import bundled_paths
-from ...gph_core.paths.spacings import spacings
-from ...gph_core.policies.as_json import policy_to_json
-from ...gph_core.policies.base import Policy
+from ...gph_core.paths.spacings import even, spacings
+from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant
+from ...gph_core.search.selection import Control, PlainSteps
 from ...gph_core.search.setup import search_space
 from ..hook import compatibility, conditions, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
+from . import study_logs
 from .fitted_examples import FittedExamples, FittedValidation
 from .sampler_steps import steps_of
 from .search_live import SearchLive
-
-_NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,25 @@ class SearchSession:
             FittedValidation(validation, fitted.policy_for) if self.validation else None,
             self._log("validation", self.validation, policy) if self.validation else None,
             spacings(self.num_steps, self.num_full, space.required_full),
+            list(self._controls(validation if self.validation else scoring)),
         )  # fmt: skip
+
+    def _controls(self, examples: SampledExamples) -> Iterator[Control]:
+        """Uniform reuse and as many plain steps, beside a policy that has its own schedules."""
+        part, known = ("validation" if self.validation else "scoring"), self.validation
+        known = known or self.examples
+
+        def control(name: str, schedule: Schedule, policy: Policy) -> Control:
+            under, log = examples.under(policy), self._log(part, known, policy)
+            return Control(name, schedule, policy, under, log)
+
+        for reuse in (Reuse(), Reuse(Site.GUIDED)):  # the latter where the blocks are not known
+            if self.incompatibility(reuse) is None:
+                for name, schedule in self.baselines(reuse).items():
+                    yield control(name, schedule, reuse)
+                break
+        plain = even(self.num_steps, self.num_full)
+        yield control(f"{self.num_full} plain steps", plain, PlainSteps())
 
     def baselines(self, policy: Policy) -> dict[str, Schedule]:
         """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
@@ -202,22 +215,9 @@ class SearchSession:
     def _log(
         self, part: str, examples: Sequence[Example], policy: Policy | None = None
     ) -> StudyLog:
-        """Memory of one policy, or of the conditions that all have in common.
-
-        Other validation examples have another memory.
-        """
-        known = _described(examples)
-        conditions = {**self._conditions, "examples": known}
-        if part == "validation":
-            part += f" {fingerprint.of_values(known)[:8]}"
-        if policy is not None:
-            conditions["policy"] = policy_to_json(policy)
-            slug = re.sub(r"[^a-z0-9]+", "-", str(policy).lower()).strip("-")[:_NAME_LENGTH]
-            slug += f" {fingerprint.of_values(policy_to_json(policy))[:6]}"  # two may begin alike
-            part = f"{self.num_full} of {self.num_steps} {slug} {part}"
-        folder = studies_folder() / self.study
-        folder.mkdir(parents=True, exist_ok=True)
-        return StudyLog(folder / f"{part}.sqlite", conditions)
+        """Memory of one policy, or of the conditions that all have in common."""
+        counts = f"{self.num_full} of {self.num_steps}"
+        return study_logs.opened(self.study, part, self._conditions, examples, policy, counts)
 
     @cached_property
     def _conditions(self) -> dict[str, Any]:
@@ -230,11 +230,6 @@ class SearchSession:
         }
 
 
-def studies_folder() -> Path:
-    """Folder of the memories of studies: ``golden_path/studies`` of the user directory."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
-
-
 def _is_same(one: Example, other: Example) -> bool:
     if one.seed != other.seed:
         return False
@@ -242,9 +237,3 @@ def _is_same(one: Example, other: Example) -> bool:
         return one.prompt == other.prompt
     of = fingerprint.of_conditionings
     return of(one.positive) == of(other.positive)  # one was made outside
-
-
-def _described(examples: Sequence[Example]) -> list[list]:
-    return [
-        [e.prompt, e.seed, fingerprint.of_conditionings(e.positive, e.negative)] for e in examples
-    ]

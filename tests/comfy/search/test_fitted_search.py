@@ -9,21 +9,27 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.demo import comfy_model
-from golden_path_pack.gph_core.paths.spacings import spacings
+from golden_path_pack.gph_core.paths.spacings import even, spacings
 from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
+from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.gph_core.search.selection import PlainSteps
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.nodes.sample.assessing import Assessor
+from golden_path_pack.nodes.sample.examples import sampling_of
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.sample.measuring import SampledExamples
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search import fitted_examples
 from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
+from golden_path_pack.nodes.search.search_session import SearchSession
 
 from .. import tiny, zoo
 from .test_schedule_search import demo, examples
@@ -83,6 +89,36 @@ def test_the_report_that_a_picture_keeps_has_the_weights():
     _, record = sampled(CachePlan("Quality", None, Reuse()))
     kept = RunRecord.from_json(record.to_json())
     assert policy_from_json(kept.policy_data) == policy
+
+
+def test_the_table_compares_with_uniform_reuse_and_with_as_many_plain_steps():
+    table = fitted()[3].splitlines()
+    assert table[1] == "5 of 12 steps full: 5 evaluations of the model, as long as 5 plain steps"
+    assert "fitted: each cached step has weights of its own, from all 2 scoring examples" in table
+    rows = [line for line in table if line.endswith(")")]
+    assert any(line.endswith("residual reuse (uniform spacing)") for line in rows)
+    # 12 i / 5 for i = 0 ... 4, rounded down.
+    assert any(line.endswith("0,2,4,7,9/12, plain steps (5 plain steps)") for line in rows)
+    (path,) = user_paths.read()
+    assert {"the same, 5 plain steps", "the same, uniform spacing, residual reuse"} <= {
+        *path.quality
+    }
+
+
+def test_plain_euler_steps_are_velocity_reuse():
+    model, example = comfy_model.load_model(), examples()[0]
+    prepare = sampling_of(
+        [example], guider_for(model, None, 5.0, example), {"samples": torch.zeros(1, 48, 8, 8)},
+        comfy.samplers.sampler_object("euler"), zoo.sigmas(model, STEPS),
+    )  # fmt: skip
+    of_latents = Assessor(None, {})
+    measured = [
+        SampledExamples(1, prepare, policy, of_latents).measure(even(STEPS, 5), [0])
+        for policy in (PlainSteps(), Reuse(Site.GUIDED))
+    ]
+    plain, reuse = (found.metrics[0]["latent_mse"] for found in measured)
+    assert plain == pytest.approx(reuse, rel=1e-4)
+    assert [found.full_steps for found in measured] == [5, 5]
 
 
 def test_at_another_cfg_the_speed_takes_another_path():
@@ -190,6 +226,7 @@ def test_the_full_runs_of_the_scoring_examples_are_sampled_once(monkeypatch):
         return function(model, x, sigmas, **options)
 
     monkeypatch.setattr(plain, "sampler_function", counted)
+    monkeypatch.setattr(SearchSession, "_controls", lambda *_: [])  # runs of their own
     fitted(sampler=plain, validation=(), batch_size=1)
     assert runs == [STEPS] * 2  # one an example: the rest are Euler steps of the fit
 

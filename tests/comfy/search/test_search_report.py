@@ -1,12 +1,15 @@
 """How *Schedule Search* writes what it found."""
 
 import pytest
+from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.quality.objective import OBJECTIVES, standardized
 from golden_path_pack.gph_core.reports import search_report
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.proposals import Score
-from golden_path_pack.gph_core.search.protocol import Delivery, Validated
+from golden_path_pack.gph_core.search.protocol import Delivery
+from golden_path_pack.gph_core.search.selection import PlainSteps, Validated
 
 FOUND, UNIFORM = Schedule.parse("0-1,3/6"), Schedule.parse("0-1,4/6")
 PROBED = [[{"psnr": 20.0, "lpips": 0.2}], [{"psnr": 30.0, "lpips": 0.1}]]
@@ -36,7 +39,7 @@ def delivery(objective, best: tuple[float, ...], baseline: tuple[float, ...]) ->
 )  # fmt: skip
 def test_values_have_the_sign_and_the_digits_of_their_metric(name, best, baseline, values, ahead):
     found = delivery(OBJECTIVES[name], best, baseline)
-    _, _, first, second, _ = search_report.table(found, is_validated=True).splitlines()
+    _, _, _, first, second, _ = search_report.table(found, is_validated=True).splitlines()
     assert first.strip().startswith(f"{values[0]}  ")
     assert second.strip().startswith(f"{values[1]}  ")
     assert ahead in second
@@ -54,4 +57,41 @@ def test_a_library_entry_has_a_distance_without_the_sign_of_the_search():
     assert path.quality == {
         "LPIPS, mean of 2 validation examples": pytest.approx(0.04),
         "the same, uniform": pytest.approx(0.06),
+    }
+
+
+def test_the_cost_is_told_as_a_number_of_plain_steps():
+    stack, velocity, fitted = (
+        search_report.cost(Validated(FOUND, policy, Score((30.0,)), ""))
+        for policy in (Reuse(), Reuse(Site.GUIDED), Fitted())
+    )
+    assert stack == "3 of 6 steps full, about as long as 3 plain steps"
+    assert velocity == "3 of 6 steps full, as long as 3 plain steps"
+    assert fitted == ("3 of 6 steps full: 3 evaluations of the model, as long as 3 plain steps")
+
+
+def test_plain_steps_are_explained_and_it_is_said_when_they_come_closer():
+    def table(plain):
+        found = delivery(OBJECTIVES["PSNR"], (30.0, 31.0), (20.0, 21.0))
+        other = Validated(UNIFORM, PlainSteps(), Score((plain, plain)), "3 plain steps")
+        return search_report.table(found._replace(others=[other]), is_validated=True)
+
+    assert "3 plain steps: the same sampler on 3 of the noise levels" in table(29.0)
+    assert "closer" not in table(29.0)
+    assert "They come closer here than the path does" in table(31.0)
+
+
+def test_a_path_names_the_policy_of_a_control_that_has_another():
+    found = delivery(OBJECTIVES["PSNR"], (30.0, 31.0), (20.0, 21.0))
+    others = [
+        Validated(UNIFORM, Reuse(Site.GUIDED), Score((20.0, 21.0)), "uniform spacing"),
+        Validated(UNIFORM, PlainSteps(), Score((25.0, 26.0)), "3 plain steps"),
+    ]
+    known = {"model": "a model", "family": "FLUX", "architecture": {}}
+    levels = [1.0, 0.9, 0.7, 0.5, 0.4, 0.2, 0.0]
+    path = search_report.path_of(found._replace(others=others), "mine", known, levels, {}, True)
+    assert path.quality == {
+        "PSNR, mean of 2 validation examples": 30.5,
+        "the same, uniform spacing, velocity reuse": 20.5,
+        "the same, 3 plain steps": 25.5,
     }

@@ -12,6 +12,7 @@ from gph_core.schedule import Schedule, uniform
 from gph_core.search.budget import Budget
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
+from gph_core.search.selection import Control, PlainSteps
 from gph_core.search.setup import search_space
 from gph_core.search.study import Measurement
 
@@ -69,6 +70,21 @@ def test_starts_are_scored_first_and_the_search_begins_at_the_best():
     asked = list(dict.fromkeys(schedule for schedule, _ in examples.measured))
     assert asked[:3] == starts
     assert len(set(asked[3].full_steps) - set(starts[1].full_steps)) == 1  # one swap away
+
+
+def test_controls_of_other_policies_are_measured_and_may_win():
+    def control(name, policy, gain):
+        examples = MadeExamples(nearness(gain=gain))
+        return Control(name, UNIFORM, policy, examples, StudyLog(None, {}))
+
+    controls = [control("uniform", GUIDED, -50), control("5 plain steps", PlainSteps(), 50)]
+    work = replace(contestant(baselines={}), controls=controls)
+    found = find_path([work], STEPS, settings())
+    assert (found.best.schedule, found.best.policy) == (BEST, Reuse())  # plain steps are no path
+    assert [v.name for v in found.others][:1] == ["5 plain steps"]
+    assert found.others[-1].name == "uniform"
+    better = replace(work, controls=[control("uniform", GUIDED, 50)])
+    assert find_path([better], STEPS, settings()).best.name == "uniform"
 
 
 def test_a_budget_of_the_starts_alone_gives_the_best_of_them():
