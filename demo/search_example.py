@@ -76,7 +76,7 @@ SEARCH = {  # the widgets of the node, in its order
     "full_steps": 10,
     "minutes": 3.0,
     "study": "demo search",
-    "policies": "residual reuse",
+    "policies": "automatic",
     "objective": "PSNR",
     "lpips": "off",
     "algorithm": "automatic",
@@ -85,21 +85,23 @@ SEARCH = {  # the widgets of the node, in its order
     "racing": True,
     "state_gib": 2.0,
     "seed": 0,
+    "required_steps": "automatic",
 }
 NOTE = (
     "## Search a golden path\n\n"
     "Queue it and watch *Schedule Search*. It samples *Scoring Examples* with one schedule after "
-    "another, each with 8 of 20 steps full, and looks for the one that comes closest to the full "
-    "run. After three minutes at most the best are compared with evenly spaced ones on *Validation "
-    "Examples*, which the search did not see: figure and table say by how much the winner is "
-    "ahead. It goes on into *Golden Path Cache*, and the picture on the right is made with it.\n\n"
+    "another, each with 8 of 20 steps full, fits weights for the other 12 steps, and looks for the "
+    "one that comes closest to the full run. After three minutes at most the best are compared on "
+    "*Validation Examples*, which the search did not see, with evenly spaced steps and with 8 "
+    "plain steps, which take as long: figure and table say by how much the winner is ahead. It "
+    "goes on into *Golden Path Cache*, and the picture on the right is made with it.\n\n"
     "Cancel whenever you like: queued again, it goes on where it was. The path is kept in the "
     "library, named after *study*.\n\n"
     "**Your own model:** put your loaders in the place of the demo model and write prompts of your "
     "kind, with one seed for all or one for each. Set size, sampler, steps and CFG (in two nodes) "
     "as you use them; for FLUX.1-dev CFG 1, *guidance* 3.5 in both example nodes, and "
     "*FluxGuidance* behind the prompt of the picture. *minutes*: the seconds of a fast image × "
-    "examples × 100 / 120, or more. Set *batch_size* (advanced) to 1 and give *study* a new name."
+    "examples × 40 / 30, or more. Set *batch_size* (advanced) to 1 and give *study* a new name."
 )
 
 

@@ -83,7 +83,9 @@ def test_a_short_search_ends_with_a_kept_path_and_a_picture_made_with_it(url, pr
     kept = json.loads(get(url, "/golden_path/user_paths/demo%20search,%205%20of%2012"))
     path = GoldenPath.from_json(kept)
     assert (path.schedule.num_full, path.schedule.num_steps) == (5, 12)  # 42 %
-    assert found["table"].startswith(f"{path.schedule}, {path.policy}\n")
+    assert kept["policy"]["kind"] == "Fitted"
+    assert found["table"].startswith(f"{path.schedule}, fitted\n")
+    assert "(5 plain steps)" in found["table"]
 
     (record,) = (
         event["data"]["record"]
