@@ -24,8 +24,8 @@ from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.assessing import Assessor
 from golden_path_pack.nodes.sample.examples import sampling_of
 from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.measuring import SampledExamples
+from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search import fitted_examples
 from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED

@@ -12,8 +12,8 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.search.sampler_steps import steps_of
 
 NAMES = (
-    "euler", "ddim", "dpmpp_2m", "res_multistep", "uni_pc", "uni_pc_bh2", "deis", "ipndm", "ipndm_v",
-    "lms", "gradient_estimation",
+    "euler", "ddim", "dpmpp_2m", "res_multistep", "uni_pc", "uni_pc_bh2", "deis", "ipndm",
+    "ipndm_v", "lms", "gradient_estimation",
 )  # fmt: skip
 SAMPLINGS = {
     "flow": (sampling.ModelSamplingDiscreteFlow, sampling.CONST),
