@@ -17,7 +17,7 @@ FLUX = "0-4,6,8,10,14,19,30,43,49/50"
 def around(page):
     """Opens the bundled workflow with an editor and a policy selector before the cache node."""
 
-    def opened(text=FLUX, *, steps=50, speed="Custom", policy="residual reuse"):
+    def opened(text=FLUX, *, steps=50, speed="Custom", policy="residual reuse", path="none"):
         whole = example("Try_Golden_Path_Cache")
         whole["id"] = page.evaluate("crypto.randomUUID()")
         nodes = {n["id"]: n for n in whole["nodes"]}
@@ -31,7 +31,7 @@ def around(page):
             "id": SELECTOR, "type": "GPH_PolicySelector", "pos": [0, 420], "size": [300, 100],
             "flags": {}, "order": 0, "mode": 0, "inputs": [], "properties": {},
             "outputs": [{"name": "policy", "type": "GPH_POLICY", "links": [91]}],
-            "widgets_values": [policy, 1, 0.5, 4, "", "recursive", 0, 0],
+            "widgets_values": [policy, 1, 0.5, 4, "", "recursive", 0, 0, path],
         }  # fmt: skip
         whole["nodes"] += [node(text, EDITOR, (-110, 0), link=90), selector]
         for other in (CACHE, 3, 4, 5, SAMPLER, 7, 8, 1):
@@ -263,3 +263,29 @@ def test_a_run_with_a_wrong_text_is_refused_with_its_reason(page):
     assert "'x' in '0,x/4' is not a step number" in errors
     page.keyboard.press("Escape")
     page.evaluate("app.extensionManager.lastNodeErrors = null")
+
+
+def test_an_edit_is_refused_by_connected_weights_and_can_be_taken_back(page, around, renderer):
+    name = f"weights {renderer}"
+    url = "/golden_path/user_paths"
+    shared = {
+        "format": 3, "name": name, "origin": "searched here", "schedule": "0,2/4",
+        "policy": {"kind": "Fitted", "schedule": "0,2/4",
+                   "weights": [[1, [[0, 1.0]]], [3, [[2, 1.5], [0, -0.5]]]]},
+    }  # fmt: skip
+    page.evaluate(
+        "([url, text]) => fetch(url, {method: 'POST', body: JSON.stringify({text})})",
+        [f"{url}/import", json.dumps(shared)],
+    )
+    editor = around("0-3/4", steps=4, policy="fitted (golden path)", path=f"yours: {name}")
+    editor.use("presets")
+    page.locator(".gph-own .gph-path", has_text=name).click()
+    editor.wait_for_text("0,2/4")
+    two_frames(page)
+    assert "eights" not in editor.messages  # they are in use
+    editor.use("right")
+    editor.wait_for_message("Refused by the policy: the weights were fitted for the schedule 0,2/4")
+    editor.root.query_selector("text=Restore").click()
+    page.wait_for_function("root => !root.innerText.includes('eights')", arg=editor.root)
+    assert editor.text == "0,2/4"
+    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{url}/{name}")
