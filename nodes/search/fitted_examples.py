@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from ..sample.euler import Velocities, in_place_of
 from ..sample.measuring import SampledExamples
 from ..sample.sampler_variants import ending_at, reporting_evaluated
 from ..sample.sampling import CPU, Sampling
+from .sampler_steps import steps_of
 
 
 class FittedExamples:
@@ -31,13 +32,10 @@ class FittedExamples:
     Args:
         examples: with their full runs.
         conditions: of the fitted weights.
-        steps: of the sampler.
     """
 
-    def __init__(
-        self, examples: SampledExamples, conditions: Mapping[str, Any], steps: Steps
-    ) -> None:
-        self._examples, self._conditions, self._steps = examples, conditions, steps
+    def __init__(self, examples: SampledExamples, conditions: Mapping[str, Any]) -> None:
+        self._examples, self._conditions = examples, conditions
         self._states: dict[int, list[Tensor]] = {}  # of an example's full run, ``[1, ...]`` each
         self._metrics: dict[Schedule, list[Metrics]] = {}
 
@@ -71,6 +69,11 @@ class FittedExamples:
         numbers = range(len(self))
         found = self._examples.fitting(lambda: self._fitted(schedule, numbers))
         return replace(found.policy, conditions=self._conditions, examples=len(self))
+
+    @cached_property
+    def _steps(self) -> Steps:
+        one = self._examples.references.batches()[0].sampling
+        return steps_of(one.sampler, one.sigmas.tolist(), one.guider.model_patcher)
 
     def _watch(self) -> None:
         """Compute full runs whose states are not known."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
 from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
@@ -127,7 +126,6 @@ class SearchSession:
         fitted = FittedExamples(
             scoring.under(policy),
             plain(conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)),
-            self._steps(),
         )
         return Contestant(
             policy, fitted, self._log("scoring", self.examples, policy), {},
@@ -180,14 +178,10 @@ class SearchSession:
         )
         if reason is None and isinstance(policy, Fitted):
             try:
-                self._steps()
+                steps_of(self.sampler, self.sigmas.tolist(), self.guider.model_patcher)
             except ValueError as error:
                 return str(error)
         return reason
-
-    def _steps(self) -> Steps:
-        """Steps of the sampler; ``ValueError`` says why weights cannot be fitted for it."""
-        return steps_of(self.sampler, self.sigmas.tolist(), self.guider.model_patcher)
 
     def described(self) -> dict[str, Any]:
         """Readable conditions of a path that is found."""
