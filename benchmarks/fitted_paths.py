@@ -98,7 +98,7 @@ def row(kind: str, path: GoldenPath) -> dict:
 
 
 def plain_steps(sampler: str, full: int) -> Way:
-    """As many plain steps of a sampler."""
+    """Way of as many plain steps of a sampler."""
     way = Way(PLAIN, f"{full} plain", None, full)
     if sampler == _demo.SAMPLER:
         return way
