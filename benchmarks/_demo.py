@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -40,6 +42,17 @@ def captions(count: int, seed: int, held_out: bool) -> list[str]:
     return list(found)
 
 
+class How(NamedTuple):
+    """Sampler, denoise and CFG; below a denoise of 1 a sampling begins with pictures."""
+
+    sampler: str = SAMPLER
+    denoise: float = 1.0
+    cfg: float = CFG
+
+
+HOW = How()
+
+
 class Pictures:
     """Samples a fixed list of prompts, the i-th from the noise of ``first_seed + i``."""
 
@@ -56,35 +69,51 @@ class Pictures:
         self.noise = torch.cat([_noise(seed) for seed in seeds])
         self.count = len(prompts)
 
-    def sigmas(self, scheduler: str, steps: int) -> list[float]:
+    def sigmas(self, scheduler: str, steps: int, how: How = HOW) -> list[float]:
         """Noise levels of a scheduler of ComfyUI on the demo model."""
         import comfy.samplers
 
-        sampling = self.model.get_model_object("model_sampling")
-        return comfy.samplers.calculate_sigmas(sampling, scheduler, steps).tolist()
+        options, device = self.model.model_options, torch.device("cpu")
+        return comfy.samplers.KSampler(
+            self.model, steps, device, how.sampler, scheduler, how.denoise, options
+        ).sigmas.tolist()
 
-    def sample(self, scheduler: str, steps: int, schedule=None, policy=None) -> Tensor:
+    def sample(
+        self, scheduler: str, steps: int, schedule=None, policy=None, how: How = HOW
+    ) -> Tensor:
         """``[B, 64, 64, 3]`` 8-bit values; without a schedule, of the model as it is.
 
         The policy is the pack's, residual reuse without one.
         """
-        model = self.model if schedule is None else self._cached(schedule, policy)
-        batches = range(0, self.count, BATCH)
-        return torch.cat([self._batch(model, scheduler, steps, first) for first in batches])
+        latents = self._latents(scheduler, steps, schedule, policy, how)
+        with torch.inference_mode():
+            images = self.vae.decode(self.model.model.process_latent_out(latents))
+        return (images.clamp(0, 1) * 255).round()
 
-    def _batch(self, model, scheduler: str, steps: int, first: int) -> Tensor:
+    @cached_property
+    def _others(self) -> Tensor:
+        """Pictures to begin with: each prompt has that of the one before it."""
+        return self._latents("simple", 20, None, None, HOW).roll(1, 0)
+
+    def _latents(self, scheduler: str, steps: int, schedule, policy, how: How) -> Tensor:
+        model = self.model if schedule is None else self._cached(schedule, policy)
+        begin = torch.zeros_like(self.noise) if how.denoise == 1 else self._others
+        batches = range(0, self.count, BATCH)
+        return torch.cat([self._batch(model, scheduler, steps, n, begin, how) for n in batches])
+
+    def _batch(
+        self, model, scheduler: str, steps: int, first: int, begin: Tensor, how: How
+    ) -> Tensor:
         import comfy.sample
 
         some = slice(first, first + BATCH)
         noise, tokens, pooled = self.noise[some], self.tokens[some], self.pooled[some]
         positive = [[tokens, {"pooled_output": pooled}]]
         with torch.inference_mode():
-            latent = comfy.sample.sample(
-                model, noise, steps, CFG, SAMPLER, scheduler, positive, self.negative,
-                torch.zeros_like(noise), disable_pbar=True, seed=0,
+            return comfy.sample.sample(
+                model, noise, steps, how.cfg, how.sampler, scheduler, positive, self.negative,
+                begin[some], denoise=how.denoise, disable_pbar=True, seed=0,
             )  # fmt: skip
-            images = self.vae.decode(model.model.process_latent_out(latent))
-        return (images.clamp(0, 1) * 255).round()
 
     def _cached(self, schedule, policy):
         from golden_path_pack.gph_core.policies.extrapolation import Reuse

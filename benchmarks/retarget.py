@@ -1,9 +1,12 @@
-"""Quality of paths that each rule of ``gph_core.paths.retarget`` carries over to other grids.
+"""Quality of the schedules that a run can take where no path was searched for it.
 
-The demo model's own paths at 50 steps (``_search``) are retargeted to fewer steps and other
-schedulers. Every rule's schedule is sampled for prompts that neither training nor search saw and
-compared with the full run on the same grid. What decides is the gain over uniform spacing, paired
-by prompt; *fewer steps* is as many plain steps of the same scheduler. It takes about 20 minutes.
+*Golden Path Cache* spaces full steps by noise level there (``gph_core.paths.noise_spacing``). The
+rule is compared with uniform spacing (the published rule, and in proportion), even spacing, and the
+demo model's own path, searched at 50 steps (``_search``), moved by ``gph_core.paths.retarget``.
+Every schedule is sampled for prompts that neither training nor the choice of the rule saw, and
+compared with the full run of the same setting; *fewer steps* is as many plain steps. Settings cover
+schedulers, steps, parts of the noise (denoise), samplers and CFG sparsely. It takes about 15
+minutes.
 """
 
 from __future__ import annotations
@@ -12,31 +15,82 @@ import argparse
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from benchmarks import _demo, _search
 from demo.comfyui import load_pack, use_comfyui
-from gph_core.paths.retarget import DEFAULT_RULE, PROPOSALS, retarget
+from gph_core.paths.choice import spacing
+from gph_core.paths.noise_spacing import noise_spacing
+from gph_core.paths.retarget import num_full, retarget
 from gph_core.schedule import Schedule, uniform
 
 RESULTS = Path(__file__).parent / "results"
 SCHEDULERS = ("simple", "beta", "linear_quadratic")
 STEPS = (12, 20, 28, 40)
-PROMPTS, CAPTION_SEED, NOISE_SEED = 64, 2, 1000
-BASELINE, FEWER = "uniform", "fewer steps"
-COLUMNS = (*PROPOSALS, FEWER)
+SAMPLERS = ("euler", "dpmpp_2m", "res_multistep", "uni_pc")
+CFGS = (1.0, 3.0, 5.0)
+DENOISES = (0.3, 0.5, 0.7)
+PART_STEPS = (24, 50)  # of img2img, all below the level where it begins
+SPEEDS = (21, 13, 9)  # full steps of 50
+PROMPTS, SEED = 32, 502  # of captions, and a thousandth of the noise seeds
+HALFWAY = 2 / 3  # the demo model's noise level in the middle of its own schedule
+BAR = 0.3  # dB that the rule may be behind the best other one
+RULE, MOVED, FEWER = "by noise level", "moved", "fewer steps"
+OTHERS = ("uniform", "in proportion", "even", MOVED)
+COLUMNS = (RULE, *OTHERS, FEWER)
 
 Scores = dict[str, np.ndarray]  # dB of every prompt, by rule
+
+
+class Setting(NamedTuple):
+    """How pictures are sampled, and the speed: full steps of 50."""
+
+    sampler: str
+    scheduler: str
+    steps: int
+    denoise: float
+    cfg: float
+    speed: int
+
+    @property
+    def grid(self) -> tuple[str, int]:
+        return self.scheduler, self.steps
+
+    @property
+    def how(self) -> _demo.How:
+        return _demo.How(self.sampler, self.denoise, self.cfg)
+
+    def __str__(self) -> str:
+        part = "" if self.denoise == 1 else f", denoise {self.denoise:g}"
+        return f"{self.sampler}, {self.scheduler}, CFG {self.cfg:g}{part}, {self.steps} steps"
+
+
+def settings() -> list[Setting]:
+    """A sparse cover of the grid: each value meets each of the other kinds at least once."""
+    found = []
+    for i, (scheduler, steps) in enumerate(itertools.product(SCHEDULERS, STEPS)):
+        for j in (i, i + 1):  # two of three CFGs
+            sampler = SAMPLERS[(i + i // 4 + 2 * (j - i)) % 4]
+            speed = SPEEDS[(i // 4 + i + j) % 3]
+            found.append(Setting(sampler, scheduler, steps, 1.0, CFGS[j % 3], speed))
+    found += [Setting("euler", "beta", 50, 1.0, cfg, SPEEDS[n]) for n, cfg in enumerate(CFGS)]
+    for i, (denoise, cfg) in enumerate(itertools.product(DENOISES, CFGS)):
+        speed = SPEEDS[(i + i // 3) % 3]
+        found.append(
+            Setting(SAMPLERS[i % 4], SCHEDULERS[i % 2], PART_STEPS[i % 2], denoise, cfg, speed)
+        )
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py bench retarget", description=__doc__)
     parser.add_argument(
-        "--check", action="store_true", help="exit with 1 if another rule is better"
+        "--check", action="store_true", help="exit with 1 if the rule is behind for certain"
     )
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
     parser.add_argument("--search", action="store_true", help="search the demo model's paths again")
@@ -46,25 +100,23 @@ def main() -> int:
     load_pack()
     if options.search:
         _search.search()
-    found = json.loads(_search.FILE.read_text("utf-8"))["paths"]
-    paths = [Schedule.parse(path["schedule"]) for path in found]
-    pictures = _demo.Pictures(_demo.captions(PROMPTS, CAPTION_SEED, held_out=True), NOISE_SEED)
-    at_source = on_own_grid(pictures, paths)
-    rows = list(on_other_grids(pictures, paths))
+    rows = list(measured(settings()))
     summary = {
         "all": gains(rows),
-        **{f"{n} steps": gains([r for r in rows if r.steps == n]) for n in STEPS},
-        **{name: gains([r for r in rows if r.scheduler == name]) for name in SCHEDULERS},
-        **{f"from {path.num_full}": gains([r for r in rows if r.path == path]) for path in paths},
+        **{f"CFG {cfg:g}": gains([r for r in rows if r.setting.cfg == cfg]) for cfg in CFGS},
+        **{name: gains([r for r in rows if r.setting.scheduler == name]) for name in SCHEDULERS},
+        **{name: gains([r for r in rows if r.setting.sampler == name]) for name in SAMPLERS},
+        "denoise below 1": gains([r for r in rows if r.setting.denoise < 1]),
     }
     print("\n" + table(summary))
-    best = max(PROPOSALS, key=lambda rule: summary["all"][rule][0])
-    ahead, half = lead(rows, best)
-    print(f"\nbest: {best}, {ahead:+.2f} ± {half:.2f} ahead of the default, {DEFAULT_RULE}")
+    behind = [row for row in rows if row.lead()[0] < -BAR]
+    certain = [row for row in behind if sum(row.lead()) < -BAR]
+    print(f"\nmore than {BAR} dB behind the best other: {len(behind)} of {len(rows)}, for certain "
+          f"(by the 95 % interval): {len(certain)}")  # fmt: skip
+    print("\n".join(f"- {row}" for row in behind))
     if options.save:
-        cells = [row.figures() for row in rows]
-        save({"own grid": at_source, "gains": [summary], "cells": cells})
-    return int(options.check and ahead > half)
+        save({"gains": [summary], "settings": [row.figures() for row in rows]})
+    return int(options.check and bool(certain))
 
 
 def save(figures: dict[str, list]) -> None:
@@ -72,10 +124,10 @@ def save(figures: dict[str, list]) -> None:
     from comfyui_version import __version__
 
     conditions = {
-        "model": "demo model", "prompts": f"{PROMPTS} held out of training and search",
-        "sampling": f"{_demo.SAMPLER}, CFG {_demo.CFG:g}", "policy": "residual reuse",
-        "unit": "PSNR in dB to the full run on the same grid; gains are to uniform, paired by "
-        "prompt; each with half of its 95 % interval (t)",
+        "model": "demo model", "prompts": f"{PROMPTS} that neither training nor search saw",
+        "policy": "residual reuse",
+        "unit": "PSNR in dB to the full run of the same setting; lead: of the rule over the best "
+        "of the others; gains: over uniform; paired by prompt, with half of a 95 % interval (t)",
         "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
     parts = (
@@ -85,94 +137,86 @@ def save(figures: dict[str, list]) -> None:
     (RESULTS / "retarget.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
-class PathRow:
-    """One path on one grid."""
+class Row(NamedTuple):
+    """One setting, with the schedule and the scores of every rule."""
 
-    def __init__(self, scheduler: str, path: Schedule, schedules: dict[str, Schedule], scores):
-        self.scheduler, self.path, self.schedules, self.scores = scheduler, path, schedules, scores
-        self.steps = schedules[BASELINE].num_steps
+    setting: Setting
+    schedules: dict[str, Schedule]
+    scores: Scores
+
+    @property
+    def best_other(self) -> str:
+        return max(OTHERS, key=lambda name: self.scores[name].mean())
+
+    def lead(self) -> tuple[float, float]:
+        """Lead of the rule over the best other one, with half its interval."""
+        return rounded(self.scores[RULE] - self.scores[self.best_other])
 
     def __str__(self) -> str:
+        lead, half = self.lead()
         means = ", ".join(f"{name} {values.mean():.2f}" for name, values in self.scores.items())
-        full = self.schedules[BASELINE].num_full
-        return f"{self.scheduler}, {full} of {self.steps} (from {self.path.num_full}): {means}"
+        full = self.schedules[RULE].num_full
+        return f"{self.setting}, {full} full: {lead:+.2f} ± {half:.2f} ({self.best_other}); {means}"
 
     def figures(self) -> dict:
         return {
-            "scheduler": self.scheduler, "steps": self.steps, "path": str(self.path),
+            **self.setting._asdict(), "lead": self.lead(), "best other": self.best_other,
             "schedules": {rule: str(schedule) for rule, schedule in self.schedules.items()},
             "psnr": {name: rounded(values) for name, values in self.scores.items()},
-            "gain": gains([self]),
         }  # fmt: skip
 
 
-def scorer(pictures: _demo.Pictures, scheduler: str, steps: int) -> Callable:
-    """PSNR ``[B]`` of a schedule, or of a number of plain steps; each is sampled once."""
-    reference = pictures.sample(scheduler, steps)
-    known: dict[Schedule | int, np.ndarray] = {}
-
-    def score(what: Schedule | int) -> np.ndarray:
-        if what not in known:
-            images = (
-                pictures.sample(scheduler, what)
-                if isinstance(what, int)
-                else pictures.sample(scheduler, steps, what)
-            )
-            known[what] = _demo.psnr(images, reference)
-        return known[what]
-
-    return score
-
-
-def on_own_grid(pictures: _demo.Pictures, paths: list[Schedule]) -> list[dict]:
-    """Quality of the paths on the grid where they were searched, on the unseen prompts."""
-    score = scorer(pictures, _search.SCHEDULER, _search.STEPS)
-    figures = []
-    for path in paths:
-        scores = {
-            "path": score(path),
-            "uniform": score(uniform(path.num_steps, path.num_full)),
-            "even": score(uniform(path.num_steps, path.num_full, 1)),
-            FEWER: score(path.num_full),
-        }
-        figures.append({
-            "path": str(path), "psnr": {name: rounded(values) for name, values in scores.items()},
-            "gain": gained(scores),
-        })  # fmt: skip
-        print(f"{path}: {figures[-1]['psnr']}, gains {figures[-1]['gain']}", flush=True)
-    return figures
-
-
-def on_other_grids(pictures: _demo.Pictures, paths: list[Schedule]) -> Iterator[PathRow]:
-    """Every path on every grid, by every rule."""
+def measured(wanted: list[Setting]) -> Iterator[Row]:
+    """Scores of every rule under some settings."""
+    found = json.loads(_search.FILE.read_text("utf-8"))["paths"]
+    paths = {path.num_full: path for path in (Schedule.parse(p["schedule"]) for p in found)}
+    pictures = _demo.Pictures(_demo.captions(PROMPTS, SEED, held_out=True), 1000 * SEED)
     source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
-    for scheduler, steps in itertools.product(SCHEDULERS, STEPS):
-        target = pictures.sigmas(scheduler, steps)
-        score = scorer(pictures, scheduler, steps)
-        for path in paths:
-            schedules = {rule: retarget(path, source, target, rule) for rule in PROPOSALS}
-            scores = {rule: score(schedule) for rule, schedule in schedules.items()}
-            scores[FEWER] = score(schedules[BASELINE].num_full)
-            row = PathRow(scheduler, path, schedules, scores)
-            print(row, flush=True)
-            yield row
+    for setting in wanted:
+        levels = pictures.sigmas(*setting.grid, setting.how)
+        schedules = schedules_of(setting, levels, paths[setting.speed], source)
+        row = Row(setting, schedules, scored(pictures, setting, schedules))
+        print(row, flush=True)
+        yield row
 
 
-def gains(rows: list[PathRow]) -> dict[str, tuple[float, float]]:
+def scored(pictures: _demo.Pictures, setting: Setting, schedules: dict[str, Schedule]) -> Scores:
+    """PSNR of every rule, equal schedules sampled once, and of as many plain steps."""
+    (scheduler, steps), how = setting.grid, setting.how
+    reference = pictures.sample(scheduler, steps, how=how)
+    known = {
+        schedule: _demo.psnr(pictures.sample(scheduler, steps, schedule, how=how), reference)
+        for schedule in dict.fromkeys(schedules.values())
+    }
+    fewer = pictures.sample(scheduler, schedules[RULE].num_full, how=how)
+    scores = {rule: known[schedule] for rule, schedule in schedules.items()}
+    return {**scores, FEWER: _demo.psnr(fewer, reference)}
+
+
+def schedules_of(
+    setting: Setting, sigmas: list[float], path: Schedule, source: list[float]
+) -> dict[str, Schedule]:
+    """The schedule of each rule; a moved path may have another number of full steps."""
+    steps = len(sigmas) - 1
+    full = num_full(steps, setting.speed, 50)
+    return {
+        RULE: noise_spacing(sigmas, full, HALFWAY, setting.cfg != 1),
+        "uniform": uniform(steps, full),
+        "in proportion": spacing(steps, full),
+        "even": uniform(steps, full, 1),
+        MOVED: retarget(path, source, sigmas),
+    }
+
+
+def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
     """Mean gain over uniform, of the prompts' means over some rows."""
     return gained({name: np.mean([row.scores[name] for row in rows], axis=0) for name in COLUMNS})
 
 
-def lead(rows: list[PathRow], rule: str) -> tuple[float, float]:
-    """Lead of a rule over the default, paired by prompt, with half its interval."""
-    ahead = [row.scores[rule] - row.scores[DEFAULT_RULE] for row in rows]
-    return rounded(np.mean(ahead, axis=0))
-
-
 def gained(scores: Scores) -> dict[str, tuple[float, float]]:
     """Mean gain over uniform, paired by prompt."""
-    baseline = scores[BASELINE]
-    return {n: (0.0, 0.0) if n == BASELINE else rounded(v - baseline) for n, v in scores.items()}
+    base = scores["uniform"]
+    return {n: (0.0, 0.0) if n == "uniform" else rounded(v - base) for n, v in scores.items()}
 
 
 def rounded(values: np.ndarray) -> tuple[float, float]:

@@ -66,9 +66,11 @@ class Row:
 def plan(steps: int) -> list[list[Row]]:
     """Groups of rows: the full run alone, then each speed with its two baselines."""
     # The server chooses by these conditions, too.
+    halfway = network.SHIFT / (1 + network.SHIFT)
     conditions = Conditions(
-        "FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse(), holds=is_of_this_cfg
-    )
+        "FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse(), halfway=halfway,
+        holds=is_of_this_cfg,
+    )  # fmt: skip
     groups = [[Row("full", Schedule.all_full(steps))]]
     for speed in SPEEDS:
         choice = resolve(speed, conditions, bundled_paths())

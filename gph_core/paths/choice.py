@@ -3,12 +3,13 @@
 1. A path with weights that were fitted under the same conditions, CFG included.
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.
-4. Either of them for the same model, moved to the noise levels of the run (``retarget``).
-5. Uniform spacing.
+4. The part of either of them that a run covers which goes on to another one, or comes from one.
+5. Spacing by noise level; uniform spacing where the noise levels do not fall.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,16 +22,18 @@ from ..policies.fitted import Fitted
 from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule, uniform
 from .evidence import evidence
-from .golden_path import PUBLISHED, RETARGETED, SEARCHED, SHARED, GoldenPath
+from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
 from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
-from .retarget import retarget
+from .noise_spacing import noise_spacing
 
 # Largest difference of noise levels that count as the same, of the highest: schedulers that only
 # round their table differently stay below it.
 GRID_TOLERANCE = 0.005
 
-# A path is moved to other noise levels for a speed of about its own cache ratio.
+# A part of a path is taken for a speed of about its own cache ratio, which few steps round much.
 NEAR_RATIO = 0.05
+
+SPACED = "spacing by noise level"
 
 # Up to here every schedule can be tried: 2 ** 8 with the first and the last step full.
 FEW_STEPS = 10
@@ -61,6 +64,9 @@ class Conditions:
         architecture: ComfyUI's model configuration.
         holds: whether a policy that was fitted holds for the run.
         name: of the model's class, which a path of a model without a family states instead.
+        guided: whether CFG is above 1, or the model was trained to imitate that.
+        halfway: the model's noise level in the middle of its own schedule.
+        continues: no noise is added before the first step.
     """
 
     family: str | None
@@ -69,6 +75,9 @@ class Conditions:
     policy: Policy
     holds: Callable[[Policy], bool] = needs_no_conditions
     name: str = ""
+    guided: bool = True
+    halfway: float = 0.5
+    continues: bool = False
 
     @property
     def num_steps(self) -> int:
@@ -92,15 +101,15 @@ def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
 
 
 def choose(
-    run: Conditions, num_full: int, cache_ratio: float, paths: Sequence[GoldenPath]
+    run: Conditions, num_full: int, paths: Sequence[GoldenPath], cache_ratio: float | None = None
 ) -> Choice:
     """The schedule of a run, by the order of this module.
 
     Args:
         run: its conditions.
         num_full: wanted number of full steps.
-        cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
         paths: the user's first, then the bundled ones; among equals the earlier one is taken.
+        cache_ratio: wanted K / N, where ``num_full`` is only its rounded form.
     """
     if found := choose_fitted(run, num_full, paths):
         return found
@@ -109,14 +118,35 @@ def choose(
     for path in known:
         if path.schedule.num_full == num_full and same_levels(path.sigmas, run.sigmas):
             return _taken(run, path, path.schedule, _provenance(path))
-    near = [path for path in known if abs(path.schedule.cache_ratio - cache_ratio) < NEAR_RATIO]
-    for path in near:
-        if path.sigmas and run.num_steps <= MAX_STEPS:
-            anchors = run.policy.min_anchors
-            schedule = retarget(path.schedule, path.sigmas, run.sigmas, min_anchors=anchors)
-            return _taken(run, path, schedule, f"{RETARGETED}: {_provenance(path)}")
-    spaced = spacing(run.num_steps, num_full, run.policy.min_anchors)
-    return Choice(spaced, "uniform spacing", run.policy)
+    ratio = 1 - num_full / run.num_steps if cache_ratio is None else cache_ratio
+    for path in known:
+        first = _begin_in(run, path)
+        if first is not None and abs(path.schedule.cache_ratio - ratio) < NEAR_RATIO:
+            steps = f"steps {first} to {first + run.num_steps - 1} of"
+            part = path.schedule.part(first, run.num_steps, run.policy.min_anchors)
+            return _taken(run, path, part, f"{steps} {_provenance(path)}")
+    return _spaced(run, num_full)
+
+
+def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
+    """Step of a path with which a run begins that covers a part of its steps; None if it does not.
+
+    Image to image is no such part: it begins with new noise, and moved paths lost there.
+    """
+    if not (run.continues or run.sigmas[-1] > 0):
+        return None
+    size = len(run.sigmas)
+    begins = range(len(path.sigmas) - size + 1)
+    return next((n for n in begins if same_levels(path.sigmas[n : n + size], run.sigmas)), None)
+
+
+def _spaced(run: Conditions, num_full: int) -> Choice:
+    anchors = run.policy.min_anchors
+    falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
+    if falls and run.num_steps <= MAX_STEPS:
+        found = noise_spacing(run.sigmas, num_full, run.halfway, run.guided, anchors)
+        return Choice(found, SPACED, run.policy)
+    return Choice(spacing(run.num_steps, num_full, anchors), "uniform spacing", run.policy)
 
 
 def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:

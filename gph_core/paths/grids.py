@@ -24,14 +24,11 @@ class Grids:
     """Material of a proposal: the covered part of the source, and the target."""
 
     source_full: tuple[int, ...]  # steps of the source inside its part; the part's first is one
-    source_first: int  # how many of these stand for the forced first steps of a run
-    source_range: tuple[int, int]  # first step of the part, and the one after its last
     source_levels: np.ndarray  # [N₀ + 1], see ``noise_levels``
     target_levels: np.ndarray  # [N + 1]
     num_full: int  # F of the target
     first_full: int  # first steps of the target that have to be full
     last_full: bool  # whether its last step has to be
-    min_anchors: int  # of which the policy needs these
     longest: float  # noise-level distance that a cached run may bridge
 
     @property
@@ -103,8 +100,7 @@ def grids_of(schedule: Schedule, source: np.ndarray, target: np.ndarray, min_anc
     count = min(num_steps, max(scaled(len(pattern)), floor, first_full + last_full))
     longest = _longest_run(schedule, source, begin, end) * max(1, len(pattern) / count)
     return Grids(
-        pattern, max(1, half_up(first)), (begin, end), source, target, count, first_full,
-        last_full, min_anchors, longest,
+        pattern, source, target, count, first_full, last_full, longest,
     )  # fmt: skip
 
 

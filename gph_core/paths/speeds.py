@@ -22,4 +22,4 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
         raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(SPEEDS)}")
     full = SPEEDS[speed]
     count = num_full(run.num_steps, full, OF_STEPS)
-    return choose(run, count, 1 - full / OF_STEPS, paths)
+    return choose(run, count, paths, 1 - full / OF_STEPS)

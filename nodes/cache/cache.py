@@ -55,8 +55,8 @@ class GoldenPathCache(io.ComfyNode):
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
                         "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. Which ones: "
                         "a path of your own search for this model and these noise levels, else a "
-                        "published one, else one moved to them, which nobody measured, else "
-                        "uniform spacing; the report says which and why. Custom uses the schedule "
+                        "published one, else a rule that spaces them by noise level and CFG; the "
+                        "report says which and why. Custom uses the schedule "
                         "below. Off hands the model on as it is."
                     ),
                 ),

@@ -119,6 +119,11 @@ def guidance(guider) -> tuple[str, dict[str, Any]]:
     return "CFGGuider" if kind == "Guider_Basic" else kind, numbers
 
 
+def is_guided(guider) -> bool:
+    """Whether a guider weighs conditionings against each other: CFG is not 1."""
+    return any(getattr(guider, name, 1.0) != 1.0 for name in ("cfg", "cfg1", "cfg2"))
+
+
 def _digest(parts: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for part in parts:

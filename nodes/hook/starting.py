@@ -13,7 +13,7 @@ from ...gph_core.policies.fitted import Fitted
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from . import compatibility, conditions, samplers
+from . import compatibility, conditions, fingerprint, samplers
 
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
@@ -59,26 +59,33 @@ class RunListener(Protocol):
 
 
 def choice_of(
-    plan: RunPlan, patcher, sigmas: list[float], continues: bool = False,
+    plan: RunPlan, guider, sigmas: list[float], continues: bool = False,
     holds: Callable[[Policy], bool] = needs_no_conditions,
 ) -> Choice:  # fmt: skip
-    """Schedule that a plan gives a run of a MODEL on these noise levels.
+    """Schedule that a plan gives a guider's run on these noise levels.
 
     Args:
         continues: no noise is added before the first step.
         holds: see ``Conditions``.
     """
+    patcher = guider.model_patcher
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    run = replace(conditions_of(patcher, sigmas, plan.policy), holds=holds)
+    run = replace(conditions_of(guider, sigmas, plan.policy), continues=continues, holds=holds)
     return plan.resolve(patcher, run, sigma_max, continues)
 
 
-def conditions_of(patcher, sigmas: list[float], policy: Policy) -> Conditions:
+def conditions_of(guider, sigmas: list[float], policy: Policy) -> Conditions:
     """Known conditions of a run before it starts."""
+    patcher = guider.model_patcher
     family, name = compatibility.identify(patcher)
     config = patcher.model.model_config.unet_config
-    return Conditions(family and family.name, config, sigmas, policy, name=name)
+    return Conditions(
+        family and family.name, config, sigmas, policy,
+        guided=fingerprint.is_guided(guider) or bool(config.get("guidance_embed")),
+        halfway=float(patcher.get_model_object("model_sampling").percent_to_sigma(0.5)),
+        name=name,
+    )  # fmt: skip
 
 
 def holds_for(guider, sampler, sigmas: list[float], latent_shape) -> Callable[[Policy], bool]:
@@ -107,7 +114,7 @@ def start(
     if reason is not None and not _may_take_weights(plan, patcher, sampler, sigmas):
         return _full(plan, reporter, name, sigmas, reason)
     holds = holds_for(guider, sampler, sigmas, latent_shape)
-    choice = choice_of(plan, patcher, sigmas, continues, holds)
+    choice = choice_of(plan, guider, sigmas, continues, holds)
     reason = compatibility.refusal(choice, patcher, sampler, sigmas)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)

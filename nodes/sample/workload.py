@@ -88,7 +88,7 @@ class Workload:
     def choice_of(self, plan: starting.RunPlan) -> Choice:
         """Schedule that a plan gives each run."""
         levels = self.sigmas.tolist()
-        return starting.choice_of(plan, self.guider.model_patcher, levels, holds=self._holds)
+        return starting.choice_of(plan, self.guider, levels, holds=self._holds)
 
     @property
     def _holds(self) -> Callable[[Policy], bool]:
@@ -104,5 +104,5 @@ class Workload:
 
     def run_conditions(self, policy: Policy) -> Conditions:
         """Known conditions of each run before it starts."""
-        run = starting.conditions_of(self.guider.model_patcher, self.sigmas.tolist(), policy)
+        run = starting.conditions_of(self.guider, self.sigmas.tolist(), policy)
         return replace(run, holds=self._holds)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...gph_core.files.condition_diff import plain
 from ...gph_core.paths.choice import choose, spacing
-from ...gph_core.paths.golden_path import RETARGETED, SEARCHED
+from ...gph_core.paths.golden_path import SEARCHED
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.paths.spacings import even, spacings
 from ...gph_core.policies.base import Policy, Site
@@ -153,18 +153,13 @@ class SearchSession:
         yield control(f"{self.num_full} plain steps", plain, PlainSteps())
 
     def baselines(self, policy: Policy) -> dict[str, Schedule]:
-        """Baselines: uniform spacing, and the path that *Golden Path Cache* would choose."""
-        patcher, sigmas = self.guider.model_patcher, self.sigmas.tolist()
-        run = starting.conditions_of(patcher, sigmas, policy)
-        ratio = 1 - self.num_full / self.num_steps
-        chosen = choose(run, self.num_full, ratio, bundled_paths())
-        origin = chosen.origin.replace(f"{RETARGETED}: ", "moved: ").replace(f"{SEARCHED}: ", "")
-        baselines = {
-            origin: chosen.schedule,
+        """Baselines: uniform spacing, and the schedule that *Golden Path Cache* would choose."""
+        run = starting.conditions_of(self.guider, self.sigmas.tolist(), policy)
+        chosen = choose(run, self.num_full, bundled_paths())
+        return {
+            chosen.origin.replace(f"{SEARCHED}: ", ""): chosen.schedule,
             "uniform spacing": spacing(self.num_steps, self.num_full, policy.min_anchors),
         }
-        # One that is moved to these steps may have a full step more.
-        return {n: s for n, s in baselines.items() if s.num_full == self.num_full}
 
     def incompatibility(self, policy: Policy) -> str | None:
         """Reason why a policy cannot cache this workflow, or None."""

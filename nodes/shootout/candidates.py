@@ -86,14 +86,12 @@ class LineUp:
 
     Args:
         num_full: wanted number of full steps.
-        cache_ratio: wanted K / N, of which ``num_full`` is the rounded form.
         calibrations: by method.
         policy: where no method says another.
     """
 
     workload: Workload
     num_full: int
-    cache_ratio: float
     calibrations: Mapping[str, Calibration]
     policy: Policy
 
@@ -177,13 +175,7 @@ class LineUp:
         run = self.workload.run_conditions(self.policy)
         every = user_paths.read() + bundled_paths()
         paths = [path for path in every if not isinstance(path.policy, Fitted)]
-        choice = choose(run, self.num_full, self.cache_ratio, paths)
-        if choice.origin == "uniform spacing":
-            raise ValueError(
-                f"no path of about {self.num_full} of {self.workload.num_steps} full steps is "
-                "known for this model; Schedule Search finds one"
-            )
-        return choice
+        return choose(run, self.num_full, paths)
 
     def _fitted(self) -> Choice:
         """Choice of *Golden Path Cache* among the paths with weights."""

@@ -170,10 +170,8 @@ class MethodShootout(io.ComfyNode):
         guider = guider_for(model, guider, cfg, examples[0])
         workload = Workload(guider, examples, latent, sampler, sigmas)
         steps = workload.num_steps
-        full, ratio = full_steps, 1 - full_steps / steps
-        if speed != COUNT:
-            full, ratio = num_full(steps, SPEEDS[speed], OF_STEPS), 1 - SPEEDS[speed] / OF_STEPS
-        line_up = LineUp(workload, full, ratio, entries_of(calibration), policy or Reuse())
+        full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
+        line_up = LineUp(workload, full, entries_of(calibration), policy or Reuse())
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
         assessor, unavailable, network = assessor_of(vae, lpips)
         assessed_by = {

@@ -34,6 +34,10 @@ def test_28_and_20_steps_have_fitted_paths_too():
         assert [group[0].schedule.num_full for group in groups] == counts
 
 
-def test_other_step_counts_take_no_fitted_path():
+def test_step_counts_without_a_path_are_spaced_by_noise_level():
     _, *groups = plan(24)
-    assert not any("fitted" in group[0].name for group in groups)
+    assert [group[0].name for group in groups] == [
+        "Quality, spacing by noise level",
+        "Balanced, spacing by noise level",
+        "Fast, spacing by noise level",
+    ]

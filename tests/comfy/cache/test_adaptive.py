@@ -102,7 +102,7 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
     settings = settings_of(row, adaptive_plan.setting_of(model, run, 4), row.policy)
     found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
     entry = Calibration("DiCache", work.conditions()).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, 0.5, {"DiCache": entry}, Reuse()).candidates(
+    taking_part, absent = LineUp(work, 4, {"DiCache": entry}, Reuse()).candidates(
         ["DiCache", "DiCache (delta minus)"], {}
     )
     assert [candidate.name for candidate in taking_part] == ["full", "DiCache"]

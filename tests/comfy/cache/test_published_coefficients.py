@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import comfy.model_detection
 import comfy.model_patcher
+import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.gates.coefficients import magnitudes, polynomials
@@ -69,7 +70,7 @@ def setting(case_name, published):
     config = comfy.model_detection.model_config_from_unet(shapes, "")
     model = config.get_model(shapes, "", device="meta")
     patcher = comfy.model_patcher.ModelPatcher(model, torch.device("cpu"), torch.device("cpu"))
-    run = starting.conditions_of(patcher, [1.0, 0.5, 0.0], Reuse())
+    run = starting.conditions_of(comfy.samplers.CFGGuider(patcher), [1.0, 0.5, 0.0], Reuse())
     return adaptive_plan.setting_of(patcher, run, None)
 
 

@@ -230,7 +230,7 @@ def test_a_gate_that_cannot_decide_takes_no_part_in_a_comparison():
     setting = adaptive_plan.setting_of(work.guider.model_patcher, run, 4)
     settings = settings_of(row, setting, row.policy)
     entry = Calibration("SeaCache", work.conditions()).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, 0.5, {"SeaCache": entry}, Reuse()).candidates(
+    taking_part, absent = LineUp(work, 4, {"SeaCache": entry}, Reuse()).candidates(
         ["SeaCache", "uniform"], {}
     )
     assert [candidate.name for candidate in taking_part] == ["full", "uniform"]

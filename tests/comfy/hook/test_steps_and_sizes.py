@@ -13,6 +13,7 @@ from comfy_extras import (
     nodes_model_advanced,
     nodes_optimalsteps,
 )
+from golden_path_pack.gph_core.paths.noise_spacing import noise_spacing
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
@@ -25,16 +26,14 @@ from .. import tiny, zoo, zoo_videos
 
 BLOCKS = 5  # of the tiny FLUX; both prompts run in one batch
 
-# Balanced caches round(0.74 N) steps but leaves at least four: 4, 4, 5, 7 and 13 are full. They are
-# the first f = round(3 N / 50), at least one, the last, and m extra ones at
-# f - 1 + floor((i + 1) (N - f) / (m + 1)).
-BALANCED = {
-    4: (0, 1, 2, 3),
-    8: (0, 2, 4, 7),
-    20: (0, 4, 9, 14, 19),
-    28: (0, 1, 6, 11, 16, 21, 27),
-    50: (0, 1, 2, 6, 11, 16, 20, 25, 30, 34, 39, 44, 49),
-}
+# Balanced caches round(0.74 N) steps but leaves at least four.
+BALANCED = {4: 4, 8: 4, 20: 5, 28: 7, 50: 13}
+
+
+def spaced(model, record, num_full):
+    """Full steps by noise level, on what the sampler really had."""
+    halfway = model.get_model_object("model_sampling").percent_to_sigma(0.5)
+    return noise_spacing(record.sigmas, num_full, halfway, guided=True).full_steps
 
 
 def advice(steps):
@@ -112,16 +111,18 @@ def test_a_speed_keeps_its_promise_at_any_step_count(model, monkeypatch, steps, 
     with tiny.counted_blocks(monkeypatch) as count:
         ksampler(balanced(model, listener), steps=steps, scheduler=scheduler)
     (record,) = listener.records
-    assert (record.full_steps, record.notes) == (BALANCED[steps], advice(steps))
-    assert count[0] == len(BALANCED[steps]) * BLOCKS
-    assert listener.plans[0].startswith(f"FLUX: {len(BALANCED[steps])} of {steps} steps full (")
+    full = spaced(model, record, BALANCED[steps])
+    assert (record.full_steps, record.notes) == (full, advice(steps))
+    assert count[0] == BALANCED[steps] * BLOCKS
+    assert listener.plans[0].startswith(f"FLUX: {BALANCED[steps]} of {steps} steps full (")
 
 
 @pytest.mark.parametrize("scheduler", comfy.samplers.SCHEDULER_NAMES)
 def test_every_scheduler_meets_the_promise(model, scheduler):
     listener = tiny.Listener()
     ksampler(balanced(model, listener), steps=20, scheduler=scheduler)
-    assert listener.records[0].full_steps == BALANCED[20]
+    (record,) = listener.records
+    assert record.full_steps == spaced(model, record, BALANCED[20])
 
 
 @pytest.mark.parametrize(
@@ -154,8 +155,8 @@ def test_the_promise_counts_the_steps_that_the_scheduler_really_gives(
         # Levels closer than three tolerances of the step search, which takes the nearest.
         (torch.tensor([1 - 0.0003 * n for n in range(20)] + [0.0]), BALANCED[20]),
         # 10 steps: 3 would be full, 4 have to be.
-        (nodes_optimalsteps.OptimalStepsScheduler.execute("FLUX", 10, 1.0)[0], (0, 3, 6, 9)),
-        (torch.tensor([1.0, 0.0]), (0,)),
+        (nodes_optimalsteps.OptimalStepsScheduler.execute("FLUX", 10, 1.0)[0], 4),
+        (torch.tensor([1.0, 0.0]), 1),
     ],
     ids=["uneven", "part of the way", "fine", "optimal steps", "one step"],
 )
@@ -164,8 +165,9 @@ def test_explicit_sigmas_meet_the_promise(model, monkeypatch, sigmas, full):
     with tiny.counted_blocks(monkeypatch) as count:
         on_sigmas(guided(balanced(model, listener)), sigmas)
     (record,) = listener.records
-    assert (record.full_steps, record.notes) == (full, advice(len(sigmas) - 1))
-    assert count[0] == len(full) * BLOCKS
+    assert record.full_steps == spaced(model, record, full)
+    assert record.notes == advice(len(sigmas) - 1)
+    assert count[0] == full * BLOCKS
 
 
 @pytest.mark.parametrize(
@@ -200,8 +202,8 @@ def test_image_to_image_counts_its_own_steps(model, monkeypatch):
         ksampler(balanced(model, listener), latent(seed=3), steps=20, denoise=0.5)
     (record,) = listener.records
     assert record.sigmas[0] < 0.9
-    assert (record.full_steps, record.notes) == (BALANCED[20], ())
-    assert count[0] == len(BALANCED[20]) * BLOCKS
+    assert (record.full_steps, record.notes) == (spaced(model, record, BALANCED[20]), ())
+    assert count[0] == BALANCED[20] * BLOCKS
 
 
 @pytest.mark.parametrize(
@@ -256,10 +258,11 @@ def test_hires_fix_caches_each_pass_on_its_own(model, monkeypatch, schedule):
         (enlarged,) = nodes.LatentUpscaleBy().upscale(small, "nearest-exact", 2.0)
         large = ksampler(patched, enlarged, denoise=0.5)["samples"]
     assert large.shape == (1, 16, 16, 16)
-    full = BALANCED[8] if schedule is None else (0, 1, 4)
-    notes = advice(8) if schedule is None else ()
-    assert [(r.full_steps, r.notes) for r in listener.records] == [(full, notes)] * 2
-    assert count[0] == 2 * len(full) * BLOCKS
+    num_full, notes = (BALANCED[8], advice(8)) if schedule is None else (3, ())
+    for record in listener.records:
+        full = spaced(model, record, num_full) if schedule is None else (0, 1, 4)
+        assert (record.full_steps, record.notes) == (full, notes)
+    assert (len(listener.records), count[0]) == (2, 2 * num_full * BLOCKS)
     assert torch.equal(large, ksampler(attach(), enlarged, denoise=0.5)["samples"])
 
 

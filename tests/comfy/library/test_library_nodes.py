@@ -131,11 +131,11 @@ def test_a_speed_takes_an_own_search_of_this_model(model):
 
 def test_a_speed_does_not_take_what_was_drawn_or_searched_for_another(model):
     saved(model, "drawn by hand, not measured")
-    assert record_of(model).full_steps == (0, 2, 4, 7)
+    assert record_of(model).origin == "spacing by noise level"
     saved_architecture = {"depth": 77}
     user_paths.library().delete("mine")
     saved(model, "searched here", architecture=saved_architecture)
-    assert record_of(model).origin == "uniform spacing"
+    assert record_of(model).origin == "spacing by noise level"
 
 
 def test_a_broken_file_is_named_in_the_log(model, caplog):
@@ -143,7 +143,7 @@ def test_a_broken_file_is_named_in_the_log(model, caplog):
     folder.mkdir(parents=True)
     (folder / "broken.json").write_text("{")
     with caplog.at_level("WARNING"):
-        assert record_of(model).origin == "uniform spacing"
+        assert record_of(model).origin == "spacing by noise level"
     assert "broken.json" in caplog.text
     assert "no JSON text" in caplog.text
 
@@ -160,7 +160,7 @@ def test_a_partial_run_takes_the_part_of_a_path_that_it_covers(model):
     record = listener.records[1]
     assert record.sigmas == whole[10:]
     assert record.full_steps == (0, 3, 6)  # steps 10, 13 and 16 of the path
-    assert record.origin == "retargeted, not measured: searched here: mine"
+    assert record.origin == "steps 10 to 19 of searched here: mine"
 
 
 def ksampler(model, start_at_step):
@@ -168,7 +168,7 @@ def ksampler(model, start_at_step):
     latent = {"samples": torch.zeros(1, 16, 8, 8)}
     prompts = tiny.conditioning(1), tiny.conditioning(2)
     nodes.KSamplerAdvanced().sample(
-        model, "enable", 1, 20, 3.0, "euler", "simple", *prompts, latent, start_at_step, 20,
+        model, "disable", 1, 20, 3.0, "euler", "simple", *prompts, latent, start_at_step, 20,
         "disable",
     )  # fmt: skip
 

@@ -11,9 +11,8 @@ import torch
 from comfy_extras.nodes_model_advanced import ModelSamplingSD3, RescaleCFG
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.paths import speeds
-from golden_path_pack.gph_core.paths.choice import Conditions, choose
+from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.gph_core.paths.golden_path import DRAWN, GoldenPath
-from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
@@ -242,7 +241,7 @@ def test_a_text_encoder_that_rounds_otherwise_does_not_end_a_study():
 def test_several_policies_are_searched_together():
     _, policy, _, table = demo(policies=SEVERAL, evaluations=60).result
     assert str(policy) in table
-    assert table.count("uniform spacing") == 2  # the two policies that went on
+    assert table.count("spacing by noise level") == 2  # the two policies that went on
 
 
 def test_policies_that_need_several_first_steps_are_compared_with_baselines_of_their_own():
@@ -260,20 +259,16 @@ def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out()
 
 
 def test_baselines_have_as_many_full_steps_as_were_asked_for():
-    # FLUX.1-dev's path with 21 of 50 has 12 full steps when it is moved to these 28.
     model = zoo.build(CASES["FLUX dev"])
-    sigmas = zoo.sigmas(model, 28)
-    config = model.model.model_config.unet_config
-    path = replace(bundled_paths()[0], architecture={"hidden_size": config["hidden_size"]})
-    moved = choose(Conditions("FLUX", config, sigmas.tolist(), Reuse()), 11, 1 - 11 / 28, [path])
-    assert moved.schedule.num_full == 12
     session = SimpleNamespace(
-        guider=SimpleNamespace(model_patcher=model), sigmas=sigmas, num_full=11, num_steps=28
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_session, "bundled_paths", lambda: [path])
-        baselines = search_session.SearchSession.baselines(session, Reuse())
-    assert {name: s.num_full for name, s in baselines.items()} == {"uniform spacing": 11}
+        guider=SimpleNamespace(model_patcher=model), sigmas=zoo.sigmas(model, 28), num_full=11,
+        num_steps=28,
+    )  # fmt: skip
+    baselines = search_session.SearchSession.baselines(session, Reuse())
+    assert {name: s.num_full for name, s in baselines.items()} == {
+        "spacing by noise level": 11,
+        "uniform spacing": 11,
+    }
 
 
 def test_a_study_that_is_used_up_still_delivers_its_best_under_another_seed_or_algorithm(runs):
@@ -311,12 +306,12 @@ def test_without_validation_no_example_is_run_twice_under_a_schedule(runs):
 
 
 def test_a_baseline_that_wins_is_kept_as_a_control(monkeypatch):
-    # The first, uniform spacing, is the only one that is measured, and nothing is better.
+    # The first of the baselines is the only one that is measured, and nothing is better.
     table = demo(evaluations=1).result[3]
     (path,) = user_paths.read()
     assert path.method == "control"
-    assert "found nothing better than this control: uniform spacing" in path.notes
-    assert "No schedule that was found is better than the control uniform spacing" in table
+    assert "found nothing better than this control: spacing by noise level" in path.notes
+    assert "No schedule that was found is better than the control spacing by noise level" in table
 
 
 def test_a_path_that_was_saved_by_hand_is_not_replaced():

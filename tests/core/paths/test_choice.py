@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.paths.choice import Choice, Conditions, choose, spacing
+from gph_core.paths.choice import SPACED, Choice, Conditions, choose, spacing
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.retarget import retarget
+from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.policies.base import Site
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.policies.mean_velocity import MeanVelocity
@@ -30,7 +30,7 @@ def run(sigmas=TEN, policy=None, family="FLUX", model=MODEL):
 
 
 def chosen(conditions, *paths, num_full=4):
-    return choose(conditions, num_full, 1 - num_full / 10, paths)
+    return choose(conditions, num_full, paths)
 
 
 def test_an_own_search_comes_before_a_published_path():
@@ -38,16 +38,46 @@ def test_an_own_search_comes_before_a_published_path():
     assert chosen(run(), GIVEN) == Choice(GIVEN.schedule, "published for A", Reuse())
 
 
-def test_the_same_noise_levels_come_before_moved_ones():
-    moved = replace(OWN, sigmas=SHIFTED)
-    assert chosen(run(), moved, GIVEN).origin == "published for A"
-    choice = chosen(run(), moved)
-    assert choice.schedule == retarget(OWN.schedule, SHIFTED, TEN)
-    assert choice.origin == f"{RETARGETED}: searched here: own"
+def test_a_path_of_other_noise_levels_is_not_taken():
+    other = replace(OWN, sigmas=SHIFTED)
+    assert chosen(run(), other, GIVEN).origin == "published for A"
+    assert chosen(run(), other) == chosen(run())
 
 
-def test_without_a_path_it_is_uniform_spacing():
-    assert chosen(run()) == Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+@pytest.mark.parametrize("guided", [True, False])
+def test_without_a_path_it_is_spacing_by_noise_level(guided):
+    conditions = replace(run(SHIFTED), guided=guided, halfway=0.75)
+    expected = noise_spacing(SHIFTED, 4, 0.75, guided)
+    assert chosen(conditions) == Choice(expected, SPACED, Reuse())
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "continues", "text"),
+    [
+        (TEN[:6], False, "0,2,4/5"),  # leaves noise
+        (TEN[5:], True, "0,4/5"),  # step 9 of the path; a run begins with a full step
+        (TEN[3:8], True, "0-1/4"),
+    ],
+)
+def test_a_run_that_goes_on_takes_its_part_of_a_path(sigmas, continues, text):
+    conditions = replace(run(sigmas), continues=continues)
+    first = TEN.index(sigmas[0])
+    origin = f"steps {first} to {first + len(sigmas) - 2} of searched here: own"
+    found = choose(conditions, 4, [GIVEN, OWN], 0.6)
+    assert found == Choice(Schedule.parse(text), origin, Reuse())
+    assert choose(conditions, 4, [OWN], 0.8).origin == SPACED  # another speed
+    other = replace(run(SHIFTED[5:]), continues=True)
+    assert choose(other, 4, [OWN], 0.6).origin == SPACED
+
+
+def test_image_to_image_is_no_part_of_a_path():
+    assert choose(run(TEN[5:]), 4, [OWN], 0.6).origin == SPACED
+
+
+@pytest.mark.parametrize("sigmas", [TEN[::-1], (*TEN[:-1], TEN[-2]), (0.5,) * 11])
+def test_noise_levels_that_do_not_fall_get_uniform_spacing(sigmas):
+    expected = Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+    assert chosen(run(sigmas)) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,11 +118,11 @@ def test_spacing_begins_with_the_anchors_that_a_policy_needs():
     ids=range(10),
 )
 def test_paths_that_do_not_fit_are_not_taken(path):
-    assert chosen(run(), path).origin == "uniform spacing"
+    assert chosen(run(), path).origin == SPACED
 
 
 def test_a_path_of_an_unknown_model_is_never_taken():
-    assert chosen(run(family=None, model={}), OWN).origin == "uniform spacing"
+    assert chosen(run(family=None, model={}), OWN).origin == SPACED
 
 
 def test_a_model_without_a_family_takes_the_paths_of_its_class_and_configuration():
@@ -103,14 +133,14 @@ def test_a_model_without_a_family_takes_the_paths_of_its_class_and_configuration
         return chosen(unlisted, path).origin
 
     assert origin() == "searched here: own"
-    assert origin(name="OtherModel") == "uniform spacing"
-    assert origin(model={"depth": 20}) == "uniform spacing"
+    assert origin(name="OtherModel") == SPACED
+    assert origin(model={"depth": 20}) == SPACED
 
 
 def test_rounded_noise_levels_are_the_same():
     near = tuple(level + 0.004 for level in TEN)
     assert chosen(run(near), GIVEN).origin == "published for A"
-    assert chosen(run((1.006, *TEN[1:])), GIVEN).origin.startswith(RETARGETED)
+    assert chosen(run((1.006, *TEN[1:])), GIVEN).origin == SPACED
 
 
 def test_the_policy_of_a_path_comes_first_then_reuse():
@@ -123,10 +153,8 @@ def test_the_policy_of_a_path_comes_first_then_reuse():
 def test_other_methods_schedules_stay_with_their_policy():
     adaptive = replace(GIVEN, method="adaptive", policy=TwoAnchor())
     assert chosen(run(policy=TwoAnchor()), adaptive).origin == "published for A"
-    assert chosen(run(), adaptive).origin == "uniform spacing"
-    assert chosen(run(policy=Taylor(1)), replace(adaptive, policy=Reuse())).origin == (
-        "uniform spacing"
-    )
+    assert chosen(run(), adaptive).origin == SPACED
+    assert chosen(run(policy=Taylor(1)), replace(adaptive, policy=Reuse())).origin == SPACED
 
 
 def test_a_searched_path_comes_before_what_an_adaptive_method_chose():
@@ -138,14 +166,15 @@ def test_a_searched_path_comes_before_what_an_adaptive_method_chose():
 
 def test_a_path_whose_first_steps_are_too_few_for_the_policy_is_not_taken():
     # Step 1 is cached, Hermite of order 2 needs three full steps before.
-    assert chosen(run(policy=Hermite(2)), OWN).schedule == Schedule.parse("0-2,9/10")
+    assert chosen(run(policy=Hermite(2)), OWN) == chosen(run(policy=Hermite(2)))
 
 
 def test_the_spans_of_a_path_belong_to_its_own_steps():
     spans = MeanVelocity(4, ((3, 2), (5, 1)))
     path = replace(GIVEN, schedule=Schedule.parse("0-2,9/10"), policy=spans)
     assert chosen(run(policy=MeanVelocity()), path).policy == spans
-    assert chosen(run(SHIFTED, MeanVelocity()), path).policy == MeanVelocity()
+    other = replace(path, schedule=Schedule.parse("0,3,6,9/10"), sigmas=SHIFTED)
+    assert chosen(run(policy=MeanVelocity()), other).policy == MeanVelocity()
 
 
 FLUX_DEV = {"hidden_size": 3072, "depth": 19, "depth_single_blocks": 38, "guidance_embed": True}
@@ -159,11 +188,11 @@ def test_flux_dev_gets_the_delivered_paths_of_the_paper():
         (9, (0, 1, 2, 3, 5, 8, 13, 27, 49)),
     ):
         conditions = Conditions("FLUX", FLUX_DEV, sigmas, Reuse())
-        choice = choose(conditions, num_full, 1 - num_full / 50, bundled_paths())
+        choice = choose(conditions, num_full, bundled_paths())
         assert choice.schedule.full_steps == full_steps
         assert choice.origin == "published for FLUX.1-dev"
 
 
 def test_flux_2_does_not_get_the_paths_of_flux_1():
     conditions = Conditions("FLUX", {"hidden_size": 6144, "depth": 8}, TEN, Reuse())
-    assert choose(conditions, 4, 0.6, bundled_paths()).origin == "uniform spacing"
+    assert choose(conditions, 4, bundled_paths()).origin == SPACED

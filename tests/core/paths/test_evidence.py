@@ -41,7 +41,7 @@ def test_evidence_says_on_what_weights_were_fitted_and_measured(changes, text):
 
 def test_a_speed_says_it_of_the_path_that_it_takes():
     run = Conditions("Any", {"depth": 1}, PATH.sigmas, Reuse())
-    assert choose(run, 1, 0.5, [PATH]).origin == (
+    assert choose(run, 1, [PATH]).origin == (
         "mine, fitted here on 16 examples, PSNR 26.8 dB on 50 others"
     )
 

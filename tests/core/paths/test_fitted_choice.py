@@ -25,7 +25,7 @@ def of_model(policy):
 
 def chosen(path, policy=None, family="FLUX", sigmas=LEVELS, num_full=2, holds=of_model):
     run = Conditions(family, {"depth": 19}, sigmas, policy or Reuse(), holds)
-    return choose(run, num_full, 1 - num_full / 4, [path])
+    return choose(run, num_full, [path])
 
 
 def test_it_is_taken_with_its_weights_where_its_conditions_hold():

@@ -4,10 +4,8 @@ import re
 
 import pytest
 
-from gph_core.paths.retarget import PROPOSALS, num_full, retarget
+from gph_core.paths.retarget import num_full, retarget
 from gph_core.schedule import Schedule
-
-FROM_SOURCE = ("step fraction", "noise level", "density")  # the others only take its count
 
 
 def linear(steps):
@@ -24,62 +22,19 @@ def longest_run(schedule, levels):
     return max((levels[a] - levels[b] for a, b in itertools.pairwise(ends) if b - a > 1), default=0)
 
 
-# 0-2, 5 and 9 of ten linear steps, for twenty. Ranks 0, 4/9, 8/9, ... 4 of the source's full steps
-# are steps 0, .44, .89, 1.33, 1.78, 2.67, 4, 5.44, 7.22 and 9 of it.
-@pytest.mark.parametrize(
-    ("rule", "full_steps"),
-    [
-        # times 19/9: 0, .9, 1.9, 2.8, 3.8, 5.6, 8.4, 11.5, 15.2, 19
-        ("step fraction", (0, 1, 2, 3, 4, 6, 8, 11, 15, 19)),
-        # times 2: 0, .9, 1.8, 2.7, 3.6, 5.3, 8, 10.9, 14.4, 18; the last is forced
-        ("noise level", (0, 1, 2, 3, 4, 5, 8, 11, 14, 19)),
-        # every full step of the source becomes the two steps of the same noise
-        ("density", (0, 1, 2, 3, 4, 5, 10, 11, 18, 19)),
-        # 6 extra steps at 2 + floor((i + 1) 17 / 7)
-        ("uniform", (0, 1, 2, 4, 6, 9, 11, 14, 16, 19)),
-        # 8 extra steps at floor((i + 1) 19 / 9)
-        ("even", (0, 2, 4, 6, 8, 10, 12, 14, 16, 19)),
-    ],
-)
-def test_rules_give_what_one_computes_by_hand(rule, full_steps):
+def test_every_full_step_becomes_the_steps_of_the_same_noise():
+    # 0-2, 5 and 9 of ten linear steps are two each of twenty.
     source = Schedule.parse("0-2,5,9/10")
-    assert retarget(source, linear(10), linear(20), rule).full_steps == full_steps
+    found = retarget(source, linear(10), linear(20))
+    assert found.full_steps == (0, 1, 2, 3, 4, 5, 10, 11, 18, 19)
 
 
-def test_noise_level_finds_the_steps_of_the_same_noise():
-    # The source's full steps begin at 1, .9, .8, .5 and .1.
-    target = [1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.0]
-    source = Schedule.parse("0-2,5,9/10")
-    assert retarget(source, linear(10), target, "noise level").full_steps == (0, 2, 4, 7, 9)
-
-
-@pytest.mark.parametrize(
-    ("rule", "full_steps"),
-    [
-        ("step fraction", (0, 6, 13, 19)),  # times 19/49: 6.5, 12.9, 19
-        ("noise level", (0, 7, 13, 19)),  # times 20/50: 6.7, 13.3, 19.6
-    ],
-)
-def test_three_forced_first_steps_of_50_are_one_of_20(rule, full_steps):
-    # Four of eight: from step 2 on, ranks 5/3 apart are steps 16.7, 33.3 and 49 of the source.
-    source = Schedule.parse("0-2,10,20,30,40,49/50")
-    assert retarget(source, linear(50), linear(20), rule).full_steps == full_steps
-
-
-def test_a_cached_run_longer_than_the_sources_is_shortened():
-    # Steps 5 to 9 would bridge .7 - .1 of noise, the source's longest run .5 - .1. From 7 it is .4.
-    target = [1.0, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.3, 0.1, 0.0]
-    source = Schedule.parse("0-2,5,9/10")
-    assert retarget(source, linear(10), target, "step fraction").full_steps == (0, 1, 2, 7, 9)
-
-
-@pytest.mark.parametrize("rule", FROM_SOURCE)
 @pytest.mark.parametrize("text", ["0-2,5,9/10", "0-3,9/10", "0,3,6,9/10", "0-4,6,8-9/10"])
 @pytest.mark.parametrize("num_steps", [5, 7, 10, 12, 15])
-def test_no_cached_run_is_longer_than_the_source_or_the_count_demands(rule, text, num_steps):
+def test_no_cached_run_is_longer_than_the_source_or_the_count_demands(text, num_steps):
     source = Schedule.parse(text)
     target = [level**2 for level in linear(num_steps)]
-    found = retarget(source, linear(10), target, rule)
+    found = retarget(source, linear(10), target)
     between = itertools.combinations(range(1, num_steps - 1), found.num_full - 2)
     possible = min(
         longest_run(Schedule((0, *steps, num_steps - 1), num_steps), target) for steps in between
@@ -89,7 +44,6 @@ def test_no_cached_run_is_longer_than_the_source_or_the_count_demands(rule, text
     assert longest_run(found, target) <= max(possible, allowed) + 1e-6
 
 
-@pytest.mark.parametrize("rule", FROM_SOURCE)
 @pytest.mark.parametrize("grid", [linear, shifted])
 @pytest.mark.parametrize(
     "text",
@@ -98,17 +52,16 @@ def test_no_cached_run_is_longer_than_the_source_or_the_count_demands(rule, text
         "0,20,49/50", "0-2,30/50", "0/7", "0-6/7", "0,3,4/8", "0/1", "0-1,99/200",
     ],
 )  # fmt: skip
-def test_equal_grids_give_the_source_back(rule, grid, text):
+def test_equal_grids_give_the_source_back(grid, text):
     source = Schedule.parse(text)
     levels = grid(source.num_steps)
-    assert retarget(source, levels, levels, rule) == source
+    assert retarget(source, levels, levels) == source
 
 
-@pytest.mark.parametrize("rule", PROPOSALS)
-def test_the_count_is_the_ratio_of_the_source_at_every_length(rule):
+def test_the_count_is_the_ratio_of_the_source_at_every_length():
     source = Schedule.parse("0-3,5,8,13,27,49/50")
     for num_steps in range(1, 201):
-        found = retarget(source, shifted(50), shifted(num_steps), rule)
+        found = retarget(source, shifted(50), shifted(num_steps))
         rounded = (2 * 9 * num_steps + 50) // 100  # 9 N / 50, halves up
         assert found.num_steps == num_steps
         assert found.num_full == min(num_steps, max(4, rounded)) == num_full(num_steps, 9, 50)
@@ -117,18 +70,16 @@ def test_the_count_is_the_ratio_of_the_source_at_every_length(rule):
 @pytest.mark.parametrize(
     ("num_steps", "first_full"), [(8, 1), (12, 1), (24, 1), (25, 2), (28, 2), (41, 2), (42, 3)]
 )
-@pytest.mark.parametrize("rule", FROM_SOURCE)
-def test_first_steps_and_the_last_are_full(rule, num_steps, first_full):
+def test_first_steps_and_the_last_are_full(num_steps, first_full):
     # In proportion to three of 50: 3 N / 50 is 1.44 at 24 steps, 1.5 at 25.
-    found = retarget(Schedule.parse("0-4,20,49/50"), linear(50), linear(num_steps), rule)
+    found = retarget(Schedule.parse("0-4,20,49/50"), linear(50), linear(num_steps))
     assert found.full_steps[:first_full] == tuple(range(first_full))
     assert found.full_steps[-1] == num_steps - 1
 
 
-@pytest.mark.parametrize("rule", PROPOSALS)
-def test_the_policy_gets_its_anchors_before_the_first_cached_step(rule):
+def test_the_policy_gets_its_anchors_before_the_first_cached_step():
     source = Schedule.parse("0-3,5,8,13,27,49/50")
-    found = retarget(source, shifted(50), shifted(20), rule, min_anchors=3)
+    found = retarget(source, shifted(50), shifted(20), min_anchors=3)
     assert found.full_steps[:3] == (0, 1, 2)
     assert found.full_steps[3:] == (19,)  # round(20 * 9 / 50) = 4
 
@@ -141,23 +92,19 @@ def test_many_anchors_make_short_runs_longer_in_full():
 
 def test_a_last_step_that_the_source_caches_may_stay_cached():
     source = Schedule.parse("0-2,5/10")
-    assert retarget(source, linear(10), linear(20), "noise level").full_steps[-1] < 19
-    assert retarget(source, linear(10), linear(20), "even") == Schedule.parse(
-        "0,2,5,7,10,12,15,17/20"
-    )
+    assert retarget(source, linear(10), linear(20)).full_steps[-1] < 19
 
 
 # --- runs that cover a part -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", FROM_SOURCE)
 @pytest.mark.parametrize(
     ("first", "end"), [(0, 25), (0, 1), (0, 49), (2, 50), (10, 50), (14, 50), (5, 20), (49, 50)]
 )
-def test_a_run_of_some_of_the_steps_takes_just_these(rule, first, end):
+def test_a_run_of_some_of_the_steps_takes_just_these(first, end):
     source = Schedule.parse("0-3,5,8,13,27,49/50")
     levels = shifted(50)
-    found = retarget(source, levels, levels[first : end + 1], rule)
+    found = retarget(source, levels, levels[first : end + 1])
     assert found == source.part(first, end - first)
 
 
@@ -171,12 +118,11 @@ def test_a_part_has_the_parts_own_ratio():
     assert retarget(source, linear(50), clean).num_full == 3
 
 
-@pytest.mark.parametrize("rule", PROPOSALS)
-def test_a_run_that_leaves_noise_need_not_end_full(rule):
+def test_a_run_that_leaves_noise_need_not_end_full():
     source = Schedule.parse("0,4,8,12,16,19/20")
     noisy = linear(20)[:11]
     # Full steps 0, 4 and 8 of ten; the next run begins with a full step at 10.
-    found = retarget(source, linear(20), noisy, rule)
+    found = retarget(source, linear(20), noisy)
     assert found.num_full == 3
     assert found.full_steps[-1] < 9
 
@@ -184,9 +130,7 @@ def test_a_run_that_leaves_noise_need_not_end_full(rule):
 def test_a_scheduler_that_leaves_pure_noise_out_still_begins_at_the_begin():
     source = Schedule.parse("0-2,9,17,25,33,41,49/50")
     lowered = [0.97 * level for level in linear(20)]
-    found, expected = (
-        retarget(source, linear(50), grid, "step fraction") for grid in (lowered, linear(20))
-    )
+    found, expected = (retarget(source, linear(50), grid) for grid in (lowered, linear(20)))
     assert found == expected
 
 
@@ -195,13 +139,13 @@ def test_models_whose_noise_exceeds_one_are_compared_at_the_same_signal_to_noise
         return [level / (1 - level) for level in levels]
 
     source = Schedule.parse("0-3,5,8,13,27,49/50")
-    for rule, steps in itertools.product(FROM_SOURCE, (12, 20, 40)):
+    for steps in (12, 20, 40):
         flow = [[0.99 * level for level in shifted(n)] for n in (50, steps)]
         exploding = [as_variance_exploding(levels) for levels in flow]
-        assert retarget(source, *exploding, rule) == retarget(source, *flow, rule)
+        assert retarget(source, *exploding) == retarget(source, *flow)
         # Image to image of such a model may begin below 1.
-        assert retarget(source, exploding[0], exploding[1][-5:], rule) == retarget(
-            source, flow[0], flow[1][-5:], rule
+        assert retarget(source, exploding[0], exploding[1][-5:]) == retarget(
+            source, flow[0], flow[1][-5:]
         )
 
 
@@ -209,19 +153,18 @@ def test_models_whose_noise_exceeds_one_are_compared_at_the_same_signal_to_noise
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "rule", "message"),
+    ("source", "target", "message"),
     [
-        (linear(10), linear(5), "guess", "'guess' is not a rule; choose one of step fraction, "),
-        (linear(9), linear(5), "even", "a schedule of 10 steps has 11 noise levels, got 10"),
-        (linear(10), [1.0], "even", "1 run's noise levels; between 2 and 1001 are needed"),
-        (linear(10), linear(1001), "even", "1002 run's noise levels; between 2 and 1001"),
-        (linear(10), [1.0, 0.5, 0.5], "even", "the run's noise levels do not fall at step 1 "),
-        (linear(10)[::-1], linear(5), "even", "the source noise levels do not fall at step 0"),
-        (linear(10), [1.0, math.nan], "even", "the run's noise levels are not numbers from 0 up"),
-        (linear(10), [1.0, -0.1], "even", "the run's noise levels are not numbers from 0 up"),
-        (linear(10), [14.6, 0.0], "even", "the noise levels go up to 14.6, those of the schedule"),
+        (linear(9), linear(5), "a schedule of 10 steps has 11 noise levels, got 10"),
+        (linear(10), [1.0], "1 run's noise levels; between 2 and 1001 are needed"),
+        (linear(10), linear(1001), "1002 run's noise levels; between 2 and 1001"),
+        (linear(10), [1.0, 0.5, 0.5], "the run's noise levels do not fall at step 1 "),
+        (linear(10)[::-1], linear(5), "the source noise levels do not fall at step 0"),
+        (linear(10), [1.0, math.nan], "the run's noise levels are not numbers from 0 up"),
+        (linear(10), [1.0, -0.1], "the run's noise levels are not numbers from 0 up"),
+        (linear(10), [14.6, 0.0], "the noise levels go up to 14.6, those of the schedule"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_retargeted_is_refused_with_the_reason(source, target, rule, message):
+def test_what_cannot_be_retargeted_is_refused_with_the_reason(source, target, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        retarget(Schedule.parse("0-2,5,9/10"), source, target, rule)
+        retarget(Schedule.parse("0-2,5,9/10"), source, target)

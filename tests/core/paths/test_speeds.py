@@ -1,10 +1,10 @@
 import pytest
 
-from gph_core.paths.choice import Choice, Conditions
+from gph_core.paths.choice import SPACED, Choice, Conditions
 from gph_core.paths.library import bundled_paths
+from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.paths.speeds import SPEEDS, resolve
 from gph_core.policies.extrapolation import Reuse
-from gph_core.schedule import uniform
 
 
 def unknown_model(num_steps):
@@ -31,9 +31,10 @@ def test_every_step_count_is_resolved(speed):
             assert abs(50 * schedule.num_full - of_50 * num_steps) <= 25
 
 
-def test_a_model_without_paths_gets_uniform_spacing():
-    choice = resolve("Fast", unknown_model(49), bundled_paths())
-    assert choice == Choice(uniform(49, 9), "uniform spacing", Reuse())
+def test_a_model_without_paths_gets_the_steps_by_noise_level():
+    run = unknown_model(49)
+    choice = resolve("Fast", run, bundled_paths())
+    assert choice == Choice(noise_spacing(run.sigmas, 9, 0.5, True), SPACED, Reuse())
 
 
 def test_an_unknown_speed_is_refused():
