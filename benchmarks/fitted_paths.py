@@ -1,12 +1,12 @@
 """Quality of the demo model's fitted paths on prompts that no search saw.
 
-Three controls with as many evaluations: uniform spacing with residual reuse, plain Euler steps, and
-plain steps of the best of six samplers. *Searched* paths are those of ``_fitted_paths``, most of
-which the pack brings along; *family* paths are the best of the first spacings, without a search.
-Every picture is compared with the full run of its prompt and noise; gains are paired by prompt.
+The searched paths are those that the pack brings along (``_fitted_paths``). Two controls have as
+many evaluations: uniform spacing with residual reuse, and plain Euler steps. Every picture is
+compared with the full run of its prompt and noise; gains are paired by prompt.
 
-It takes about an hour of one core; what was sampled is kept in ``.dev/``, so it may be stopped.
-``-- --search`` searches the paths anew before.
+It takes about a quarter of an hour of one core; what was sampled is kept in ``.dev/``, so it may be
+stopped. ``-- --family`` adds the best of the first spacings, without a search, and as a third
+control plain steps of the best of six samplers. ``-- --search`` searches the paths anew before.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py bench fitted-paths", description=__doc__)
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
+    parser.add_argument("--family", action="store_true", help="also paths without a search")
     parser.add_argument("--search", action="store_true", help="search the paths again")
     options = parser.parse_args()
     use_comfyui("--cpu")
@@ -55,7 +56,7 @@ def main() -> int:
     if options.search:
         _fitted_paths.search(_fitted_paths.WANTED)
     found = []
-    for kind, path in paths():
+    for kind, path in paths(options.family):
         found.append(row(kind, path))
         print(line(found[-1]), flush=True)
     print("\n" + table(found))
@@ -66,11 +67,11 @@ def main() -> int:
     return int(options.check and bool(missed))
 
 
-def paths() -> Iterator[tuple[str, GoldenPath]]:
+def paths(with_family: bool) -> Iterator[tuple[str, GoldenPath]]:
     """The searched paths, then the family's."""
     for path in _fitted_paths.load().values():
         yield SEARCHED, path
-    for cfg in FAMILY_CFGS:
+    for cfg in FAMILY_CFGS if with_family else ():
         for full in FAMILY_COUNTS:
             yield FAMILY, _fitted_paths.family(50, full, cfg)
 
@@ -85,7 +86,7 @@ def row(kind: str, path: GoldenPath) -> dict:
         PLAIN: psnr(lab, Way(PLAIN, f"{full} plain", None, full)),
     }
     solver = ""
-    if steps == 50:
+    if kind == FAMILY:
         plain = {name: psnr(lab, plain_steps(name, full)) for name in SOLVERS}
         solver = max(plain, key=lambda name: plain[name].mean())
         controls[SOLVER] = plain[solver]
