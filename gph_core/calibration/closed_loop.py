@@ -63,35 +63,36 @@ def fit(
     made: list[Weights] = []  # of every step, what its velocity is made of
     anchors: list[int] = []  # newest first
     for step, ((_, length), *past) in enumerate(steps.moves):
+        shares = [(n, distance / length) for n, distance in past]  # of velocities before, in its own
         if step in full:
             known[step] = list(velocities(step, now))
             anchors = [step, *anchors][:num_anchors]
             made.append(((step, 1.0),))
         else:
-            wanted, before = states(step + 1), _along(past, made)
+            wanted, before = states(step + 1), _mixed(shares, made)
             equations = _Equations(len(anchors))
             for p in chosen:
-                target = wanted[p].double() - now[p].double()
-                for n, distance in before.items():
-                    target -= distance * known[n][p].double()
-                equations.add([known[n][p] for n in anchors], target / length)
+                target = (wanted[p].double() - now[p].double()) / length
+                for n, share in before.items():
+                    target -= share * known[n][p].double()
+                equations.add([known[n][p] for n in anchors], target)
             made.append(tuple(zip(anchors, equations.solve(ridge), strict=True)))
-        moves = _along(steps.moves[step], made)
+        mixed = _mixed([(step, 1.0), *shares], made)
         for p, state in enumerate(now):
-            moved = sum(distance * known[n][p].float() for n, distance in moves.items())
-            now[p] = (state.float() + moved).to(state.dtype)
+            velocity = sum(share * known[n][p].float() for n, share in mixed.items())
+            now[p] = (state.float() + length * velocity).to(state.dtype)
         used = {n for weights in made[steps.oldest_from(step + 1) :] for n, _ in weights}
         known = {n: found for n, found in known.items() if n in used.union(anchors)}
     weights = tuple((n, made[n]) for n in schedule.cached_steps)
     return ClosedLoop(Fitted(str(schedule), weights), now)
 
 
-def _along(moves: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:
-    """How far moves go along the velocity of each full step."""
+def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:
+    """Share of each full step's velocity in a sum of shares of the velocities of steps."""
     found: dict[int, float] = {}
-    for step, length in moves:
+    for step, share in shares:
         for full_step, weight in made[step]:
-            found[full_step] = found.get(full_step, 0.0) + length * weight
+            found[full_step] = found.get(full_step, 0.0) + share * weight
     return found
 
 

@@ -21,7 +21,7 @@ from .steps import Moves, Steps
 Sampler = Callable[[Callable[..., Tensor], Tensor, Tensor, int], Tensor]
 
 _TOLERANCE = 1e-4  # of states, to the largest number; samplers compute with 32 bits
-_NOTHING = 1e-6  # of moves, to the largest one of the step: rounding
+_NOTHING = 1e-6  # of moves, to how far a velocity moves any state: rounding
 
 
 def probe(sampler: Sampler, sigmas: Sequence[float]) -> Steps:
@@ -48,8 +48,8 @@ def probe(sampler: Sampler, sigmas: Sequence[float]) -> Steps:
     error = (found - expected).abs().max()
     if not error <= _TOLERANCE * found.abs().max():
         raise ValueError("its next state is not the one before plus a weighted sum of velocities")
-    lengths = reached.double().diff(dim=0).tolist()
-    return Steps(tuple(_moves(n, row) for n, row in enumerate(lengths)), run.end_level)
+    lengths, least = reached.double().diff(dim=0).tolist(), _NOTHING * float(reached.abs().max())
+    return Steps(tuple(_moves(n, row, least) for n, row in enumerate(lengths)), run.end_level)
 
 
 class _Run:
@@ -86,9 +86,8 @@ def _check_levels(found: Sequence[float], sigmas: Sequence[float]) -> None:
         raise ValueError("it evaluates the model at other noise levels than those of the run")
 
 
-def _moves(step: int, lengths: Sequence[float]) -> Moves:
-    """Moves of a step, without those that are rounding."""
-    least = _NOTHING * max(map(abs, lengths))
+def _moves(step: int, lengths: Sequence[float], least: float) -> Moves:
+    """Moves of a step, without those that are not longer than ``least``."""
     if not abs(lengths[step]) > least:
         raise ValueError(f"its step {step} does not use what the model returned there")
     return tuple((n, lengths[n]) for n in range(step, -1, -1) if abs(lengths[n]) > least)

@@ -128,6 +128,22 @@ def test_a_strong_ridge_is_velocity_reuse_bit_for_bit():
     assert torch.equal(predicted[0], anchors[0].feature[0])
 
 
+def test_runs_under_euler_go_by_the_weights_bit_for_bit():
+    # In single precision, so that any other order of the operations shows.
+    runs = [start.float() for start in starts()]
+    found, _ = fitted(lambda x, sigma: torch.sin(3 * x) * sigma + x, runs)
+    weights = dict(found.policy.weights)
+    for start, end in zip(runs, found.ends, strict=True):
+        state, known = start, {}
+        for n, (now, following) in enumerate(itertools.pairwise(SIGMAS)):
+            if n in SCHEDULE.full_steps:
+                known[n] = velocity = torch.sin(3 * state) * now + state
+            else:
+                velocity = sum(weight * known[step] for step, weight in weights[n])
+            state = state + (following - now) * velocity
+        assert torch.equal(state, end)
+
+
 def test_runs_that_are_not_fitted_to_go_along_under_the_weights_of_the_others():
     def velocity(state, sigma):
         return state**3 / (1 + state**2) * sigma
