@@ -12,7 +12,8 @@ from . import compatibility, fingerprint, samplers
 
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
-OF_FITTED = (*OF_WEIGHTS, "sampler")  # fitted to the states of one sampler
+# Fitted to the states of one sampler; options can make another one of it, such as one with noise.
+OF_FITTED = (*OF_WEIGHTS, "sampler", "sampler options")
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:

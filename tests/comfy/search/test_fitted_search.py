@@ -52,9 +52,11 @@ def sampled(plan, cfg=5.0, sampler="euler"):
     guider.model_patcher = patched
     guider.model_options = patched.model_options
     noise = comfy.sample.prepare_noise(torch.zeros(1, 48, 8, 8), example.seed)
+    if isinstance(sampler, str):
+        sampler = comfy.samplers.sampler_object(sampler)
     latent = guider.sample(
-        noise, torch.zeros_like(noise), comfy.samplers.sampler_object(sampler),
-        zoo.sigmas(model, STEPS), disable_pbar=True, seed=example.seed,
+        noise, torch.zeros_like(noise), sampler, zoo.sigmas(model, STEPS), disable_pbar=True,
+        seed=example.seed,
     )  # fmt: skip
     return latent, listener.records[0] if plan else None
 
@@ -160,6 +162,15 @@ def test_weights_of_one_sampler_are_not_used_with_another():
     assert "demo, 5 of 12" not in record.origin
     with pytest.raises(ValueError, match="the sampler dpmpp_2m, this run has euler"):
         sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler="euler")
+
+
+def test_weights_without_noise_are_not_used_with_noise():
+    schedule, policy, *_ = fitted()
+    churn = comfy.samplers.ksampler("euler", {"s_churn": 5.0})
+    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler=churn)
+    assert record.policy == "residual reuse"
+    with pytest.raises(ValueError, match="the sampler options of that time, this run has another"):
+        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=churn)
 
 
 @pytest.mark.parametrize("name", ["dpmpp_2m", "res_multistep", "uni_pc", "deis"])
