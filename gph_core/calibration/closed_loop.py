@@ -63,7 +63,7 @@ def fit(
     made: list[Weights] = []  # of every step, what its velocity is made of
     anchors: list[int] = []  # newest first
     for step, ((_, length), *past) in enumerate(steps.moves):
-        shares = [(n, distance / length) for n, distance in past]  # of velocities before, in its own
+        shares = [(n, distance / length) for n, distance in past]  # of the velocities before
         if step in full:
             known[step] = list(velocities(step, now))
             anchors = [step, *anchors][:num_anchors]
