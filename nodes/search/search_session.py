@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -131,9 +131,16 @@ class SearchSession:
             policy, fitted, self._log("scoring", self.examples, policy), {},
             FittedValidation(validation, fitted.policy_for) if self.validation else None,
             self._log("validation", self.validation, policy) if self.validation else None,
-            spacings(self.num_steps, self.num_full, space.required_full),
+            self._spacings(space.required_full),
             list(self._controls(validation if self.validation else scoring)),
         )  # fmt: skip
+
+    def _spacings(self, required: Collection[int]) -> list[Schedule]:
+        """Schedules to begin with: first what a run takes without weights, if it may."""
+        taken = next(iter(self.baselines(Reuse(Site.GUIDED)).values()))
+        begin = [taken] if set(required) <= set(taken.full_steps) else []
+        spaced = spacings(self.num_steps, self.num_full, required)
+        return list(dict.fromkeys([*begin, *spaced]))
 
     def _controls(self, examples: SampledExamples) -> Iterator[Control]:
         """Uniform reuse and as many plain steps, beside a policy that has its own schedules."""
