@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def paths(with_family: bool) -> Iterator[tuple[str, GoldenPath]]:
 def row(kind: str, path: GoldenPath) -> dict:
     """A path's PSNR on the unseen prompts, and how far it is ahead of each control."""
     steps, full = path.schedule.num_steps, path.schedule.num_full
-    lab = Lab(steps, float(path.conditions["CFG"]), prompts=PROMPTS)
+    lab = _lab(steps, float(path.conditions["CFG"]))
     scores = psnr(lab, fixed(kind, path.schedule, _fitted_paths.of_pack(path)))
     controls = {
         UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), _fitted_paths.residual_reuse())),
@@ -98,6 +99,11 @@ def row(kind: str, path: GoldenPath) -> dict:
     }  # fmt: skip
 
 
+@cache
+def _lab(steps: int, cfg: float) -> Lab:
+    return Lab(steps, cfg, prompts=PROMPTS)
+
+
 def plain_steps(sampler: str, full: int) -> Way:
     """Way of as many plain steps of a sampler."""
     way = Way(PLAIN, f"{full} plain", None, full)
@@ -108,7 +114,13 @@ def plain_steps(sampler: str, full: int) -> Way:
 
 def psnr(lab: Lab, way: Way) -> np.ndarray:
     """dB ``[P]`` of the unseen prompts."""
-    return np.array([shot.psnr for shot in Shots(lab).of(way, range(lab.prompts.unseen))])
+    return np.array([shot.psnr for shot in _shots(lab).of(way, range(lab.prompts.unseen))])
+
+
+@cache
+def _shots(lab: Lab) -> Shots:
+    """Pictures of a lab, whose full runs are sampled once."""
+    return Shots(lab)
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
