@@ -11,11 +11,19 @@ import torch
 from torch import Tensor
 
 from demo import network, scenes
+from demo.comfyui import load_pack, use_comfyui
 
 CFG = 5.0
 SAMPLER = "euler"
 BATCH = 8  # prompts at once: the fastest on one core
 PSNR_OF_EQUAL = 100.0  # dB, where it would be infinite
+
+
+def begin() -> None:
+    """Load ComfyUI on the CPU and the pack, with one thread: more only wait for each other."""
+    use_comfyui("--cpu")
+    torch.set_num_threads(1)
+    load_pack()
 
 
 class Silent:

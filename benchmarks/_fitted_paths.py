@@ -7,19 +7,19 @@ are kept in ``.dev/``, so a search that was stopped goes on.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
 
 from benchmarks import _demo
+from benchmarks._lab import SCHEDULER, Lab
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.library import FITTED
 from gph_core.paths.spacings import spacings
 from gph_core.policies.as_json import policy_to_json
 
 MEMORY = Path(__file__).parent.parent / ".dev" / "fitted-paths"
-SCHEDULER = "simple"
 FULL_STEPS = {50: (21, 13, 9, 6), 28: (12, 7, 5), 20: (8, 5, 4)}
 WANTED = [(steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts]
 WANTED += [(50, full, 1.0) for full in (13, 9)]
@@ -42,10 +42,14 @@ def search(wanted: Iterable[tuple[int, int, float]]) -> None:
     """Search for some numbers of steps, full steps and CFG, and write the paths into ``FITTED``."""
     for key in wanted:
         path = found(*key)
-        paths = {**load(), key: path}
-        lines = [json.dumps(paths[k].to_json()) for k in sorted(paths, reverse=True)]
-        FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+        write({**load(), key: path})
         print(f"{key}: {path.schedule}, {dict(path.quality)}", flush=True)
+
+
+def write(paths: Mapping[tuple[int, int, float], GoldenPath]) -> None:
+    """Write paths for the pack, one a line, those of most steps first."""
+    lines = [json.dumps(paths[key].to_json()) for key in sorted(paths, reverse=True)]
+    FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def family(steps: int, full: int, cfg: float) -> GoldenPath:
@@ -95,51 +99,29 @@ def of_pack(path: GoldenPath):
     return policy_from_json(policy_to_json(path.policy))
 
 
-def residual_reuse():
-    """The pack's residual reuse."""
-    from golden_path_pack.gph_core.policies.extrapolation import Reuse
-
-    return Reuse()
-
-
 def _contestant(steps: int, full: int, cfg: float, budget: int):
+    from golden_path_pack.demo.comfy_model import DemoVAE
+    from golden_path_pack.gph_core.files.condition_diff import plain
     from golden_path_pack.gph_core.policies.fitted import Fitted
-    from golden_path_pack.gph_core.schedule import Schedule
     from golden_path_pack.gph_core.search.log import StudyLog
     from golden_path_pack.gph_core.search.protocol import Contestant
+    from golden_path_pack.nodes.sample.assessing import assessor_for
     from golden_path_pack.nodes.search.fitted_examples import FittedExamples, FittedValidation
 
     MEMORY.mkdir(parents=True, exist_ok=True)
-    scoring, conditions = examples(SCORING, SCORING_SEED, steps, cfg)
-    validation, _ = examples(VALIDATION, VALIDATION_SEED, steps, cfg)
-    fitted = FittedExamples(scoring, conditions)
+    lab, assessor = Lab(steps, cfg), assessor_for("PSNR", DemoVAE(), "off")
+    scoring, validation = (
+        lab.workload(count, seed, held_out=False)
+        for count, seed in ((SCORING, SCORING_SEED), (VALIDATION, VALIDATION_SEED))
+    )
+    fitted = FittedExamples(lab.examples(scoring, assessor), plain(scoring.conditions()))
 
     def log(part: str):
         kept = {"steps": steps, "cfg": cfg, "torch": torch.__version__}
         return StudyLog(MEMORY / f"{full} of {steps}, CFG {cfg:g}, {budget}, {part}.sqlite", kept)
 
-    starts = [Schedule.parse(str(schedule)) for schedule in spacings(steps, full)]
+    others = FittedValidation(lab.examples(validation, assessor), fitted.policy_for)
+    starts = [_demo.of_pack(schedule) for schedule in spacings(steps, full)]
     return Contestant(
-        Fitted(), fitted, log("scoring"), {}, FittedValidation(validation, fitted.policy_for),
-        log("validation"), starts,
+        Fitted(), fitted, log("scoring"), {}, others, log("validation"), starts
     )  # fmt: skip
-
-
-def examples(count: int, seed: int, steps: int, cfg: float):
-    """Examples of prompts that training saw, and the conditions of weights fitted there."""
-    from golden_path_pack.demo.comfy_model import DemoVAE
-    from golden_path_pack.gph_core.files.condition_diff import plain
-    from golden_path_pack.gph_core.policies.fitted import Fitted
-    from golden_path_pack.nodes.hook.conditions import conditions_of
-    from golden_path_pack.nodes.sample.assessing import assessor_for
-    from golden_path_pack.nodes.sample.examples import sampling_of
-    from golden_path_pack.nodes.sample.measuring import SampledExamples
-
-    several, guider, latent, sampler, sigmas = _demo.parts(
-        _demo.captions(count, seed, held_out=False), 1000 * seed, SCHEDULER, steps, cfg
-    )
-    prepare = sampling_of(several, guider, latent, sampler, sigmas)
-    assessor = assessor_for("PSNR", DemoVAE(), "off")
-    shape = latent["samples"].shape
-    conditions = plain(conditions_of(guider, sampler, sigmas.tolist(), shape))
-    return SampledExamples(count, prepare, Fitted(), assessor, batch=_demo.BATCH), conditions

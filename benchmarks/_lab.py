@@ -60,15 +60,15 @@ class Lab:
 
     @cached_property
     def preparation(self):
-        return self._workload(self.prompts.preparation, PREPARATION_SEED, held_out=False)
+        return self.workload(self.prompts.preparation, PREPARATION_SEED, held_out=False)
 
     @cached_property
     def scoring(self):
-        return self._workload(self.prompts.scoring, SCORING_SEED, held_out=False)
+        return self.workload(self.prompts.scoring, SCORING_SEED, held_out=False)
 
     @cached_property
     def unseen(self):
-        return self._workload(self.prompts.unseen, UNSEEN_SEED, held_out=True)
+        return self.workload(self.prompts.unseen, UNSEEN_SEED, held_out=True)
 
     @cached_property
     def file(self) -> Path:
@@ -166,7 +166,8 @@ class Lab:
             len(workload), prepare(workload), Reuse(), assessor, batch=_demo.BATCH
         )
 
-    def _workload(self, count: int, seed: int, held_out: bool):
+    def workload(self, count: int, seed: int, held_out: bool):
+        """Captions under the lab's settings, the i-th from the noise of ``1000 seed + i``."""
         from golden_path_pack.nodes.sample.workload import Workload
 
         prompts = _demo.captions(count, seed, held_out)

@@ -23,10 +23,9 @@ import numpy as np
 import torch
 
 from benchmarks import _demo, _fitted_paths
-from benchmarks._lab import Lab, Prompts
+from benchmarks._lab import SCHEDULER, Lab, Prompts
 from benchmarks._shots import Shots, Way
 from benchmarks._ways import PLAIN, UNIFORM, fixed
-from demo.comfyui import load_pack, use_comfyui
 from gph_core.paths.choice import spacing
 from gph_core.paths.golden_path import GoldenPath
 
@@ -51,9 +50,7 @@ def main() -> int:
     parser.add_argument("--family", action="store_true", help="also paths without a search")
     parser.add_argument("--search", action="store_true", help="search the paths again")
     options = parser.parse_args()
-    use_comfyui("--cpu")
-    torch.set_num_threads(1)
-    load_pack()
+    _demo.begin()
     if options.search:
         _fitted_paths.search(_fitted_paths.WANTED)
     found = []
@@ -79,11 +76,13 @@ def paths(with_family: bool) -> Iterator[tuple[str, GoldenPath]]:
 
 def row(kind: str, path: GoldenPath) -> dict:
     """A path's PSNR on the unseen prompts, and how far it is ahead of each control."""
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+
     steps, full = path.schedule.num_steps, path.schedule.num_full
     lab = _lab(steps, float(path.conditions["CFG"]))
     scores = psnr(lab, fixed(kind, path.schedule, _fitted_paths.of_pack(path)))
     controls = {
-        UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), _fitted_paths.residual_reuse())),
+        UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), Reuse())),
         PLAIN: psnr(lab, Way(PLAIN, f"{full} plain", None, full)),
     }
     solver = ""
@@ -175,7 +174,7 @@ def save(found: list[dict]) -> None:
     from comfyui_version import __version__
 
     conditions = {
-        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {_fitted_paths.SCHEDULER}",
+        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}",
         "prompts": f"{PROMPTS.unseen} held out of training and search, one noise each; "
         f"weights fitted on {_fitted_paths.SCORING} others",
         "unit": "PSNR in dB of 8-bit images to the full run: mean and half of its 95 % interval by "

@@ -36,7 +36,6 @@ from benchmarks._path_scores import (
     searched,
 )
 from benchmarks._search import SCHEDULER, STEPS
-from demo.comfyui import load_pack, use_comfyui
 from gph_core.quality.resampling import RESAMPLES, bootstrapped
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,9 +48,7 @@ def main() -> int:
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
     parser.add_argument("--search", action="store_true", help="search the paths again")
     options = parser.parse_args()
-    use_comfyui("--cpu")
-    torch.set_num_threads(1)
-    load_pack()
+    _demo.begin()
     if options.search:
         _paths.search()
     found = _paths.load()

@@ -27,7 +27,6 @@ from benchmarks import _demo
 from benchmarks._lab import Lab, Prompts, labs
 from benchmarks._shots import Shot, Shots, Way
 from benchmarks._ways import UNIFORM, fixed, ways
-from demo.comfyui import load_pack, use_comfyui
 from gph_core.analysis.frequency import Frequencies
 from gph_core.schedule import Schedule, ScheduleSpace
 
@@ -44,9 +43,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.save and options.only:
         parser.error("--save writes the results of all settings; leave --only out")
-    use_comfyui("--cpu")
-    torch.set_num_threads(1)
-    load_pack()
+    _demo.begin()
     found = [row for lab in labs(options.only) for row in rows(lab)]
     print(table(found))
     missed = misses(found)

@@ -23,7 +23,6 @@ import numpy as np
 import torch
 
 from benchmarks import _demo, _search
-from demo.comfyui import load_pack, use_comfyui
 from gph_core.paths.choice import spacing
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.paths.retarget import num_full, retarget
@@ -95,9 +94,7 @@ def main() -> int:
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
     parser.add_argument("--search", action="store_true", help="search the demo model's paths again")
     options = parser.parse_args()
-    use_comfyui("--cpu")
-    torch.set_num_threads(1)
-    load_pack()
+    _demo.begin()
     if options.search:
         _search.search()
     rows = list(measured(settings()))

@@ -22,11 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from benchmarks import _dense, _gap, _space
+from benchmarks import _demo, _dense, _gap, _space
 from benchmarks._courses import median_cost, median_regret, worst_end
-from demo.comfyui import load_pack, use_comfyui
 from gph_core.schedule import Schedule
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
 from gph_core.search.budget import Budget
@@ -132,9 +130,7 @@ def main() -> int:
     parser.add_argument("--dense", action="store_true", help="search among 50 steps, too")
     options = parser.parse_args()
     if options.score or options.gap or options.dense:
-        use_comfyui("--cpu")
-        torch.set_num_threads(1)
-        load_pack()
+        _demo.begin()
     if options.score:
         _space.score()
     if options.gap:

@@ -17,7 +17,6 @@ from benchmarks import _demo
 from benchmarks._lab import SCHEDULER
 from benchmarks.study import PARTS, _report
 from benchmarks.study._work import CFG, Work
-from demo.comfyui import load_pack, use_comfyui
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "study"
@@ -48,9 +47,7 @@ def main() -> int:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.out and not options.quick:
         parser.error("--out is for --quick; the whole study is written into the repository")
-    use_comfyui("--cpu")
-    torch.set_num_threads(1)
-    load_pack()
+    _demo.begin()
     places = quick_places(options.out) if options.quick else Places(RESULTS, REPORT, MEMORY)
     for name in options.part or PARTS:
         began, used = time.perf_counter(), time.process_time()

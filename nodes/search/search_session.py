@@ -163,10 +163,12 @@ class SearchSession:
         """Baselines: uniform spacing, and the schedule that *Golden Path Cache* would choose."""
         run = starting.conditions_of(self.guider, self.sigmas.tolist(), policy)
         chosen = choose(run, self.num_full, bundled_paths())
-        return {
+        baselines = {
             chosen.origin.replace(f"{SEARCHED}: ", ""): chosen.schedule,
             "uniform spacing": spacing(self.num_steps, self.num_full, policy.min_anchors),
         }
+        # The part of a path that a run with noise left takes may have another number.
+        return {n: s for n, s in baselines.items() if s.num_full == self.num_full}
 
     def incompatibility(self, policy: Policy) -> str | None:
         """Reason why a policy cannot cache this workflow, or None."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from .page import load, shortcut, two_frames, view
 
+OWN_PATHS = "/golden_path/user_paths"
 SIZE = [400, 360]  # enough for three rows in both renderers
 
 
@@ -186,3 +189,21 @@ def back_to_tab(page, workflow_id: str) -> None:
     page.mouse.move(1300, 900)  # away from the tab, which shows a picture below the pointer
     page.wait_for_function("id => app.rootGraph.id === id", arg=workflow_id)
     page.locator(".p-popover").wait_for(state="detached")
+
+
+def share_fitted(page, name: str) -> None:
+    """Give the user a path of four steps with fitted weights, of which 0 and 2 are full."""
+    shared = {
+        "format": 3, "name": name, "origin": "searched here", "schedule": "0,2/4",
+        "policy": {"kind": "Fitted", "schedule": "0,2/4",
+                   "weights": [[1, [[0, 1.0]]], [3, [[2, 1.5], [0, -0.5]]]]},
+    }  # fmt: skip
+    page.evaluate(
+        "([url, text]) => fetch(url, {method: 'POST', body: JSON.stringify({text})})",
+        [f"{OWN_PATHS}/import", json.dumps(shared)],
+    )
+
+
+def remove_path(page, name: str) -> None:
+    """Delete a path of the user's."""
+    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{OWN_PATHS}/{name}")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from .editor import Editor, back_to_tab, node, undo_depth, workflow
+from .editor import Editor, back_to_tab, node, remove_path, share_fitted, undo_depth, workflow
 from .page import example, load, run, set_widget, two_frames
 
 EDITOR, SELECTOR, CACHE, SAMPLER = 60, 61, 2, 6
@@ -267,16 +267,7 @@ def test_a_run_with_a_wrong_text_is_refused_with_its_reason(page):
 
 def test_an_edit_is_refused_by_connected_weights_and_can_be_taken_back(page, around, renderer):
     name = f"weights {renderer}"
-    url = "/golden_path/user_paths"
-    shared = {
-        "format": 3, "name": name, "origin": "searched here", "schedule": "0,2/4",
-        "policy": {"kind": "Fitted", "schedule": "0,2/4",
-                   "weights": [[1, [[0, 1.0]]], [3, [[2, 1.5], [0, -0.5]]]]},
-    }  # fmt: skip
-    page.evaluate(
-        "([url, text]) => fetch(url, {method: 'POST', body: JSON.stringify({text})})",
-        [f"{url}/import", json.dumps(shared)],
-    )
+    share_fitted(page, name)
     editor = around("0-3/4", steps=4, policy="fitted (golden path)", path=f"yours: {name}")
     editor.use("presets")
     page.locator(".gph-own .gph-path", has_text=name).click()
@@ -288,4 +279,4 @@ def test_an_edit_is_refused_by_connected_weights_and_can_be_taken_back(page, aro
     editor.root.query_selector("text=Restore").click()
     page.wait_for_function("root => !root.innerText.includes('eights')", arg=editor.root)
     assert editor.text == "0,2/4"
-    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{url}/{name}")
+    remove_path(page, name)

@@ -2,10 +2,8 @@
 
 import json
 
-from .editor import Editor, undo_depth
+from .editor import OWN_PATHS, Editor, remove_path, share_fitted, undo_depth
 from .page import two_frames
-
-OWN = "/golden_path/user_paths"
 
 
 def open_menu(page, editor):
@@ -13,10 +11,6 @@ def open_menu(page, editor):
     menu = page.locator('[data-testid="gph-menu"]')
     menu.wait_for()
     return menu
-
-
-def remove_path(page, name):
-    page.evaluate("url => fetch(url, {method: 'DELETE'})", f"{OWN}/{name}")
 
 
 def answer(page, text):
@@ -115,7 +109,7 @@ def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     chooser.value.set_files(file)
     editor.use("full")
     own = f".gph-own .gph-path:has-text('{name}')"
-    page.wait_for_function(f"async () => (await fetch('{OWN}/{name}')).ok")
+    page.wait_for_function(f"async () => (await fetch('{OWN_PATHS}/{name}')).ok")
     open_menu(page, editor).locator(own).click()
     editor.wait_for_text("0-2,5,9/10")
     remove_path(page, name)
@@ -161,15 +155,7 @@ def test_a_broken_file_is_named_and_the_others_are_there(page):
 
 def test_fitted_weights_are_lost_when_the_schedule_is_edited_and_the_editor_says_so(page, renderer):
     name = f"fitted {renderer}"
-    shared = {
-        "format": 3, "name": name, "origin": "searched here", "schedule": "0,2/4",
-        "policy": {"kind": "Fitted", "schedule": "0,2/4",
-                   "weights": [[1, [[0, 1.0]]], [3, [[2, 1.5], [0, -0.5]]]]},
-    }  # fmt: skip
-    page.evaluate(
-        "([url, text]) => fetch(url, {method: 'POST', body: JSON.stringify({text})})",
-        [f"{OWN}/import", json.dumps(shared)],
-    )
+    share_fitted(page, name)
     editor = Editor.open(page, "0-3/4")
     open_menu(page, editor).locator(".gph-own .gph-path", has_text=name).click()
     editor.wait_for_text("0,2/4")

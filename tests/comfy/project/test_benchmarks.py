@@ -1,10 +1,12 @@
 """What the benchmarks on the demo model rely on."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
 
-from benchmarks import _courses, _demo, _dense, _path_scores, golden_path, search
+from benchmarks import _courses, _demo, _dense, _path_scores, fitted_paths, golden_path, search
 from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, ScoredWay
 from benchmarks._paths import SearchedPaths
 from benchmarks.retarget import gained
@@ -140,3 +142,40 @@ def test_a_searched_pair_is_held_against_uniform_with_its_policy_and_against_pla
         "5 full, searched on 8: +0.30 dB ahead of plain steps"
     ]
     assert "| 5 | **searched on 8** | two-anchor | 33.00 |  |" in golden_path.table(rows)
+
+
+def fitted_row(kind=fitted_paths.SEARCHED, cfg=5.0, **ahead):
+    """A row of ``fitted_paths``: dB ahead of its controls, and half of each interval."""
+    names = {"uniform": fitted_paths.UNIFORM, "plain": fitted_paths.PLAIN}
+    names |= {"solver": fitted_paths.SOLVER}
+    return {
+        "kind": kind, "steps": 50, "full": 9, "cfg": cfg, "schedule": "0/50", "psnr": (30.0, 1.0),
+        "sampler": "", "ahead": {names[name]: gain for name, gain in ahead.items()},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "missed"),
+    [
+        (fitted_row(uniform=(3.0, 0.9), plain=(3.1, 1.0)), []),
+        (fitted_row(uniform=(2.9, 0.1), plain=(3.5, 0.1)), ["+2.90 ± 0.10 dB ahead of uniform"]),
+        (fitted_row(uniform=(3.5, 0.1), plain=(3.5, 1.6)), ["+3.50 ± 1.60 dB ahead of plain"]),
+        (fitted_row(cfg=1.0, uniform=(7.9, 0.1), plain=(4.0, 0.1)), ["+7.90 ± 0.10 dB ahead of"]),
+        (fitted_row(fitted_paths.FAMILY, uniform=(1.5, 1), plain=(1.5, 1), solver=(0.1, 1)), []),
+        (
+            fitted_row(fitted_paths.FAMILY, uniform=(1.5, 1), plain=(1.4, 1), solver=(-0.1, 1)),
+            ["-0.10 ± 1.00 dB ahead of best plain", "ahead in 0 of 1 alone"],
+        ),
+    ],
+)
+def test_fitted_paths_miss_a_bar_by_the_mean_or_the_interval(row, missed):
+    found = fitted_paths.misses([row])
+    assert len(found) == len(missed)
+    assert all(text in line for text, line in zip(missed, found, strict=True))
+
+
+def test_the_kept_scores_are_those_of_the_paths_that_come_with_the_pack():
+    text = (fitted_paths.RESULTS / "fitted-path-scores.json").read_text("utf-8")
+    kept = {(row["schedule"], row["cfg"]) for row in json.loads(text)["rows"]}
+    paths = [path for kind, path in fitted_paths.paths(with_family=False)]
+    assert kept == {(str(path.schedule), path.conditions["CFG"]) for path in paths}

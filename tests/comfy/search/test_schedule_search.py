@@ -13,6 +13,7 @@ from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.paths import speeds
 from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.gph_core.paths.golden_path import DRAWN, GoldenPath
+from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
@@ -258,17 +259,33 @@ def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out()
     assert "Hermite order 2, scale 0.5 was left out: " in table
 
 
+def baselines(model, sigmas, num_full):
+    """Number of full steps of each baseline of residual reuse."""
+    session = SimpleNamespace(
+        guider=SimpleNamespace(model_patcher=model), sigmas=sigmas, num_full=num_full,
+        num_steps=len(sigmas) - 1,
+    )  # fmt: skip
+    found = search_session.SearchSession.baselines(session, Reuse())
+    return {name: schedule.num_full for name, schedule in found.items()}
+
+
 def test_baselines_have_as_many_full_steps_as_were_asked_for():
     model = zoo.build(CASES["FLUX dev"])
-    session = SimpleNamespace(
-        guider=SimpleNamespace(model_patcher=model), sigmas=zoo.sigmas(model, 28), num_full=11,
-        num_steps=28,
+    found = baselines(model, zoo.sigmas(model, 28), 11)
+    assert found == {"spacing by noise level": 11, "uniform spacing": 11}
+
+
+def test_a_part_of_a_path_with_another_number_of_full_steps_is_no_baseline(monkeypatch):
+    model = zoo.build(CASES["FLUX dev"])
+    levels = zoo.sigmas(model, 50)
+    width = model.model.model_config.unet_config["hidden_size"]
+    path = replace(
+        bundled_paths()[0], architecture={"hidden_size": width}, sigmas=tuple(levels.tolist()),
+        schedule=Schedule.parse("0-4,6,8,10,14,19,30,43,49/50"),
     )  # fmt: skip
-    baselines = search_session.SearchSession.baselines(session, Reuse())
-    assert {name: s.num_full for name, s in baselines.items()} == {
-        "spacing by noise level": 11,
-        "uniform spacing": 11,
-    }
+    monkeypatch.setattr(search_session, "bundled_paths", lambda: [path])
+    # A run of the first 20 steps takes the part with ten full ones, five were asked for.
+    assert baselines(model, levels[:21], 5) == {"uniform spacing": 5}
 
 
 def test_a_study_that_is_used_up_still_delivers_its_best_under_another_seed_or_algorithm(runs):
