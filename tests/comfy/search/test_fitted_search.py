@@ -33,6 +33,7 @@ from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
 from golden_path_pack.nodes.search.search_session import SearchSession
 
 from .. import tiny, zoo
+from .searched import once
 from .test_schedule_search import demo, examples
 
 pytestmark = pytest.mark.usefixtures("in_a_run", "user")
@@ -41,6 +42,9 @@ STEPS = 12
 
 def fitted(**changes):
     return demo(**{"policies": FITTED, "speed": "Quality", "evaluations": 3} | changes).result
+
+
+searched = once(fitted)
 
 
 def sampled(plan, cfg=5.0, sampler="euler"):
@@ -88,14 +92,14 @@ def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
 
 
 def test_the_report_that_a_picture_keeps_has_the_weights():
-    _, policy, *_ = fitted()
+    _, policy, *_ = searched()
     _, record = sampled(CachePlan("Quality", None, Reuse()))
     kept = RunRecord.from_json(record.to_json())
     assert policy_from_json(kept.policy_data) == policy
 
 
 def test_the_table_compares_with_uniform_reuse_and_with_as_many_plain_steps():
-    table = fitted()[3].splitlines()
+    table = searched()[3].splitlines()
     assert table[1] == "5 of 12 steps full: 5 evaluations of the model, as long as 5 plain steps"
     assert "fitted: each cached step has weights of its own, from all 2 scoring examples" in table
     rows = [line for line in table if line.endswith(")")]
@@ -136,21 +140,21 @@ def test_plain_euler_steps_are_velocity_reuse():
 
 
 def test_at_another_cfg_the_speed_takes_another_path():
-    fitted()
+    searched()
     _, record = sampled(CachePlan("Quality", None, Reuse()), cfg=3.0)
     assert record.policy == "residual reuse"
     assert "demo, 5 of 12" not in record.origin
 
 
 def test_with_a_sampler_that_needs_both_prompts_the_speed_takes_another_path():
-    fitted()
+    searched()
     _, record = sampled(CachePlan("Quality", None, Reuse()), sampler="euler_cfg_pp")
     assert record.policy == "residual reuse"
     assert record.cached_steps
 
 
 def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
-    schedule, policy, *_ = fitted()
+    schedule, policy, *_ = searched()
     with pytest.raises(ValueError, match="cfg"):
         sampled(CachePlan("Custom", Schedule.parse(schedule), policy), cfg=3.0)
 
@@ -165,7 +169,7 @@ def test_weights_of_one_sampler_are_not_used_with_another():
 
 
 def test_weights_without_noise_are_not_used_with_noise():
-    schedule, policy, *_ = fitted()
+    schedule, policy, *_ = searched()
     churn = comfy.samplers.ksampler("euler", {"s_churn": 5.0})
     _, record = sampled(CachePlan("Quality", None, Reuse()), sampler=churn)
     assert record.policy == "residual reuse"
@@ -220,7 +224,7 @@ def test_first_and_last_steps_can_be_required_as_published():
 
 
 def test_few_evaluations_give_the_best_of_the_first_spacings():
-    schedule = Schedule.parse(fitted()[0])  # three evaluations
+    schedule = Schedule.parse(searched()[0])  # three evaluations
     # The least cost of all 330 by the formula of spacing by noise level comes first.
     assert schedule in [Schedule.parse("0-1,3,7,11/12"), *spacings(STEPS, 5)[:2]]
 

@@ -18,6 +18,7 @@ from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import FITTED, ScheduleSearch
 
 from .. import tiny, zoo
+from .searched import once
 
 pytestmark = pytest.mark.usefixtures("in_a_run", "user")
 
@@ -55,6 +56,9 @@ def search(model, **changes):
     return ScheduleSearch.execute(**inputs).result
 
 
+searched = once(lambda: search(zoo.build(CASE)))
+
+
 def sampled(model, plan=None, **options):
     listener = tiny.Listener()
     patched = patching.attach(model, plan, listener) if plan else model
@@ -84,7 +88,7 @@ def test_a_speed_finds_the_path_that_was_fitted_to_the_model():
 )
 def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, options):
     model = zoo.build(CASE)
-    search(model)
+    searched()
     full, _ = sampled(model, **options)
     latent, listener = sampled(model, CachePlan(speed, None, Reuse()), **options)
     assert torch.equal(latent, full)
@@ -92,7 +96,7 @@ def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, optio
 
 
 def test_another_model_of_the_same_class_does_not_take_it():
-    search(zoo.build(CASE))
+    searched()
     wider = replace(CASE, unet=UNET | {"model_channels": 64})
     _, listener = sampled(zoo.build(wider), CachePlan("Quality", None, Reuse()))
     assert listener.refusals == [WORDS]
@@ -100,7 +104,7 @@ def test_another_model_of_the_same_class_does_not_take_it():
 
 def test_a_schedule_of_the_users_takes_the_weights_from_policy_selector():
     model = zoo.build(CASE)
-    schedule, policy, *_ = search(model)
+    schedule, policy, *_ = searched()
     assert isinstance(policy, Fitted)
     _, listener = sampled(model, CachePlan("Custom", Schedule.parse(schedule), policy))
     assert listener.records[0].policy == "fitted"
