@@ -67,7 +67,7 @@ def _shootout(policy: str, name: str, left: int, title: str) -> Part:
 def _policy(kind: str, top: int) -> Part:
     return Part(
         "GPH_PolicySelector", (40, top, 420, 380), {}, {"policy": "GPH_POLICY"},
-        (kind, 1, 0.5, 4, "", "recursive", 0.0, 0),
+        (kind, 1, 0.5, 4, "", "recursive", 0.0, 0, "none"),
     )  # fmt: skip
 
 

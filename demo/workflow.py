@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 # The page adds a widget beside an input of these names, unless the input says no; its value is
 # saved, not sent.
 _SEEDS = ("seed", "noise_seed")
@@ -24,7 +26,7 @@ def to_prompt(workflow: dict, object_info: dict) -> dict:
     for node in workflow["nodes"]:
         if node["type"] in _NOTES:
             continue
-        inputs = _widget_values(node, object_info[node["type"]])
+        inputs = widget_values(node, object_info[node["type"]])
         for slot in node["inputs"]:
             if slot["link"] is not None:
                 inputs[slot["name"]] = sources[slot["link"]]
@@ -37,16 +39,33 @@ def nodes_of_type(prompt: dict, class_type: str) -> list[str]:
     return [name for name, node in prompt.items() if node["class_type"] == class_type]
 
 
-def _widget_values(node: dict, info: dict) -> dict:
-    """Saved values by name; they are positional: in schema order, one for each widget."""
-    values = iter(node["widgets_values"])
-    inputs = {}
+def widget_values(node: dict, info: dict) -> dict:
+    """Saved values by name; they are positional: in schema order, one for each widget.
+
+    Args:
+        node: a node of a saved workflow.
+        info: the server's entry for its type in ``/object_info``.
+
+    Raises:
+        ValueError: it has fewer or more values than its type has widgets.
+    """
+    names = list(_widget_names(info))
+    if len(names) != len(node["widgets_values"]):
+        raise ValueError(
+            f"node {node['id']} ({node['type']}) saved {len(node['widgets_values'])} values for "
+            f"{len(names)} widgets; build the workflow again"
+        )
+    values = zip(names, node["widgets_values"], strict=True)
+    return {name: value for name, value in values if name}
+
+
+def _widget_names(info: dict) -> Iterator[str]:
+    """Names of the inputs with a widget; empty for what happens to a seed after a run."""
     for group in ("required", "optional"):
         for name, (kind, *options) in info["input"].get(group, {}).items():
             known = options[0] if options else {}
             widget = known.get("widgetType", kind)
             if isinstance(widget, list) or widget in _WIDGET_TYPES:
-                inputs[name] = next(values)
+                yield name
                 if known.get("control_after_generate", name in _SEEDS):
-                    next(values)  # what happens to the seed after a run
-    return inputs
+                    yield ""

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from demo import examples, inside_example
+from demo.workflow import widget_values
 
 FILES = sorted(examples.FOLDER.glob("*.json"))
 CACHED = [file for file in FILES if file.stem != inside_example.NAME]
@@ -104,6 +105,13 @@ def test_both_ends_of_every_link_know_it(workflow):
                 if entry["link"] is not None:
                     link = known[entry["link"]]
                     assert (link["target_id"], link["target_slot"]) == (node["id"], number)
+
+
+def test_our_nodes_saved_a_value_for_each_widget(workflow, object_info):
+    for graph in examples.graphs(workflow):
+        ours = [node for node in graph["nodes"] if node["type"].startswith("GPH_")]
+        for node in ours:
+            widget_values(node, object_info[node["type"]])  # refuses fewer and more
 
 
 def test_the_cache_stands_between_model_and_sampler(cached):
