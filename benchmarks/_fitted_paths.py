@@ -52,6 +52,11 @@ def write(paths: Mapping[tuple[int, int, float], GoldenPath]) -> None:
     FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
+def path(steps: int, full: int, cfg: float) -> GoldenPath:
+    """The path that the pack brings along; where it has none, the search's."""
+    return load().get((steps, full, cfg)) or found(steps, full, cfg)
+
+
 def family(steps: int, full: int, cfg: float) -> GoldenPath:
     """The best of the first spacings, without a search."""
     return found(steps, full, cfg, budget=len(spacings(steps, full)))

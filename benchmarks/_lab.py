@@ -195,5 +195,5 @@ def prepare(workload):
 
 def labs(only: Sequence[str] = ()) -> list[Lab]:
     """All settings, or those of some names."""
-    every = [Lab(steps, cfg) for steps in (50, 28) for cfg in (1.0, 3.0)]
+    every = [Lab(steps, cfg) for steps in (50, 28, 20) for cfg in (1.0, 3.0)]
     return [lab for lab in every if not only or str(lab) in only]

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 
-from benchmarks import _demo
+from benchmarks import _demo, _fitted_paths
 from benchmarks._lab import Lab, compared
 from benchmarks._shots import Way
 from gph_core.policies.base import options_of
 
-GOLDEN, UNIFORM, PLAIN = "golden path", "uniform", "plain steps"
+UNIFORM, PLAIN = "uniform", "plain steps"  # what all others are compared with
+GOLDEN, FITTED = "golden path", "fitted path"
 
 
-def ways(lab: Lab, full: int) -> Iterator[Way]:
-    """Ways to compare, uniform spacing first, as all others are compared with it."""
+def ways(lab: Lab, full: int, names: Collection[str] = ()) -> Iterator[Way]:
+    """Ways to compare, the baselines first.
+
+    Args:
+        names: of those beside the baselines; all without any.
+    """
     from golden_path_pack.gph_core.methods.table import ALL
     from golden_path_pack.gph_core.paths.choice import spacing
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     yield fixed(UNIFORM, spacing(lab.steps, full), Reuse())
     yield Way(PLAIN, f"{full} plain", None, full)
-    yield fixed(GOLDEN, *lab.golden_path(full))
-    yield from (way_of(name, lab, full) for name in compared(ALL))
+    makers = {
+        FITTED: partial(fitted, lab, full), GOLDEN: partial(golden, lab, full),
+        **{name: partial(way_of, name, lab, full) for name in compared(ALL)},
+    }  # fmt: skip
+    yield from (make() for name, make in makers.items() if not names or name in names)
+
+
+def golden(lab: Lab, full: int) -> Way:
+    """Searched path without weights."""
+    return fixed(GOLDEN, *lab.golden_path(full))
+
+
+def fitted(lab: Lab, full: int) -> Way:
+    """Fitted path: the one that the pack brings along, or one that is searched as those were."""
+    path = _fitted_paths.path(lab.steps, full, lab.cfg)
+    return fixed(FITTED, path.schedule, _fitted_paths.of_pack(path))
 
 
 def way_of(name: str, lab: Lab, full: int) -> Way:

@@ -1,38 +1,38 @@
-"""The ten methods, a searched golden path and baselines on the demo model, side by side.
+"""The ten methods, searched golden paths and baselines on the demo model, side by side.
 
-For 50 and 28 steps, CFG 1 and 3, and the source paper's three cache ratios: every method is
+For 50, 28 and 20 steps, CFG 1 and 3, and the source paper's three cache ratios: every method is
 calibrated on 50 preparation prompts and sampled on 100 unseen ones, each compared with the full run
 of its prompt and noise. Then the paper's central test: the most frequent schedule of each adaptive
 method, selected on a third of the unseen prompts, is replayed on the others, where it differs from
 what the method chose there; so are random schedules of as many full steps.
 
 It takes some hours of one core; what is done is kept in ``.dev/``, so it may be stopped.
-``-- --only "50 steps, CFG 3"`` does a part, several at once if you like.
+``-- --only "50 steps, CFG 3"`` does a part, several at once if you like; ``--ways "fitted path"``
+does some of the ways beside the baselines. With ``--save`` the other results stay as they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from benchmarks import _demo
-from benchmarks._lab import Lab, Prompts, labs
-from benchmarks._shots import Shot, Shots, Way
-from benchmarks._ways import UNIFORM, fixed, ways
-from gph_core.analysis.frequency import Frequencies
-from gph_core.schedule import Schedule, ScheduleSpace
+from benchmarks._lab import Lab, Prompts, compared, labs
+from benchmarks._replay import DRAWS, interval, replay
+from benchmarks._shots import Shot, Shots
+from benchmarks._ways import FITTED, PLAIN, UNIFORM, ways
+from gph_core.schedule import Schedule
 
 RESULTS = Path(__file__).parent / "results"
-DRAWS = 5  # of random schedules, as in the source paper
 BAR = 0.5  # cached steps that a calibrated method may be off on unseen prompts
+FIRST = 10 / 12  # share of the columns in which the fitted path is first
 
 
 def main() -> int:
@@ -40,74 +40,50 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
     parser.add_argument("--only", nargs="*", default=(), help="names of settings")
+    parser.add_argument("--ways", nargs="*", default=(), help="names of ways")
     options = parser.parse_args()
-    if options.save and options.only:
-        parser.error("--save writes the results of all settings; leave --only out")
     _demo.begin()
-    found = [row for lab in labs(options.only) for row in rows(lab)]
+    found = [row for lab in labs(options.only) for row in rows(lab, options.ways)]
+    if options.save:
+        found = merged(found)
     print(table(found))
     missed = misses(found)
-    print("\n".join(["", f"more than {BAR} cached steps off:", *(missed or ["none"])]))
+    print("\n".join(["", "missed bars:", *(missed or ["none"])]))
     if options.save:
         save(found)
     return int(options.check and bool(missed))
 
 
-def rows(lab: Lab) -> Iterator[dict]:
-    """A row for each way of sampling, and what replaying the most frequent schedule changes."""
-    lab.calibrate()
+def rows(lab: Lab, names: Collection[str] = ()) -> Iterator[dict]:
+    """A row for each way of sampling, and what replaying the most frequent schedule changes.
+
+    Args:
+        names: of the ways beside the baselines; all without any.
+    """
+    from golden_path_pack.gph_core.methods.table import ALL
+
+    if methods := [name for name in names or compared(ALL) if name in ALL]:
+        lab.calibrate(methods)
     shots, everyone = Shots(lab), range(lab.prompts.unseen)
     for full in lab.counts:
-        baseline = None
-        for way in ways(lab, full):
+        baselines = {}
+        for way in ways(lab, full, names):
             found = shots.of(way, everyone)
-            if way.name == UNIFORM:
-                baseline = found
+            if way.name in (UNIFORM, PLAIN):
+                baselines[way.name] = found
             row = {"setting": str(lab), "full": full, "wanted": lab.steps - full, "name": way.name}
             row |= {"adaptive": way.alone, **summary(found), "replay": None}
             if way.alone:
                 row["replay"] = replay(lab, shots, way, found)
-            assert baseline is not None
-            row["ahead"] = interval([a.psnr - b.psnr for a, b in zip(found, baseline, strict=True)])
-            print(f"{lab}, {full} full, {way.name}: {row['psnr'][0]:.2f} dB", flush=True)
+            row["ahead"] = ahead(found, baselines[UNIFORM])
+            row["over_plain"] = ahead(found, baselines.get(PLAIN, found))
+            print(f"{title(row)}: {row['psnr'][0]:.2f} dB", flush=True)
             yield row
 
 
-def replay(lab: Lab, shots: Shots, way: Way, found: list[Shot]) -> dict:
-    """The central test: one schedule for all prompts against the method's own choice for each.
-
-    Source: seed paper, *Selecting shared schedules* and the replay tables.
-    """
-    schedules = [Schedule.parse(shot.schedule) for shot in found]
-    third = len(schedules) // 3
-    selection, rest = schedules[:third], range(third, len(schedules))
-    chosen = Frequencies.of(selection).most_frequent(lab.steps - way.num_full)
-    differing = [n for n in rest if schedules[n] != chosen]
-    share = sum(schedule == chosen for schedule in selection) / third
-    result = {
-        "schedule": str(chosen), "cached": chosen.num_cached, "share": share,
-        "runs": len(differing),
-    }  # fmt: skip
-    random_ones = [drawn(chosen, f"{way.name} {number}") for number in range(DRAWS)]
-    for metric in ("psnr", "ssim"):
-
-        def gains(schedule, metric=metric) -> list[float]:
-            again = shots.of(fixed(way.name, schedule, way.plan.policy), differing)
-            pairs = zip(again, (found[n] for n in differing), strict=True)
-            return [getattr(new, metric) - getattr(old, metric) for new, old in pairs]
-
-        several = len(differing) > 1
-        result[f"replayed {metric}"] = interval(gains(chosen)) if several else None
-        means = [statistics.fmean(gains(schedule)) for schedule in random_ones if several]
-        result[f"random {metric}"] = interval(means) if several else None
-    return result
-
-
-def drawn(like: Schedule, seed: str) -> Schedule:
-    """A random schedule of as many full steps, the first three and the last among them."""
-    required = (0, 1, 2, like.num_steps - 1)
-    space = ScheduleSpace(like.num_steps, like.num_cached, required)
-    return space.sample(random.Random(seed))
+def ahead(found: list[Shot], others: list[Shot]) -> tuple[float, float]:
+    """dB ahead of others on the same prompts: mean, and half of its 95 % interval."""
+    return interval([one.psnr - other.psnr for one, other in zip(found, others, strict=True)])
 
 
 def summary(found: list[Shot]) -> dict:
@@ -125,19 +101,33 @@ def summary(found: list[Shot]) -> dict:
     }  # fmt: skip
 
 
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean, and half of its 95 % interval by Student's t."""
-    mean, half = _demo.interval(np.array(values))
-    return round(float(mean), 6), round(float(half), 6)
-
-
 def misses(found: list[dict]) -> list[str]:
-    """The adaptive methods that cached another number of steps than they were calibrated for."""
-    return [
-        f"{row['setting']}, {row['full']} full, {row['name']}: {row['cached']:.2f} cached"
+    """Bars that are missed, in words: of the adaptive methods, then of the fitted path."""
+    words = [
+        f"{title(row)}: {row['cached']:.2f} cached"
         for row in found
         if row["adaptive"] and abs(row["cached"] - row["wanted"]) > BAR
     ]
+    fitted = [row for row in found if row["name"] == FITTED]
+    behind = [row for row in fitted if sum(row["over_plain"]) < 0]
+    words += [f"{title(row)}: {row['over_plain'][0]:+.2f} dB over {PLAIN}" for row in behind]
+    best = {
+        column(row): row["name"] for row in sorted(found, key=lambda row: row["psnr"][0])
+    }  # the last one stays
+    first = sum(best[column(row)] == FITTED for row in fitted)
+    if first < FIRST * len(fitted):
+        words.append(f"the {FITTED} is first in {first} of {len(fitted)} columns")
+    return words
+
+
+def column(row: dict) -> tuple[str, int]:
+    """Setting and number of full steps."""
+    return row["setting"], row["full"]
+
+
+def title(row: dict) -> str:
+    """Setting, number of full steps and way of a row."""
+    return f"{row['setting']}, {row['full']} full, {row['name']}"
 
 
 def table(found: list[dict]) -> str:
@@ -168,6 +158,16 @@ def most_frequent(row: dict) -> str:
     return f"{again['share']:.0%}{other}"
 
 
+def merged(found: list[dict]) -> list[dict]:
+    """The kept results with the new ones in their places, in the order of settings and ways."""
+    file = RESULTS / "methods.json"
+    kept = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
+    together = {title(row): row for row in [*kept, *found]}
+    settings = [str(lab) for lab in labs()]
+    # Sorting is stable: within a setting and a number of full steps the order stays.
+    return sorted(together.values(), key=lambda r: (settings.index(r["setting"]), -r["full"]))
+
+
 def save(found: list[dict]) -> None:
     """Write figures and picture, with their conditions."""
     from comfyui_version import __version__
@@ -177,8 +177,9 @@ def save(found: list[dict]) -> None:
         "prompts": f"{Prompts().unseen} held out of training, one noise each",
         "unit": "against the full run: mean and half of its 95 % interval by Student's t over the "
         "prompts; PSNR in dB of 8-bit images; ahead: over uniform spacing with residual reuse, "
-        "paired; replay: the most frequent schedule less the method's choice, over the prompts; "
-        f"random: the same of {DRAWS} random schedules, over their means",
+        "paired; over_plain: over as many plain steps; replay: the most frequent schedule less the "
+        f"method's choice, over the prompts; random: the same of {DRAWS} random schedules, over "
+        "their means",
         "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
     lines = ",\n".join(map(json.dumps, found))

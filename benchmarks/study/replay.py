@@ -13,7 +13,7 @@ import statistics
 
 import numpy as np
 
-from benchmarks import methods
+from benchmarks import _replay
 from benchmarks.study import _report
 from benchmarks.study._adaptive import METHODS, runs
 from benchmarks.study._work import Work, label
@@ -26,7 +26,7 @@ LOSS = 0.25  # dB
 def measure(work: Work) -> dict:
     rows = []
     for lab, shots, way, found in runs(work):
-        again = methods.replay(lab, shots, way, found)
+        again = _replay.replay(lab, shots, way, found)
         adaptive = statistics.fmean(shot.psnr for shot in found)
         here = {"method": way.name, "steps": lab.steps, "full": way.num_full, "psnr": adaptive}
         rows.append(here | again)
@@ -34,7 +34,7 @@ def measure(work: Work) -> dict:
     return {
         "unit": "the shared or random schedule less the method's own choice, over the runs where "
         "both differ: mean and half of its 95 % interval by Student's t; random: of "
-        f"{methods.DRAWS} schedules, over their means; psnr: of the method on all prompts, dB",
+        f"{_replay.DRAWS} schedules, over their means; psnr: of the method on all prompts, dB",
         "few": work.size(FEW, 2), "rows": rows,
     }  # fmt: skip
 

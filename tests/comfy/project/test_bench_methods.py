@@ -9,7 +9,7 @@ from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule as PackSchedule
 
-from benchmarks import _demo, _lab, _shots, methods
+from benchmarks import _demo, _lab, _replay, _shots, methods
 from benchmarks._shots import Shot, Shots, Way
 from benchmarks._ways import fixed
 from gph_core.schedule import Schedule
@@ -30,7 +30,7 @@ def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
 
 def test_settings_are_chosen_by_their_names():
     assert [str(lab) for lab in _lab.labs(["50 steps, CFG 3"])] == ["50 steps, CFG 3"]
-    assert len(_lab.labs()) == 4
+    assert len(_lab.labs()) == 6
     assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
 
 
@@ -78,13 +78,13 @@ def test_the_most_frequent_schedule_is_replayed_where_the_method_chose_another(m
     draws = ["0-2,3,7/8", "0-2,6-7/8", "0-1,3,6-7/8", "0-1,4,6-7/8", "0-1,5-7/8"]
     draws = [str(Schedule.parse(text)) for text in draws]
     names = iter(draws)
-    monkeypatch.setattr(methods, "drawn", lambda like, seed: PackSchedule.parse(next(names)))
+    monkeypatch.setattr(_replay, "drawn", lambda like, seed: PackSchedule.parse(next(names)))
     chosen = [often, seldom, often, seldom, often, seldom, often, often, seldom]
     found = [Shot(30.0 + n, 0.9, 0.0, text) for n, text in enumerate(chosen)]
     random_ones = {text: [31.0 + n] * 9 for n, text in enumerate(draws)}
     table = Table({often: [0, 0, 0, 34.0, 0, 37.0, 0, 0, 38.0], **random_ones})
     way = replace(CACHED, key="a gate", num_full=5, alone=True)
-    row = methods.replay(lab, table, way, found)
+    row = _replay.replay(lab, table, way, found)
     assert (row["schedule"], row["runs"]) == (often, 3)  # prompts 3, 5 and 8 of the last six
     assert row["share"] == pytest.approx(2 / 3)
     assert row["replayed psnr"][0] == pytest.approx((1 + 2 + 0) / 3)
@@ -106,17 +106,17 @@ def test_nothing_is_said_of_a_replay_that_differs_nowhere(monkeypatch):
     found = [Shot(30.0, 0.9, 0.0, "0-2,5,7/8")] * 6
     table = Table({})
     monkeypatch.setattr(table, "of", lambda way, numbers: [found[n] for n in numbers])
-    row = methods.replay(_lab.Lab(8, 1.0), table, replace(CACHED, num_full=5), found)
+    row = _replay.replay(_lab.Lab(8, 1.0), table, replace(CACHED, num_full=5), found)
     assert (row["runs"], row["replayed psnr"], row["random psnr"]) == (0, None, None)
 
 
 def test_a_random_schedule_has_as_many_full_steps_and_is_the_same_again():
     like = Schedule.parse("0-2,9,15,27/28")
-    found = methods.drawn(like, "TeaCache")
+    found = _replay.drawn(like, "TeaCache")
     assert found.num_full == 6
     assert {0, 1, 2, 27} <= set(found.full_steps)
-    assert methods.drawn(like, "TeaCache") == found
-    assert len({str(methods.drawn(like, str(seed))) for seed in range(20)}) > 10
+    assert _replay.drawn(like, "TeaCache") == found
+    assert len({str(_replay.drawn(like, str(seed))) for seed in range(20)}) > 10
 
 
 def test_a_row_has_means_and_what_was_realized():
@@ -158,11 +158,35 @@ def test_a_most_frequent_schedule_of_another_count_is_marked():
     assert methods.most_frequent(row) == "3%, 22 cached"
 
 
-def test_a_part_of_the_settings_is_not_saved_as_the_whole(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["methods", "--save", "--only", "28 steps, CFG 1"])
-    with pytest.raises(SystemExit):
-        methods.main()
-    assert "leave --only out" in capsys.readouterr().err
+FITTED = {
+    **ROW, "name": "fitted path", "adaptive": False, "psnr": (31.0, 1.0), "over_plain": (-0.2, 0.3)
+}  # fmt: skip
+
+
+def test_the_fitted_path_has_to_be_first_and_never_surely_behind_plain_steps():
+    on_target = {**ROW, "cached": 23.0}
+    assert methods.misses([on_target, FITTED]) == []
+    surely = {**FITTED, "over_plain": (-0.4, 0.3)}
+    assert methods.misses([on_target, surely]) == [
+        "28 steps, CFG 1, 5 full, fitted path: -0.40 dB over plain steps"
+    ]
+    assert methods.misses([{**on_target, "psnr": (31.1, 1.0)}, FITTED]) == [
+        "the fitted path is first in 0 of 1 columns"
+    ]
+
+
+def test_a_part_of_the_results_takes_its_places_among_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "RESULTS", tmp_path)
+    others = [{**ROW, "setting": s} for s in ("50 steps, CFG 1", "28 steps, CFG 1")]
+    methods.save(others)
+    new = [{**ROW, "full": 7}, {**ROW, "cached": 23.0}, FITTED]
+    found = methods.merged(new)
+    assert [(methods.title(row), row["cached"]) for row in found] == [
+        ("50 steps, CFG 1, 5 full, TeaCache", 22.49),
+        ("28 steps, CFG 1, 7 full, TeaCache", 22.49),
+        ("28 steps, CFG 1, 5 full, TeaCache", 23.0),
+        ("28 steps, CFG 1, 5 full, fitted path", 22.49),
+    ]
 
 
 def test_results_are_saved_with_conditions_and_a_picture(tmp_path, monkeypatch):
