@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
-from benchmarks._lab import SCHEDULER, Lab
+from benchmarks._lab import SCHEDULER, STATE_BYTES, Lab
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.library import FITTED
 from gph_core.paths.spacings import spacings
@@ -109,6 +109,7 @@ def _contestant(steps: int, full: int, cfg: float, budget: int):
     from golden_path_pack.gph_core.files.condition_diff import plain
     from golden_path_pack.gph_core.policies.fitted import Fitted
     from golden_path_pack.gph_core.search.log import StudyLog
+    from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
     from golden_path_pack.nodes.sample.assessing import assessor_for
     from golden_path_pack.nodes.search.fitted_examples import FittedExamples, FittedValidation
@@ -119,7 +120,9 @@ def _contestant(steps: int, full: int, cfg: float, budget: int):
         lab.workload(count, seed, held_out=False)
         for count, seed in ((SCORING, SCORING_SEED), (VALIDATION, VALIDATION_SEED))
     )
-    fitted = FittedExamples(lab.examples(scoring, assessor), plain(scoring.conditions()))
+    fitted = FittedExamples(
+        lab.examples(scoring, assessor), plain(scoring.conditions()), PrefixMemory(STATE_BYTES)
+    )
 
     def log(part: str):
         kept = {"steps": steps, "cfg": cfg, "torch": torch.__version__}

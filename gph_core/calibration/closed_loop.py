@@ -13,7 +13,8 @@ evaluate the model. Ours: the methods that fit weights to the full run's velocit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from ..policies.fitted import Fitted, Weights
 from ..schedule import Schedule
+from ..search.prefix import PrefixMemory
 from .steps import Steps
 
 NUM_ANCHORS = 3
@@ -35,6 +37,29 @@ class ClosedLoop(NamedTuple):
     ends: list[Tensor]
 
 
+@dataclass(frozen=True)
+class Course:
+    """All runs right before a step: what is needed to go on from there.
+
+    Args:
+        now: states of the runs.
+        known: velocities at the full steps that are still used.
+        made: of every step so far, what its velocity is made of.
+        anchors: full steps that get a weight, newest first.
+    """
+
+    step: int
+    now: list[Tensor]
+    known: Mapping[int, list[Tensor]]
+    made: list[Weights]
+    anchors: list[int]
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        """Everything it keeps alive; courses share velocities."""
+        return [*self.now, *(tensor for found in self.known.values() for tensor in found)]
+
+
 def fit(
     schedule: Schedule,
     steps: Steps,
@@ -44,6 +69,7 @@ def fit(
     fitted_on: Sequence[int] | None = None,
     num_anchors: int = NUM_ANCHORS,
     ridge: float = RIDGE,
+    memory: PrefixMemory[Course] | None = None,
 ) -> ClosedLoop:
     """Run all examples under a schedule with a sampler's steps and fit the weights on the way.
 
@@ -56,35 +82,61 @@ def fit(
             others go along under these weights, which tells what the weights are worth there.
         num_anchors: full steps that have a weight, at most.
         ridge: pulls the weights towards the newest velocity alone, in units of their mean square.
+        memory: of courses of these runs, under other schedules too; none: always from the start.
     """
-    chosen = range(len(starts)) if fitted_on is None else fitted_on
-    now, full = list(starts), set(schedule.full_steps)
-    known: dict[int, list[Tensor]] = {}  # velocities at the full steps that are still used
-    made: list[Weights] = []  # of every step, what its velocity is made of
-    anchors: list[int] = []  # newest first
-    for step, ((_, length), *past) in enumerate(steps.moves):
+    chosen = tuple(range(len(starts)) if fitted_on is None else fitted_on)
+    loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors, ridge)
+    course = memory.longest(chosen, schedule) if memory else None
+    course = course or Course(0, list(starts), {}, [], [])
+    while course.step < len(steps.moves):
+        course = loop.after(course)
+        if memory and memory.wants(chosen, schedule, course.step):
+            memory.keep(chosen, schedule, course)
+    weights = tuple((n, course.made[n]) for n in schedule.cached_steps)
+    return ClosedLoop(Fitted(str(schedule), weights), course.now)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """Arguments of ``fit``."""
+
+    schedule: Schedule
+    steps: Steps
+    states: Callable[[int], Sequence[Tensor]]
+    velocities: Callable[[int, list[Tensor]], Sequence[Tensor]]
+    chosen: Sequence[int]
+    num_anchors: int
+    ridge: float
+
+    def after(self, course: Course) -> Course:
+        """All runs one step later."""
+        step, known, anchors = course.step, dict(course.known), course.anchors
+        (_, length), *past = self.steps.moves[step]
         shares = [(n, distance / length) for n, distance in past]  # of the velocities before
-        if step in full:
-            known[step] = list(velocities(step, now))
-            anchors = [step, *anchors][:num_anchors]
-            made.append(((step, 1.0),))
+        if step in self.schedule.full_steps:
+            known[step] = list(self.velocities(step, list(course.now)))
+            anchors = [step, *anchors][: self.num_anchors]
+            made = [*course.made, ((step, 1.0),)]
         else:
-            wanted, before = states(step + 1), _mixed(shares, made)
-            equations = _Equations(len(anchors))
-            for p in chosen:
-                target = (wanted[p].double() - now[p].double()) / length
-                for n, share in before.items():
-                    target -= share * known[n][p].double()
-                equations.add([known[n][p] for n in anchors], target)
-            made.append(tuple(zip(anchors, equations.solve(ridge), strict=True)))
+            made = [*course.made, self._weights(course, length, _mixed(shares, course.made))]
         mixed = _mixed([(step, 1.0), *shares], made)
-        for p, state in enumerate(now):
+        now = []
+        for p, state in enumerate(course.now):
             velocity = sum(share * known[n][p].float() for n, share in mixed.items())
-            now[p] = (state.float() + length * velocity).to(state.dtype)
-        used = {n for weights in made[steps.oldest_from(step + 1) :] for n, _ in weights}
+            now.append((state.float() + length * velocity).to(state.dtype))
+        used = {n for weights in made[self.steps.oldest_from(step + 1) :] for n, _ in weights}
         known = {n: found for n, found in known.items() if n in used.union(anchors)}
-    weights = tuple((n, made[n]) for n in schedule.cached_steps)
-    return ClosedLoop(Fitted(str(schedule), weights), now)
+        return Course(step + 1, now, known, made, anchors)
+
+    def _weights(self, course: Course, length: float, before: Mapping[int, float]) -> Weights:
+        """Weights of a cached step, of ``length``; ``before``: shares of what else moves it."""
+        wanted, equations = self.states(course.step + 1), _Equations(len(course.anchors))
+        for p in self.chosen:
+            target = (wanted[p].double() - course.now[p].double()) / length
+            for n, share in before.items():
+                target -= share * course.known[n][p].double()
+            equations.add([course.known[n][p] for n in course.anchors], target)
+        return tuple(zip(course.anchors, equations.solve(self.ridge), strict=True))
 
 
 def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:

@@ -11,6 +11,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -33,7 +34,20 @@ class State:
         return [self.latent, *(tensor for anchor in held for tensor in anchor.tensors)]
 
 
-class PrefixMemory:
+class Held(Protocol):
+    """What a memory keeps: something right before a step, and what that keeps alive."""
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def tensors(self) -> list[Tensor]: ...
+
+
+Kept = TypeVar("Kept", bound=Held)
+
+
+class PrefixMemory(Generic[Kept]):
     """States after full steps, the least recently used dropped beyond a budget in bytes.
 
     Its keys are a run's name (which examples, in which batch) and the full steps so far.
@@ -42,10 +56,10 @@ class PrefixMemory:
     def __init__(self, budget: float) -> None:
         self.num_bytes = 0
         self._budget = budget
-        self._states: OrderedDict[tuple[Hashable, tuple[int, ...]], State] = OrderedDict()
+        self._states: OrderedDict[tuple[Hashable, tuple[int, ...]], Kept] = OrderedDict()
         self._users: Counter[int] = Counter()  # of each tensor, by id: the states hold them
 
-    def longest(self, run: Hashable, schedule: Schedule, before: float = math.inf) -> State | None:
+    def longest(self, run: Hashable, schedule: Schedule, before: float = math.inf) -> Kept | None:
         """The latest state, before a step, that a run under this schedule passes through."""
         full, found = [step for step in schedule.full_steps if step + 1 < before], None
         for count in range(1, len(full) + 1):
@@ -60,7 +74,7 @@ class PrefixMemory:
         prefix = _before(schedule, step)
         return bool(prefix) and prefix[-1] == step - 1 and (run, prefix) not in self._states
 
-    def keep(self, run: Hashable, schedule: Schedule, state: State) -> None:
+    def keep(self, run: Hashable, schedule: Schedule, state: Kept) -> None:
         """Remember a state of a run under this schedule."""
         self._states[run, _before(schedule, state.step)] = state
         for tensor in state.tensors:

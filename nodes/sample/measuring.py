@@ -13,7 +13,7 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
-from ...gph_core.search.prefix import PrefixMemory
+from ...gph_core.search.prefix import PrefixMemory, State
 from ...gph_core.search.selection import PlainSteps
 from ...gph_core.search.study import Measurement
 from ..hook import samplers
@@ -46,7 +46,7 @@ class SampledExamples:
         prepare: Callable[[Sequence[int]], Sampling | None],
         policy: Policy,
         assessor: Assessor,
-        memory: PrefixMemory | None = None,
+        memory: PrefixMemory[State] | None = None,
         batch: int = 1,
         on_run: Callable[[], None] = lambda: None,
         on_reference: Callable[[int, int], None] = lambda *_: None,
@@ -57,7 +57,7 @@ class SampledExamples:
         self._is_checked = False
         self._batches: Sequence[Batch] = ()  # that the states in memory are of
 
-    def under(self, policy: Policy, memory: PrefixMemory | None = None) -> SampledExamples:
+    def under(self, policy: Policy, memory: PrefixMemory[State] | None = None) -> SampledExamples:
         """Share references and notes with the same examples under another policy."""
         other = copy.copy(self)
         other.policy, other.memory, other._is_checked = policy, memory, False
@@ -143,7 +143,7 @@ class SampledExamples:
         return latent, steps
 
     def _resumed(
-        self, sampling: Sampling, schedule: Schedule, memory: PrefixMemory, *before: int
+        self, sampling: Sampling, schedule: Schedule, memory: PrefixMemory[State], *before: int
     ) -> tuple[Tensor, RunRecord]:
         latent, record = sampling.resumed(schedule, self.policy, memory, *before)
         # One that begins at a state was begun by another, which was looked at.
@@ -173,7 +173,7 @@ class SampledExamples:
             )
 
     def _check(
-        self, sampling: Sampling, schedule: Schedule, memory: PrefixMemory, expected: Tensor
+        self, sampling: Sampling, schedule: Schedule, memory: PrefixMemory[State], expected: Tensor
     ) -> int:
         """Repeat the first run from an early state; a difference ends the use of states."""
         again, record = self._resumed(sampling, schedule, memory, schedule.num_steps // 2)

@@ -102,7 +102,11 @@ class Sampling:
         return latent, observer.the_record
 
     def resumed(
-        self, schedule: Schedule, policy: Policy, memory: PrefixMemory, before: float = math.inf
+        self,
+        schedule: Schedule,
+        policy: Policy,
+        memory: PrefixMemory[State],
+        before: float = math.inf,
     ) -> tuple[Tensor, RunRecord]:
         """Result as of ``cached``, from the latest state in memory; the record begins there.
 
@@ -178,7 +182,7 @@ class Keeper:
     """Store for states of a run, in main memory."""
 
     def __init__(
-        self, memory: PrefixMemory, name: Hashable, schedule: Schedule, observer: Observer
+        self, memory: PrefixMemory[State], name: Hashable, schedule: Schedule, observer: Observer
     ) -> None:
         self._memory, self._name, self._schedule = memory, name, schedule
         self._observer = observer

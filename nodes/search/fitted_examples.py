@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import folder_paths
 import torch
 from torch import Tensor
 
-from ...gph_core.calibration.closed_loop import ClosedLoop, fit
+from ...gph_core.calibration.closed_loop import ClosedLoop, Course, fit
 from ...gph_core.calibration.steps import Steps
+from ...gph_core.files.run_states import RunStates
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.schedule import Schedule
+from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.study import Measurement
 from ..sample.euler import Velocities, in_place_of
 from ..sample.measuring import SampledExamples
+from ..sample.references import Batch
 from ..sample.sampler_variants import ending_at, reporting_evaluated
 from ..sample.sampling import CPU, Sampling
 from .sampler_steps import steps_of
+
+STATES_IN_MEMORY = 2**30  # bytes of the full runs; 16 examples of 50 steps of FLUX have 0.8 GiB
 
 
 class FittedExamples:
@@ -32,11 +40,19 @@ class FittedExamples:
     Args:
         examples: with their full runs.
         conditions: of the fitted weights.
+        memory: of states from which runs under other schedules go on; none: always from the start.
     """
 
-    def __init__(self, examples: SampledExamples, conditions: Mapping[str, Any]) -> None:
-        self._examples, self._conditions = examples, conditions
-        self._states: dict[int, list[Tensor]] = {}  # of an example's full run, ``[1, ...]`` each
+    def __init__(
+        self,
+        examples: SampledExamples,
+        conditions: Mapping[str, Any],
+        memory: PrefixMemory[Course] | None = None,
+    ) -> None:
+        self._examples, self._conditions, self._memory = examples, conditions, memory
+        self._batches: Sequence[Batch] = ()  # that the states in memory are of
+        self._full_steps = 0  # of all examples, since the last measurement
+        self._watched: set[int] = set()  # examples whose full runs' states are known
         self._metrics: dict[Schedule, list[Metrics]] = {}
 
     def __len__(self) -> int:
@@ -52,14 +68,16 @@ class FittedExamples:
 
     def forget(self) -> None:
         self._examples.forget()
+        self._watched.clear()
         self._states.clear()
+        if self._memory is not None:
+            self._memory.clear()
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         """Metrics of some examples; the first call for a schedule runs all of them."""
-        full_steps = 0
         if schedule not in self._metrics:
             self._metrics[schedule] = self._examples.fitting(lambda: self._cross_fitted(schedule))
-            full_steps = 2 * schedule.num_full * len(self)
+        full_steps, self._full_steps = self._full_steps, 0
         found = self._metrics[schedule]
         return Measurement([found[number] for number in examples], full_steps)
 
@@ -71,6 +89,12 @@ class FittedExamples:
         return replace(found.policy, conditions=self._conditions, examples=len(self))
 
     @cached_property
+    def _states(self) -> RunStates:
+        """States of the full runs, ``[1, ...]`` each."""
+        folder = Path(folder_paths.get_temp_directory())
+        return RunStates(len(self), len(self._steps.moves) + 1, folder, STATES_IN_MEMORY)
+
+    @cached_property
     def _steps(self) -> Steps:
         one = self._examples.references.batches()[0].sampling
         return steps_of(one.sampler, one.sigmas.tolist(), one.guider.model_patcher)
@@ -79,18 +103,22 @@ class FittedExamples:
         """Compute full runs whose states are not known."""
         references = self._examples.references
         for batch in references.batches():
-            if self._states.keys() >= set(batch.numbers):
+            if self._watched.issuperset(batch.numbers):
                 continue
-            states: list[Tensor] = []
-            keep = partial(_keep, states)
+            steps = itertools.count()
+
+            def keep(state: Tensor, numbers=batch.numbers, steps=steps) -> None:
+                step = next(steps)
+                for number, one in zip(numbers, state.split(1), strict=True):
+                    self._states.keep(number, step, one)
+
             sampler = reporting_evaluated(batch.sampling.sampler, keep)
             watched = replace(batch.sampling, sampler=sampler)
             if batch.reference is None:
                 references.of(batch, watched)
             else:  # another policy's search has it
                 watched.full()
-            for place, number in enumerate(batch.numbers):
-                self._states[number] = [state[place : place + 1] for state in states]
+            self._watched.update(batch.numbers)
 
     def _cross_fitted(self, schedule: Schedule) -> list[Metrics]:
         """Metrics of all examples, each under weights that were fitted to the other half."""
@@ -115,9 +143,12 @@ class FittedExamples:
     def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
         references = self._examples.references
         batches = references.batches()
+        if batches is not self._batches and self._memory is not None:
+            self._memory.clear()  # batches were halved, which rounds otherwise
+        self._batches = batches
 
         def states(step: int) -> list[Tensor]:
-            return [self._states[number][step] for number in range(len(self))]
+            return [self._states.at(number, step) for number in range(len(self))]
 
         def velocities(step: int, now: list[Tensor]) -> list[Tensor]:
             found: dict[int, Tensor] = {}
@@ -125,10 +156,13 @@ class FittedExamples:
                 references.on_run()
                 state = torch.cat([now[number] for number in batch.numbers])
                 velocity = _velocity(batch.sampling, step, state)
+                self._full_steps += len(batch.numbers)
                 found |= dict(zip(batch.numbers, velocity.split(1), strict=True))
             return [found[number] for number in range(len(self))]
 
-        return fit(schedule, self._steps, states(0), states, velocities, fitted_on)
+        return fit(
+            schedule, self._steps, states(0), states, velocities, fitted_on, memory=self._memory
+        )
 
 
 class FittedValidation:
@@ -156,11 +190,6 @@ class FittedValidation:
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         return self._examples.under(self._policy_for(schedule)).measure(schedule, examples)
-
-
-def _keep(states: list[Tensor], state: Tensor) -> None:
-    """Keep a copy in main memory: a sampler may go on in place."""
-    states.append(state.to(CPU, copy=True))
 
 
 def _velocity(sampling: Sampling, step: int, state: Tensor) -> Tensor:

@@ -83,8 +83,8 @@ def advanced_inputs() -> list[Any]:
             step=0.5,
             optional=True,
             tooltip=(
-                "Main memory for states from which later runs go on (euler only), which "
-                "leaves out the steps that schedules share. 0: every run from the start."
+                "Main memory for states from which later runs go on, which leaves out the steps "
+                "that schedules share (fitted, or the sampler euler). 0: every run from the start."
             ),
             advanced=True,
         ),

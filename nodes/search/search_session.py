@@ -106,7 +106,7 @@ class SearchSession:
         for policy in policies:
             share = self.state_bytes / len(policies)
             if isinstance(policy, Fitted):
-                yield self._fitted(policy, scoring, validation)
+                yield self._fitted(policy, scoring, validation, share)
                 continue
             yield Contestant(
                 policy,
@@ -118,7 +118,11 @@ class SearchSession:
             )
 
     def _fitted(
-        self, policy: Fitted, scoring: SampledExamples, validation: SampledExamples
+        self,
+        policy: Fitted,
+        scoring: SampledExamples,
+        validation: SampledExamples,
+        state_bytes: float,
     ) -> Contestant:
         """Contestant whose weights are fitted to every schedule that is scored."""
         space = search_space(self.num_steps, self.num_full, policy, self.fixed_ends)
@@ -126,6 +130,7 @@ class SearchSession:
         fitted = FittedExamples(
             scoring.under(policy),
             plain(conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)),
+            PrefixMemory(state_bytes) if state_bytes else None,
         )
         return Contestant(
             policy, fitted, self._log("scoring", self.examples, policy), {},

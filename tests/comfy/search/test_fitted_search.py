@@ -76,6 +76,12 @@ def test_a_fitted_path_is_delivered_and_kept_with_its_weights():
     assert policy_from_json(policy_to_json(policy)) == policy
 
 
+def test_neither_reused_states_nor_states_on_disk_change_anything(monkeypatch):
+    found = searched()[:2]
+    monkeypatch.setattr(fitted_examples, "STATES_IN_MEMORY", 0)
+    assert fitted(study="other", state_gib=0.0)[:2] == found
+
+
 @pytest.mark.parametrize("name", ["euler", "dpmpp_2m"])
 def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
     schedule = fitted(sampler=comfy.samplers.sampler_object(name))[0]
@@ -183,8 +189,8 @@ def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, mo
     ends = []
     of_fit = fitted_examples.fit
 
-    def watched(*args):
-        ends.append(of_fit(*args))
+    def watched(*args, **options):
+        ends.append(of_fit(*args, **options))
         return ends[-1]
 
     monkeypatch.setattr(fitted_examples, "fit", watched)

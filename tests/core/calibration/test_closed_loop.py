@@ -9,6 +9,7 @@ from gph_core.calibration.closed_loop import fit
 from gph_core.calibration.steps import Steps, euler
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
+from gph_core.search.prefix import PrefixMemory
 
 SIGMAS = [1.0, 0.8, 0.65, 0.4, 0.3, 0.1, 0.0]
 SCHEDULE = Schedule.parse("0,1,3/6")
@@ -166,3 +167,32 @@ def test_cached_steps_evaluate_nothing():
 
     fit(SCHEDULE, euler(SIGMAS), starts(), lambda n: starts(), velocity)
     assert steps == [0, 1, 3]
+
+
+def test_a_run_that_goes_on_from_where_another_was_ends_as_one_from_the_start():
+    def velocity(state, sigma):
+        return torch.sin(3 * state) * sigma + state
+
+    full, evaluated = [full_run(velocity, start) for start in starts()], []
+
+    def velocities(n, now):
+        evaluated.append(n)
+        return [velocity(state, SIGMAS[n]) for state in now]
+
+    def fitted_under(text, memory=None, fitted_on=(0, 2, 4)):
+        return fit(
+            Schedule.parse(text), two_step(), starts(), lambda n: [states[n] for states in full],
+            velocities, fitted_on, memory=memory,
+        )  # fmt: skip
+
+    memory = PrefixMemory(1e9)
+    fitted_under("0,1,3/6", memory)
+    evaluated.clear()
+    expected, found = fitted_under("0,1,4/6"), fitted_under("0,1,4/6", memory)
+    assert evaluated == [0, 1, 4, 4]
+    assert found.policy == expected.policy
+    assert all(one.equal(other) for one, other in zip(found.ends, expected.ends, strict=True))
+    # Weights for other examples are others from the first cached step on.
+    evaluated.clear()
+    fitted_under("0,1,4/6", memory, fitted_on=(1, 3))
+    assert evaluated == [0, 1, 4]
