@@ -62,19 +62,23 @@ def family(steps: int, full: int, cfg: float) -> GoldenPath:
     return found(steps, full, cfg, budget=len(spacings(steps, full)))
 
 
-def found(steps: int, full: int, cfg: float, budget: int = BUDGET) -> GoldenPath:
+def found(
+    steps: int, full: int, cfg: float, budget: int = BUDGET, scoring: int = SCORING, seed: int = 0
+) -> GoldenPath:
     """The path that the pack's own search delivers.
 
     Args:
         budget: schedules that it scores, the first spacings among them.
+        scoring: number of scoring prompts.
+        seed: of the search.
     """
     from golden_path_pack.gph_core.policies.as_json import policy_to_json as as_json
     from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
 
-    settings = SearchSettings(full, Budget(evaluations=budget), ALGORITHM)
+    settings = SearchSettings(full, Budget(evaluations=budget), ALGORITHM, seed=seed)
     with torch.inference_mode():
-        contestant = _contestant(steps, full, cfg, budget)
+        contestant = _contestant(steps, full, cfg, scoring, f"{budget}, seed {seed}")
         best = find_path([contestant], steps, settings).best
         policy = contestant.scoring.policy_for(best.schedule)
     conditions = policy.conditions
@@ -90,7 +94,7 @@ def found(steps: int, full: int, cfg: float, budget: int = BUDGET) -> GoldenPath
             "sampler": _demo.SAMPLER, "scheduler": f"{SCHEDULER}, shift 2", "size": [64, 64],
             "CFG": cfg, "objective": "psnr",
             "procedure": f"schedule and weights together, {len(contestant.scores)} schedules on "
-            f"{SCORING} prompts",
+            f"{scoring} prompts",
         },
         "quality": {f"PSNR dB, {VALIDATION} validation prompts": round(best.score.mean, 2)},
         "source": "benchmarks/results/fitted-path-scores.json",
@@ -104,7 +108,7 @@ def of_pack(path: GoldenPath):
     return policy_from_json(policy_to_json(path.policy))
 
 
-def _contestant(steps: int, full: int, cfg: float, budget: int):
+def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str):
     from golden_path_pack.demo.comfy_model import DemoVAE
     from golden_path_pack.gph_core.files.condition_diff import plain
     from golden_path_pack.gph_core.policies.fitted import Fitted
@@ -118,7 +122,7 @@ def _contestant(steps: int, full: int, cfg: float, budget: int):
     lab, assessor = Lab(steps, cfg), assessor_for("PSNR", DemoVAE(), "off")
     scoring, validation = (
         lab.workload(count, seed, held_out=False)
-        for count, seed in ((SCORING, SCORING_SEED), (VALIDATION, VALIDATION_SEED))
+        for count, seed in ((num_scoring, SCORING_SEED), (VALIDATION, VALIDATION_SEED))
     )
     fitted = FittedExamples(
         lab.examples(scoring, assessor), plain(scoring.conditions()), PrefixMemory(STATE_BYTES)
@@ -126,7 +130,8 @@ def _contestant(steps: int, full: int, cfg: float, budget: int):
 
     def log(part: str):
         kept = {"steps": steps, "cfg": cfg, "torch": torch.__version__}
-        return StudyLog(MEMORY / f"{full} of {steps}, CFG {cfg:g}, {budget}, {part}.sqlite", kept)
+        name = f"{full} of {steps}, CFG {cfg:g}, {num_scoring} prompts, {study}, {part}.sqlite"
+        return StudyLog(MEMORY / name, kept)
 
     others = FittedValidation(lab.examples(validation, assessor), fitted.policy_for)
     starts = [_demo.of_pack(schedule) for schedule in spacings(steps, full)]

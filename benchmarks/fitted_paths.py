@@ -34,7 +34,7 @@ PROMPTS = Prompts(unseen=200)
 SOLVERS = ("euler", "dpmpp_2m", "uni_pc", "res_multistep", "deis", "ipndm")
 SOLVER = "best plain sampler"
 SEARCHED, FAMILY = "searched", "family"
-FAMILY_COUNTS, FAMILY_CFGS = (5, 6, 8, 10, 13), (1.0, 3.0, 5.0)  # of 50 steps
+FAMILY_COUNTS, FAMILY_CFGS = (5, 6, 8, 10, 13, 21), (1.0, 3.0, 5.0)  # of 50 steps
 # dB ahead: the mean, and the lower end of its interval.
 BARS = {
     (SEARCHED, 5.0, UNIFORM): (3, 2), (SEARCHED, 5.0, PLAIN): (3, 2),
@@ -79,7 +79,7 @@ def row(kind: str, path: GoldenPath) -> dict:
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     steps, full = path.schedule.num_steps, path.schedule.num_full
-    lab = _lab(steps, float(path.conditions["CFG"]))
+    lab = lab_of(steps, float(path.conditions["CFG"]))
     scores = psnr(lab, fixed(kind, path.schedule, _fitted_paths.of_pack(path)))
     controls = {
         UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), Reuse())),
@@ -99,7 +99,8 @@ def row(kind: str, path: GoldenPath) -> dict:
 
 
 @cache
-def _lab(steps: int, cfg: float) -> Lab:
+def lab_of(steps: int, cfg: float) -> Lab:
+    """Lab of the unseen prompts."""
     return Lab(steps, cfg, prompts=PROMPTS)
 
 

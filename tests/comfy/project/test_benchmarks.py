@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import _courses, _demo, _dense, _path_scores, fitted_paths, golden_path, search
+from benchmarks import (
+    _courses,
+    _demo,
+    _dense,
+    _path_scores,
+    carry,
+    fitted_paths,
+    fitted_search,
+    golden_path,
+    search,
+)
 from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, ScoredWay
 from benchmarks._paths import SearchedPaths
 from benchmarks.retarget import gained
@@ -172,6 +182,56 @@ def test_fitted_paths_miss_a_bar_by_the_mean_or_the_interval(row, missed):
     found = fitted_paths.misses([row])
     assert len(found) == len(missed)
     assert all(text in line for text, line in zip(missed, found, strict=True))
+
+
+def searched_row(**values):
+    return {"steps": 20, "full": 5, "cfg": 5.0, **values}
+
+
+@pytest.mark.parametrize(
+    ("part", "row", "missed"),
+    [
+        ("schedules", {"lost": 0.3}, []),
+        ("schedules", {"lost": 0.31}, ["5 of 20, CFG 5: 40 schedules lose 0.31 dB"]),
+        ("examples", {"lost": (0.5, 0.1), "ahead": {"8": (1.0, 0.9), "16": (1.0, 0.9)}}, []),
+        (
+            "examples",
+            {"lost": (0.6, 0.1), "ahead": {"8": (0.9, 0.9), "16": (1.0, 0.9)}},
+            ["8 examples lose 0.60 ± 0.10 dB", "8 examples: +0.90 ± 0.90 dB ahead"],
+        ),
+    ],
+)
+def test_searches_of_fitted_paths_miss_a_bar(part, row, missed):
+    found = fitted_search.misses({part: [searched_row(**row)]})
+    assert len(found) == len(missed)
+    assert all(text in line for text, line in zip(missed, found, strict=True))
+
+
+def test_weights_are_carried_to_places_that_differ_in_one_thing():
+    at_home, *elsewhere = (lab.workload(6, seed=1, held_out=True) for lab in carry.labs())
+    several = [
+        {
+            name
+            for name in ("cfg", "sigmas", "size", "patches", "prompts")
+            if trait(work, name) != trait(at_home, name)
+        }
+        for work in elsewhere
+    ]
+    assert several == [
+        {"cfg"}, {"cfg"}, {"sigmas"}, {"size"}, {"patches"}, {"prompts"}, {"prompts"}
+    ]  # fmt: skip
+    pairs, others = (trait(work, "prompts") for work in elsewhere[-2:])
+    assert sorted(pairs + others) == sorted(trait(at_home, "prompts"))
+    assert all(" above " in prompt or " left of " in prompt for prompt in pairs)
+
+
+def trait(work, name):
+    """What a place of ``carry`` may differ in."""
+    return {
+        "cfg": work.guider.cfg, "sigmas": work.sigmas.tolist(),
+        "size": work.latent["samples"].shape, "patches": bool(work.guider.model_patcher.patches),
+        "prompts": [example.prompt for example in work.examples],
+    }[name]  # fmt: skip
 
 
 def test_the_kept_scores_are_those_of_the_paths_that_come_with_the_pack():

@@ -1,0 +1,217 @@
+"""How far fitted weights carry: under another CFG, size, scheduler, LoRA, kind of prompt.
+
+The weights of the demo model's path of 13 of 50 full steps, CFG 5, are used where they were not
+fitted, against the two controls with as many evaluations and against a fit of the same schedule
+made there. Beside the figures stands what the pack says: what it refuses is forced here.
+
+It takes about twenty minutes of one core; what is sampled is kept in ``.dev/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks import _demo, _fitted_paths
+from benchmarks._lab import SCHEDULER, Lab, Prompts
+from benchmarks._shots import Shots, Way
+from benchmarks._ways import PLAIN, UNIFORM, fixed
+from benchmarks.fitted_paths import interval
+from gph_core.paths.choice import spacing
+
+FILE = Path(__file__).parent / "results" / "carry.json"
+STEPS, FULL, CFG = 50, 13, 5.0
+UNSEEN = 100  # prompts
+# Of a random LoRA: its rank, and its change of each weight matrix relative to the matrix.
+RANK, STRENGTH = 4, 0.05
+BIGGER = 12  # latent rows and columns instead of 8
+PAIR = (" above ", " left of ")
+
+
+@dataclass(frozen=True)
+class Elsewhere(Lab):
+    """A lab where something is not as it was when the weights were fitted.
+
+    Args:
+        name: of what is changed.
+        change: makes a workload one of there.
+    """
+
+    name: str = ""
+    change: Callable[[Any], Any] = lambda workload: workload
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, {self.name or 'as fitted'}"
+
+    def workload(self, count: int, seed: int, held_out: bool):
+        return self.change(super().workload(count, seed, held_out))
+
+    @cached_property
+    def scoring(self):
+        """Prompts to fit weights to, as many as those of the path."""
+        return self.workload(_fitted_paths.SCORING, _fitted_paths.SCORING_SEED, held_out=False)
+
+
+def labs() -> list[Elsewhere]:
+    """The place of the fit first, then the others."""
+    some = Prompts(unseen=UNSEEN)
+
+    def lab(name: str = "", cfg: float = CFG, change=lambda workload: workload) -> Elsewhere:
+        return Elsewhere(STEPS, cfg, prompts=some, name=name, change=change)
+
+    return [
+        lab(), lab("CFG 4", 4.0), lab("CFG 6", 6.0), lab("scheduler beta", change=beta),
+        lab("96 x 96 pixels", change=larger), lab("LoRA", change=with_lora),
+        lab("pairs of shapes alone", change=lambda work: of_kind(work, True)),
+        lab("single shapes and counts alone", change=lambda work: of_kind(work, False)),
+    ]  # fmt: skip
+
+
+def beta(workload):
+    """The noise levels of another scheduler."""
+    import comfy.samplers
+
+    levels = workload.guider.model_patcher.get_model_object("model_sampling")
+    sigmas = comfy.samplers.calculate_sigmas(levels, "beta", workload.num_steps)
+    return replace_in(workload, sigmas=sigmas)
+
+
+def larger(workload):
+    """Larger pictures."""
+    channels = workload.latent["samples"].shape[1]
+    return replace_in(workload, latent={"samples": torch.zeros(1, channels, BIGGER, BIGGER)})
+
+
+def with_lora(workload):
+    """A LoRA of random directions on every matrix of the blocks."""
+    guider = copy.copy(workload.guider)
+    model = guider.model_patcher.clone()
+    random = torch.Generator().manual_seed(0)
+    changes = {}
+    for name, weight in model.model.state_dict().items():
+        if "blocks" in name and weight.ndim == 2:
+            up = torch.randn(len(weight), RANK, generator=random)
+            change = up @ torch.randn(RANK, weight.shape[1], generator=random)
+            change *= STRENGTH * weight.float().norm() / change.norm()
+            changes[name] = (change.to(weight.dtype),)
+    model.add_patches(changes)
+    guider.model_patcher, guider.model_options = model, model.model_options
+    return replace_in(workload, guider=guider)
+
+
+def of_kind(workload, pairs: bool):
+    """The examples whose caption is, or is not, of two shapes and how they lie."""
+    some = [e for e in workload.examples if any(word in e.prompt for word in PAIR) == pairs]
+    return replace_in(workload, examples=some)
+
+
+def replace_in(workload, **changes):
+    """A workload with other fields."""
+    names = ("guider", "examples", "latent", "sampler", "sigmas")
+    return type(workload)(**{name: getattr(workload, name) for name in names} | changes)
+
+
+def row(lab: Elsewhere) -> dict:
+    """PSNR of the carried weights, what they are ahead of, and what the pack says to them."""
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+
+    path = _fitted_paths.load()[STEPS, FULL, CFG]
+    policy, schedule = _fitted_paths.of_pack(path), path.schedule
+    shots, numbers = Shots(lab), range(len(lab.unseen))
+
+    def psnr(way: Way):
+        return torch.tensor([shot.psnr for shot in shots.of(way, numbers)]).numpy()
+
+    carried = psnr(fixed("", schedule, replace(policy, conditions={})))
+    here = psnr(fixed("", schedule, replace(fitted_there(lab, schedule), conditions={})))
+    uniform = psnr(fixed(UNIFORM, spacing(STEPS, FULL), Reuse()))
+    plain = psnr(Way(PLAIN, f"{FULL} plain", None, FULL))
+    return {
+        "place": lab.name or "as fitted", "prompts": len(numbers), "psnr": interval(carried),
+        "ahead": {UNIFORM: interval(carried - uniform), PLAIN: interval(carried - plain)},
+        "behind a fit there": interval(here - carried), "the pack says": said(lab, path),
+    }  # fmt: skip
+
+
+def fitted_there(lab: Elsewhere, schedule):
+    """The policy whose weights are fitted to this schedule at this place."""
+    from golden_path_pack.demo.comfy_model import DemoVAE
+    from golden_path_pack.nodes.sample.assessing import assessor_for
+    from golden_path_pack.nodes.search.fitted_examples import FittedExamples
+
+    examples = lab.examples(lab.scoring, assessor_for("PSNR", DemoVAE(), "off"))
+    with torch.inference_mode():
+        return FittedExamples(examples, {}).policy_for(_demo.of_pack(schedule))
+
+
+def said(lab: Elsewhere, path) -> str:
+    """What the pack answers when this path is used here."""
+    from golden_path_pack.nodes.cache.plan import CachePlan
+
+    plan = CachePlan("Custom", _demo.of_pack(path.schedule), _fitted_paths.of_pack(path))
+    try:
+        with torch.inference_mode():
+            _, record = lab.unseen.sampling(0).under(plan)
+    except ValueError as error:
+        return f"refused: {error}"
+    return "; ".join(record.notes) or "nothing"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="dev.py bench carry", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="has no bars: always passes")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results")
+    options = parser.parse_args()
+    _demo.begin()
+    found = []
+    for lab in labs():
+        found.append(row(lab))
+        print(json.dumps(found[-1], ensure_ascii=False), flush=True)
+    print("\n" + table(found))
+    if options.save:
+        save(found)
+    return 0
+
+
+def table(found: list[dict]) -> str:
+    """Table of the rows as markdown."""
+    head = ["where", "PSNR dB", f"over {UNIFORM}", f"over {PLAIN}", "behind a fit there"]
+    head += ["what the pack says"]
+    lines = [head, ["---"] * len(head)]
+    for one in found:
+        cells = [one["ahead"][UNIFORM], one["ahead"][PLAIN], one["behind a fit there"]]
+        texts = [f"{mean:+.2f} ± {half:.2f}" for mean, half in cells]
+        lines.append([one["place"], f"{one['psnr'][0]:.2f}", *texts, one["the pack says"]])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def save(found: list[dict]) -> None:
+    """Write figures with their conditions."""
+    from comfyui_version import __version__
+
+    conditions = {
+        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER} unless said",
+        "weights": f"{FULL} of {STEPS} full steps, CFG {CFG:g}, 64 x 64 pixels, all kinds of "
+        f"prompts; a fit there has as many prompts, {_fitted_paths.SCORING}, or those of its kind",
+        "LoRA": f"random, rank {RANK}, changes each matrix of the blocks by {STRENGTH:.0%}",
+        "prompts": f"{UNSEEN} that no fit saw, or those of the kind; one noise each",
+        "unit": "PSNR in dB of 8-bit images to the full run of the same place: mean and half of "
+        "its 95 % interval by Student's t, differences paired by prompt",
+        "torch": torch.__version__, "comfyui": __version__,
+    }  # fmt: skip
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in found)
+    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
+    FILE.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
