@@ -65,11 +65,11 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _wanted(item, with_all):
-    """The pages of a test; one that takes long names one, and has no more than two with --all."""
-    named = item.get_closest_marker("usual_page")
-    if with_all:
-        return USUAL if named else ALL
-    return {named.args} if named else USUAL
+    """The pages of a test; one that takes long names the only one."""
+    named = item.get_closest_marker("one_page")
+    if named:
+        return {named.args}
+    return ALL if with_all else USUAL
 
 
 def pytest_terminal_summary(terminalreporter):

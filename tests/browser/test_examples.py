@@ -25,13 +25,15 @@ STEPS = {
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 INSIDE = "Look_Inside_a_Run"  # which samples in its analyses alone, without a cache node
-# How many images come of those that need no files, and the page on which each runs without --all;
-# with it, it is two.
+# How many images come of those that need no files, and where each runs.
+CLASSIC, VUE = (
+    pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
+)  # fmt: skip
 DEMO = {
-    "Compare_Full_and_Cached": (2, ("pinned", "classic")),
-    INSIDE: (5, ("newest", "vue")),
-    "Search_a_Golden_Path": (2, ("pinned", "classic")),
-    "Try_Golden_Path_Cache": (1, ("newest", "vue")),
+    "Compare_Full_and_Cached": (2, CLASSIC),
+    INSIDE: (5, VUE, pytest.mark.long),
+    "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
+    "Try_Golden_Path_Cache": (1, VUE),
 }
 # A search of four schedules of 12 steps, or analyses of two prompts, which take seconds.
 SHORTEN = """() => {
@@ -146,7 +148,7 @@ def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.usual_page(*page)) for name, (_, page) in DEMO.items()],
+    [pytest.param(name, marks=marks) for name, (_, *marks) in DEMO.items()],
     indirect=True,
 )
 def test_a_workflow_of_the_demo_model_runs(page, prompt, name):

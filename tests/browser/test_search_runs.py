@@ -98,6 +98,7 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     assert "12 schedules scored" in table
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again(page, demo):
     page.evaluate("""() => app.api.addEventListener("golden_path.search", function stop(event) {
       if (event.detail.scored < 4) return;
@@ -122,6 +123,7 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
     assert status(panel(page, demo)) == "Done"
 
 
+@pytest.mark.one_page("pinned", "classic")
 def test_a_result_comes_back_with_its_tab_and_from_a_search_that_need_not_run(page, demo):
     assert run(page) == "execution_success"
     here = {"id": page.evaluate("app.rootGraph.id")}

@@ -123,8 +123,12 @@ def demo_examples(count, seed, held_out):
     return tuple(Example(text, c, away, seed + n) for n, (text, c) in enumerate(pairs))
 
 
+# Of each kind of gate input one; `bench methods --check` looks at all, at full length.
+SOME = ("TeaCache", "EasyCache", "First Block Cache")
+
+
 @pytest.mark.long
-def test_on_other_prompts_every_method_is_within_half_a_step_of_the_wanted_number():
+def test_on_other_prompts_methods_are_within_half_a_step_of_the_wanted_number():
     model = comfy_model.load_model()
     given = {
         "model": model, "examples": demo_examples(10, 100, held_out=False),
@@ -137,7 +141,7 @@ def test_on_other_prompts_every_method_is_within_half_a_step_of_the_wanted_numbe
     others = given | {"examples": demo_examples(20, 200, held_out=True)}
     calibrated(**given)
     means = {}
-    for method in ADAPTIVE:
+    for method in SOME:
         found(method, full=6, **given)
         means[method] = statistics.fmean(realised(method, others, full=6))
-    assert means == pytest.approx(dict.fromkeys(ADAPTIVE, 6.0), abs=0.5)
+    assert means == pytest.approx(dict.fromkeys(SOME, 6.0), abs=0.5)
