@@ -195,10 +195,10 @@ class _Leg:
                 was measured: at the same place each time.
         """
         study = self._begin(objective, share, limit)
-        name = self._settings.algorithm or choose_default(self._space)
+        first = self._contestant.starts
+        name = self._settings.algorithm or choose_default(self._space, bool(first))
         algorithm = ALGORITHMS[name]
         rng = random.Random(f"{self._settings.seed} {name}")
-        first = self._contestant.starts
         seeds = [study.best_of(first), *self.seeds] if first else self.seeds
         starts = [seed for seed in dict.fromkeys(seeds) if seed in self._space]
         if not starts:

@@ -44,7 +44,10 @@ def advanced_inputs() -> list[Any]:
             options=[AUTOMATIC, *ALGORITHMS],
             default=AUTOMATIC,
             optional=True,
-            tooltip="automatic: simulated annealing, or every schedule where they are few.",
+            tooltip=(
+                "automatic: hill climbing where weights are fitted, else simulated annealing; "
+                "every schedule where they are few."
+            ),
             advanced=True,
         ),
         io.Int.Input(

@@ -45,7 +45,7 @@ class Algorithm:
     needs_length: bool = False
 
 
-DEFAULT = "annealing"
+DEFAULT, DEFAULT_FROM_STARTS = "annealing", "hill climbing"
 SMALL_SPACE = 256  # schedules that are simply all scored; all spaces of up to 10 steps are smaller
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -99,6 +99,12 @@ ALGORITHMS: dict[str, Algorithm] = {
 }  # fmt: skip
 
 
-def choose_default(space: ScheduleSpace) -> str:
-    """The search to use unless the user wants another."""
-    return "exhaustive" if space.size <= SMALL_SPACE else DEFAULT
+def choose_default(space: ScheduleSpace, has_starts: bool = False) -> str:
+    """The search to use unless the user wants another.
+
+    Args:
+        has_starts: it begins at good schedules, from which annealing would walk away first.
+    """
+    if space.size <= SMALL_SPACE:
+        return "exhaustive"
+    return DEFAULT_FROM_STARTS if has_starts else DEFAULT

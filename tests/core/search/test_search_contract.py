@@ -262,4 +262,6 @@ def test_small_spaces_are_searched_exhaustively():
     for num_steps in range(1, 11):
         for num_cached in range(num_steps):
             assert choose_default(ScheduleSpace(num_steps, num_cached)) == "exhaustive"
+            assert choose_default(ScheduleSpace(num_steps, num_cached), True) == "exhaustive"
     assert choose_default(ScheduleSpace(50, 41, (0, 1, 2, 49))) == DEFAULT == "annealing"
+    assert choose_default(ScheduleSpace(50, 41, (0,)), has_starts=True) == "hill climbing"
