@@ -14,7 +14,7 @@ from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import coverage_report, figures
 from ..schema.inputs import metric_input, reports_of, shootouts_input
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY
+from ..schema.types import ANALYSIS
 
 NAME = "Coverage"
 _LOG = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class Coverage(io.ComfyNode):
         return io.Schema(
             node_id="GPH_Coverage",
             display_name=NAME,
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Says on which share of the prompts each fixed schedule of Method Shootout stays "
                 "within a margin of the best one for that prompt, with lower bounds. Adaptive "

@@ -21,7 +21,7 @@ from ..sample.progress import Progress
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY, PolicyType, ScheduleType
+from ..schema.types import ANALYSIS, PolicyType, ScheduleType
 from .decomposing import FILES, NAME, Analysis
 
 
@@ -33,7 +33,7 @@ class ErrorDecomposition(io.ComfyNode):
         return io.Schema(
             node_id="GPH_ErrorDecomposition",
             display_name=NAME,
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Splits the error of cached runs, step by step, into what the present "
                 "approximation adds and what earlier cached steps left in the state, and shows "

@@ -18,7 +18,7 @@ from ..sample.progress import Progress
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY, PolicyType, SensitivityType
+from ..schema.types import ANALYSIS, PolicyType, SensitivityType
 from .isolating import FILES, NAME, Isolation
 
 
@@ -30,7 +30,7 @@ class PropagationGain(io.ComfyNode):
         return io.Schema(
             node_id="GPH_PropagationGain",
             display_name=NAME,
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Caches each step of a run alone and follows the error to the end: how wrong the "
                 "feature is, and how much of that reaches the image. Shows where your model is "

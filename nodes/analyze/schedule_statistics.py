@@ -13,7 +13,7 @@ from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import figures, statistics_figure, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY, RunsType
+from ..schema.types import ANALYSIS, RunsType
 
 NAME = "Schedule Statistics"
 _LOG = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class ScheduleStatistics(io.ComfyNode):
         return io.Schema(
             node_id="GPH_ScheduleStatistics",
             display_name=NAME,
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Shows how often which schedule occurred in the runs of several methods, and how "
                 "concentrated their choices are. With shootouts under several policies it says how "

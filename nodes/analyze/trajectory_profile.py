@@ -25,7 +25,7 @@ from ..record import recordings
 from ..record.recordings import Trajectories
 from ..schema.inputs import checked
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY, TrajectoriesType
+from ..schema.types import ANALYSIS, TrajectoriesType
 
 # How precise states are taken to be, by what is chosen.
 PRECISIONS = {
@@ -44,7 +44,7 @@ class TrajectoryProfile(io.ComfyNode):
         return io.Schema(
             node_id="GPH_TrajectoryProfile",
             display_name="Trajectory Profile",
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Shows the way of recorded runs through latent space: how far they are from the "
                 "straight line between noise and image, how far each step moves, where they turn, "

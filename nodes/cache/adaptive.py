@@ -14,7 +14,7 @@ from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ..hook import patching
 from ..library import calibrations
-from ..schema.types import CATEGORY, COUNT, PolicyType
+from ..schema.types import COUNT, METHODS, PolicyType
 from .adaptive_plan import THRESHOLD, AdaptivePlan
 from .report import Reporter
 
@@ -29,7 +29,7 @@ class AdaptiveCache(io.ComfyNode):
         return io.Schema(
             node_id="GPH_AdaptiveCache",
             display_name="Adaptive Cache",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Makes sampling faster with a method that decides in each run which steps run the "
                 "whole transformer: TeaCache, SeaCache, SenCache, DiCache and others. For "

@@ -22,7 +22,7 @@ from ...gph_core.reports.plan_report import calibration_text, plan_text
 from ..hook.conditions import of_model, of_sigmas
 from ..library import calibrations
 from ..schema.inputs import count_input, speed_input
-from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType, SensitivityType
+from ..schema.types import COUNT, METHODS, PolicyType, ScheduleType, SensitivityType
 
 GAIN = Method(
     "propagation gain",
@@ -44,7 +44,7 @@ class PlanSchedule(io.ComfyNode):
         return io.Schema(
             node_id="GPH_PlanSchedule",
             display_name="Plan Schedule",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Gives the schedule and the policy of a method that settles them before any run: "
                 "TaylorSeer, HiCache, L2P, DPCache, BudCache, MeanCache, propagation gain, or "

@@ -17,7 +17,7 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
-from ..schema.types import CATEGORY, COUNT, CalibrationType
+from ..schema.types import COUNT, METHODS, CalibrationType
 from . import budcache
 from .calibrating import FITTED, Bar, Calibrated, calibrate_all
 
@@ -45,7 +45,7 @@ class Calibrate(OnFile):
         return io.Schema(
             node_id="GPH_Calibrate",
             display_name="Calibrate",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Measures on full runs of your examples what caching methods have to know of your "
                 "model and settings: TeaCache's polynomial, SenCache's sensitivities and so on. "

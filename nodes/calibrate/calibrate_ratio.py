@@ -15,7 +15,7 @@ from ...gph_core.reports.threshold_report import described
 from ..library import calibrations
 from ..sample.examples import Example
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
-from ..schema.types import CATEGORY, COUNT, CalibrationType, PolicyType
+from ..schema.types import COUNT, METHODS, CalibrationType, PolicyType
 from .calibrate import OnFile, name_input, workload_of
 from .calibrating import Bar
 from .ratio import calibrate_ratio
@@ -29,7 +29,7 @@ class CalibrateRatio(OnFile):
         return io.Schema(
             node_id="GPH_CalibrateRatio",
             display_name="Calibrate Ratio",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Finds the threshold at which an adaptive method caches as many steps as a speed "
                 "stands for, on average over your examples, and keeps it in the calibration file, "

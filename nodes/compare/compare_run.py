@@ -30,7 +30,7 @@ from ..sample.guider import guider_for
 from ..sample.levels import scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
-from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
+from ..schema.types import COMPARE, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from .compare_session import prepare, sampling_of
 from .image_metrics import mean_or_block, measured_beside_first
 
@@ -47,7 +47,7 @@ class CompareRun(io.ComfyNode):
         return io.Schema(
             node_id="GPH_CompareRun",
             display_name=NAME,
-            category=CATEGORY,
+            category=COMPARE,
             description=(
                 "Samples one prompt four times from the same noise: in full, with the cache, with "
                 "as many full steps evenly spaced, and with just as many plain steps. Says how far "

@@ -15,7 +15,7 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.reports import figures, runs_report
 from ...gph_core.run.record_file import RecordedRun
 from ..schema.inputs import checked
-from ..schema.types import CATEGORY, PolicyType, RunsType, ScheduleType
+from ..schema.types import METHODS, PolicyType, RunsType, ScheduleType
 from . import recordings
 
 
@@ -27,7 +27,7 @@ class MostFrequentSchedule(io.ComfyNode):
         return io.Schema(
             node_id="GPH_MostFrequentSchedule",
             display_name="Most Frequent Schedule",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Counts how often which schedule occurred in recorded runs, and gives the most "
                 "frequent one, with the policy of the runs. Connect both to Golden Path Cache, set "

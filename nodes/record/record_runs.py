@@ -11,7 +11,7 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
-from ..schema.types import CATEGORY, RunsType
+from ..schema.types import METHODS, RunsType
 from . import recordings
 from .recordings import Recording
 
@@ -24,7 +24,7 @@ class RecordRuns(io.ComfyNode):
         return io.Schema(
             node_id="GPH_RecordRuns",
             display_name="Record Runs",
-            category=CATEGORY,
+            category=METHODS,
             description=(
                 "Samples examples and keeps what the cache of the model did in each: which steps "
                 "were full, and why. Most Frequent Schedule makes a fixed schedule of it. Stop it "

@@ -14,7 +14,7 @@ from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, guider_input, sampling_inputs
 from ..schema.summary import fingerprint, summary_output
-from ..schema.types import CATEGORY, TrajectoriesType
+from ..schema.types import ANALYSIS, TrajectoriesType
 from . import recordings
 from .recordings import Recording, Trajectories
 
@@ -27,7 +27,7 @@ class RecordTrajectory(io.ComfyNode):
         return io.Schema(
             node_id="GPH_RecordTrajectory",
             display_name="Record Trajectory",
-            category=CATEGORY,
+            category=ANALYSIS,
             description=(
                 "Samples examples with every step full and keeps the latents before each step and "
                 "after the last one. Trajectory Profile shows what the runs have in common. Stop "

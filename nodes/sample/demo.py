@@ -5,7 +5,7 @@ from __future__ import annotations
 from comfy_api.latest import io
 
 from ...demo import comfy_model, scenes
-from ..schema.types import CATEGORY
+from ..schema.types import DEMO
 
 DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
 
@@ -18,7 +18,7 @@ class DemoModel(io.ComfyNode):
         return io.Schema(
             node_id="GPH_DemoModel",
             display_name="Golden Path Demo Model",
-            category=f"{CATEGORY}/demo",
+            category=DEMO,
             description=(
                 "A small FLUX model that comes with this extension, for trying the cache without a "
                 "download. It draws coloured shapes at 64×64 pixels; sample with CFG 5."
@@ -41,7 +41,7 @@ class DemoPrompt(io.ComfyNode):
         return io.Schema(
             node_id="GPH_DemoPrompt",
             display_name="Golden Path Demo Prompt",
-            category=f"{CATEGORY}/demo",
+            category=DEMO,
             description="A prompt for the Golden Path Demo Model; empty for the negative one.",
             search_aliases=["toy prompt", "text encode", "shapes"],
             inputs=[

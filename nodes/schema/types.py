@@ -2,7 +2,10 @@
 
 from comfy_api.latest import io
 
+# Where ComfyUI's menu has the nodes: what most users need in front, the others a level below.
 CATEGORY = "Golden Path"
+COMPARE, ANALYSIS = f"{CATEGORY}/compare", f"{CATEGORY}/analysis"
+METHODS, DEMO = f"{CATEGORY}/adaptive and methods", f"{CATEGORY}/demo"
 
 # The choice of a speed for which the number of full steps is another input.
 COUNT = "full_steps below"

@@ -33,7 +33,7 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
-from ..schema.types import CATEGORY, COUNT, PolicyType, ScheduleType
+from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
 from . import shootout_session as session
 from .candidates import LineUp
 from .shootout_live import ShootoutLive
@@ -50,7 +50,7 @@ class MethodShootout(io.ComfyNode):
         return io.Schema(
             node_id="GPH_MethodShootout",
             display_name=NAME,
-            category=CATEGORY,
+            category=COMPARE,
             description=(
                 "Samples the same examples with many caching methods, your schedules and a golden "
                 "path, all at the same number of full steps. Says how far each is from the full "
