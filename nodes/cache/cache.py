@@ -53,10 +53,10 @@ class GoldenPathCache(io.ComfyNode):
                     default="Balanced",
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
-                        "Balanced 26 % (13 of 50), Fast 18 % (9 of 50), at least 4. Which ones: "
-                        "a path of your own search for this model and these noise levels, else a "
-                        "published one, else a rule that spaces them by noise level and CFG; the "
-                        "report says which and why. Custom uses the schedule "
+                        "Balanced 26 % (13 of 50), Fast 18 % (9 of 50); rounded, halves up, and at "
+                        "least 4. Which ones: a path of your own search for this model and these "
+                        "noise levels, else a published one, else a rule that spaces them by noise "
+                        "level and CFG; the report says which and why. Custom uses the schedule "
                         "below. Off hands the model on as it is."
                     ),
                 ),
@@ -96,7 +96,8 @@ class GoldenPathCache(io.ComfyNode):
                     tooltip=(
                         "For automatic: how many MiB of the model's device residuals may take. "
                         "Larger is faster where it fits. FLUX at 1024x1024 needs 24 MiB for each "
-                        "prompt and remembered step, a Wan video of 81 frames at 480p 320."
+                        "prompt and remembered step, a Wan video of 81 frames at 480p 320. 0: "
+                        "all wait in main memory, as with CPU."
                     ),
                     advanced=True,
                 ),
