@@ -76,6 +76,7 @@ class Magnitudes:
         inclusive: an error that equals the threshold is cached too.
         always_full: entries that are never cached.
         rounds_retention: the number of first full steps is rounded, not cut.
+        calls: of the model in a step, by which the first full ones are counted.
 
     Source: MagCache of Zehong-Ma, whose limits for FLUX stand for models that it does not have.
     """
@@ -86,6 +87,7 @@ class Magnitudes:
     inclusive: bool = False
     always_full: tuple[int, ...] = ()
     rounds_retention: bool = False
+    calls: int = 1
 
     def __post_init__(self) -> None:
         if not self.ratios or not all(map(math.isfinite, self.ratios)):

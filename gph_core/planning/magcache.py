@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..gates.base import check_threshold
 from ..gates.coefficients import Magnitudes
 from ..schedule import Schedule
@@ -22,10 +24,12 @@ def magnitude_schedule(table: Magnitudes, num_steps: int, threshold: float) -> S
     """
     check_threshold(threshold)
     rounding = 0.5 if table.rounds_retention else 0
-    first_cached = max(1, int(table.retention * num_steps + rounding))
+    full_calls = int(table.retention * num_steps * table.calls + rounding)
+    first_cached = max(1, math.ceil(full_calls / table.calls))
     full, product, error, since = [], 1.0, 0.0, 0
     for step in range(num_steps):
-        entry = round(step * (len(table.ratios) - 1) / max(num_steps - 1, 1))
+        # The quotient first, as in the source, whose rounding decides at exact halves.
+        entry = round(step * ((len(table.ratios) - 1) / max(num_steps - 1, 1)))
         if step >= first_cached:
             product *= table.ratios[entry]
             error += abs(1 - product)

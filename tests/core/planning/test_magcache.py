@@ -1,6 +1,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gph_core.gates.coefficients import Magnitudes, magnitudes
@@ -51,6 +52,24 @@ def test_the_first_share_of_a_run_is_full():
     assert magnitude_schedule(replace(cut, rounds_retention=True), 9, 0.1).bits == "000111110"
     assert magnitude_schedule(replace(SAME, retention=0), 5, 0.1).bits == "01111"
     assert magnitude_schedule(replace(SAME, retention=1), 5, 0.1).bits == "00000"
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "bits"),
+    # A fifth of 26, 28 and 30 calls: 5.2, 5.6 and 6, cut to 5, 5 and 6, which is 3 steps.
+    [(13, "0001111101111"), (14, "00011111011111"), (15, "000111110111110")],
+)
+def test_the_share_may_be_of_the_calls_of_both_branches(num_steps, bits):
+    table = replace(SAME, retention=0.2, calls=2)
+    assert magnitude_schedule(table, num_steps, 0.1).bits == bits
+    assert TABLES["Qwen-Image"].calls == 2
+
+
+def test_the_nearest_ratio_at_a_half_is_that_of_the_sources_arithmetic():
+    # Step 49 of 99 lies between entries 13 and 14 of 28; in doubles 49 * (27 / 98) is just below.
+    assert np.round(49 * (27 / 98)) == 13
+    table = replace(SAME, ratios=(1.0,) * 28, retention=0, max_cached=None, always_full=(13,))
+    assert 49 in magnitude_schedule(table, 99, 0.1).full_steps
 
 
 def test_another_number_of_steps_takes_the_nearest_ratio():
