@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import statistics
 
-import numpy as np
-
-from benchmarks import _demo
 from benchmarks._lab import Lab
+from benchmarks._results import interval
 from benchmarks._shots import Shot, Shots, Way
 from benchmarks._ways import fixed
 from gph_core.analysis.frequency import Frequencies
 from gph_core.schedule import Schedule, ScheduleSpace
 
+DIGITS = 6  # of intervals: errors of latents are small
 DRAWS = 5  # of random schedules, as in the source paper
 
 
@@ -41,9 +40,9 @@ def replay(lab: Lab, shots: Shots, way: Way, found: list[Shot]) -> dict:
             return [getattr(new, metric) - getattr(old, metric) for new, old in pairs]
 
         several = len(differing) > 1
-        result[f"replayed {metric}"] = interval(gains(chosen)) if several else None
+        result[f"replayed {metric}"] = interval(gains(chosen), DIGITS) if several else None
         means = [statistics.fmean(gains(schedule)) for schedule in random_ones if several]
-        result[f"random {metric}"] = interval(means) if several else None
+        result[f"random {metric}"] = interval(means, DIGITS) if several else None
     return result
 
 
@@ -52,9 +51,3 @@ def drawn(like: Schedule, seed: str) -> Schedule:
     required = (0, 1, 2, like.num_steps - 1)
     space = ScheduleSpace(like.num_steps, like.num_cached, required)
     return space.sample(random.Random(seed))
-
-
-def interval(values: list[float]) -> tuple[float, float]:
-    """Mean, and half of its 95 % interval by Student's t."""
-    mean, half = _demo.interval(np.array(values))
-    return round(float(mean), 6), round(float(half), 6)

@@ -8,6 +8,7 @@ from functools import partial
 from benchmarks import _demo, _fitted_paths
 from benchmarks._lab import Lab, compared
 from benchmarks._shots import Way
+from gph_core.paths.golden_path import GoldenPath
 from gph_core.policies.base import options_of
 
 UNIFORM, PLAIN = "uniform", "plain steps"  # what all others are compared with
@@ -21,16 +22,22 @@ def ways(lab: Lab, full: int, names: Collection[str] = ()) -> Iterator[Way]:
         names: of those beside the baselines; all without any.
     """
     from golden_path_pack.gph_core.methods.table import ALL
-    from golden_path_pack.gph_core.paths.choice import spacing
-    from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
-    yield fixed(UNIFORM, spacing(lab.steps, full), Reuse())
-    yield Way(PLAIN, f"{full} plain", None, full)
+    yield from baselines(lab.steps, full)
     makers = {
         FITTED: partial(fitted, lab, full), GOLDEN: partial(golden, lab, full),
         **{name: partial(way_of, name, lab, full) for name in compared(ALL)},
     }  # fmt: skip
     yield from (make() for name, make in makers.items() if not names or name in names)
+
+
+def baselines(steps: int, full: int) -> tuple[Way, Way]:
+    """Uniform spacing with residual reuse, and as many plain steps."""
+    from golden_path_pack.gph_core.paths.choice import spacing
+    from golden_path_pack.gph_core.policies.extrapolation import Reuse
+
+    even = fixed(UNIFORM, spacing(steps, full), Reuse())
+    return even, Way(PLAIN, f"{full} plain", None, full)
 
 
 def golden(lab: Lab, full: int) -> Way:
@@ -40,7 +47,11 @@ def golden(lab: Lab, full: int) -> Way:
 
 def fitted(lab: Lab, full: int) -> Way:
     """Fitted path: the one that the pack brings along, or one that is searched as those were."""
-    path = _fitted_paths.path(lab.steps, full, lab.cfg)
+    return of_path(_fitted_paths.path(lab.steps, full, lab.cfg))
+
+
+def of_path(path: GoldenPath) -> Way:
+    """A fitted path with its weights."""
     return fixed(FITTED, path.schedule, _fitted_paths.of_pack(path))
 
 

@@ -12,7 +12,6 @@ control plain steps of the best of six samplers. ``-- --search`` searches the pa
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,13 +19,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from benchmarks import _demo, _fitted_paths
+from benchmarks import _demo, _fitted_paths, _results
 from benchmarks._lab import SCHEDULER, Lab, Prompts
+from benchmarks._results import interval
 from benchmarks._shots import Shots, Way
-from benchmarks._ways import PLAIN, UNIFORM, fixed
-from gph_core.paths.choice import spacing
+from benchmarks._ways import PLAIN, UNIFORM, baselines, of_path
 from gph_core.paths.golden_path import GoldenPath
 
 RESULTS = Path(__file__).parent / "results"
@@ -34,7 +32,8 @@ PROMPTS = Prompts(unseen=200)
 SOLVERS = ("euler", "dpmpp_2m", "uni_pc", "res_multistep", "deis", "ipndm")
 SOLVER = "best plain sampler"
 SEARCHED, FAMILY = "searched", "family"
-FAMILY_COUNTS, FAMILY_CFGS = (5, 6, 8, 10, 13, 21), (1.0, 3.0, 5.0)  # of 50 steps
+FAMILY_COUNTS, FAMILY_CFGS = (5, 6, 8, 10, 13), (1.0, 3.0, 5.0)  # of 50 steps
+CONTROL_COUNTS = (*FAMILY_COUNTS, 21)  # at which the best plain sampler is a control
 # dB ahead: the mean, and the lower end of its interval.
 BARS = {
     (SEARCHED, 5.0, UNIFORM): (3, 2), (SEARCHED, 5.0, PLAIN): (3, 2),
@@ -70,21 +69,16 @@ def paths(with_family: bool) -> Iterator[tuple[str, GoldenPath]]:
     for path in _fitted_paths.load().values():
         yield SEARCHED, path
     for cfg in FAMILY_CFGS if with_family else ():
-        for full in FAMILY_COUNTS:
+        for full in CONTROL_COUNTS:
             yield FAMILY, _fitted_paths.family(50, full, cfg)
 
 
 def row(kind: str, path: GoldenPath) -> dict:
     """A path's PSNR on the unseen prompts, and how far it is ahead of each control."""
-    from golden_path_pack.gph_core.policies.extrapolation import Reuse
-
     steps, full = path.schedule.num_steps, path.schedule.num_full
     lab = lab_of(steps, float(path.conditions["CFG"]))
-    scores = psnr(lab, fixed(kind, path.schedule, _fitted_paths.of_pack(path)))
-    controls = {
-        UNIFORM: psnr(lab, fixed(UNIFORM, spacing(steps, full), Reuse())),
-        PLAIN: psnr(lab, Way(PLAIN, f"{full} plain", None, full)),
-    }
+    scores = psnr(lab, of_path(path))
+    controls = {way.name: psnr(lab, way) for way in baselines(steps, full)}
     solver = ""
     if kind == FAMILY:
         plain = {name: psnr(lab, plain_steps(name, full)) for name in SOLVERS}
@@ -114,19 +108,13 @@ def plain_steps(sampler: str, full: int) -> Way:
 
 def psnr(lab: Lab, way: Way) -> np.ndarray:
     """dB ``[P]`` of the unseen prompts."""
-    return np.array([shot.psnr for shot in _shots(lab).of(way, range(lab.prompts.unseen))])
+    return np.array([shot.psnr for shot in _shots(lab).of(way, range(len(lab.unseen)))])
 
 
 @cache
 def _shots(lab: Lab) -> Shots:
     """Pictures of a lab, whose full runs are sampled once."""
     return Shots(lab)
-
-
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """Mean, and half of its 95 % interval by Student's t."""
-    mean, half = _demo.interval(values)
-    return round(float(mean), 3), round(float(half), 3)
 
 
 def misses(found: list[dict]) -> list[str]:
@@ -139,7 +127,7 @@ def misses(found: list[dict]) -> list[str]:
                 words.append(f"{title(one)}: {mean:+.2f} ± {half:.2f} dB ahead of {name}")
             if one["kind"] == FAMILY and name == SOLVER and mean <= 0:
                 words.append(f"{title(one)}: {mean:+.2f} ± {half:.2f} dB ahead of {name}")
-    family = [one for one in found if one["kind"] == FAMILY]
+    family = [o for o in found if o["kind"] == FAMILY and o["full"] in FAMILY_COUNTS]
     ahead = [o for o in family if min(o["ahead"][n][0] for n in (UNIFORM, PLAIN)) >= FAMILY_BAR]
     if len(ahead) < FAMILY_SHARE * len(family):
         words.append(f"the family is {FAMILY_BAR} dB ahead in {len(ahead)} of {len(family)} alone")
@@ -172,19 +160,14 @@ def table(found: list[dict]) -> str:
 
 def save(found: list[dict]) -> None:
     """Write figures with their conditions."""
-    from comfyui_version import __version__
-
     conditions = {
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}",
         "prompts": f"{PROMPTS.unseen} held out of training and search, one noise each; "
         f"weights fitted on {_fitted_paths.SCORING} others",
         "unit": "PSNR in dB of 8-bit images to the full run: mean and half of its 95 % interval by "
         "Student's t over the prompts; ahead: the path over the control, paired by prompt",
-        "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
-    lines = ",\n".join(map(json.dumps, found))
-    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
-    (RESULTS / "fitted-path-scores.json").write_text(text, "utf-8")
+    _results.write(RESULTS / "fitted-path-scores.json", conditions, rows=found)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks import _demo, _fitted_paths
+from benchmarks import _demo, _fitted_paths, _results
 from benchmarks._lab import prepare
-from benchmarks._ways import UNIFORM, fixed
-from benchmarks.fitted_paths import PROMPTS, SCHEDULER, interval, lab_of, psnr
-from gph_core.paths.choice import spacing
+from benchmarks._results import interval
+from benchmarks._ways import baselines, of_path
+from benchmarks.fitted_paths import PROMPTS, SCHEDULER, lab_of, psnr
 from gph_core.paths.golden_path import GoldenPath
 
 Setting = tuple[int, int, float]  # steps, full steps, CFG
@@ -85,11 +85,9 @@ def mean(setting: Setting, budget: int, seed: int) -> float:
 
 def examples() -> Iterator[dict]:
     """A row a setting: what few examples lose, and how far each is ahead of uniform spacing."""
-    from golden_path_pack.gph_core.policies.extrapolation import Reuse
-
     for setting in SETTINGS_OF_EXAMPLES:
         steps, full, cfg = setting
-        uniform = psnr(lab_of(steps, cfg), fixed(UNIFORM, spacing(steps, full), Reuse()))
+        uniform = psnr(lab_of(steps, cfg), baselines(steps, full)[0])
         found = {
             str(count): scores(setting, _fitted_paths.found(*setting, scoring=count))
             for count in EXAMPLES
@@ -123,20 +121,20 @@ def images(steps: int, path: GoldenPath | None) -> Tensor:
     """8-bit images of the unseen prompts under a path, or of full runs."""
     from golden_path_pack.demo.comfy_model import DemoVAE
 
-    work, found = lab_of(steps, CFG_OF_GRIDS).unseen, []
-    plan = path and fixed("", path.schedule, _fitted_paths.of_pack(path)).plan
+    work, vae, found = lab_of(steps, CFG_OF_GRIDS).unseen, DemoVAE(), []
+    plan = path and of_path(path).plan
     for first in range(0, len(work), _demo.BATCH):
         sampling = prepare(work)(range(first, min(first + _demo.BATCH, len(work))))
         with torch.inference_mode():
             latent = sampling.under(plan)[0] if plan else sampling.full()
-            found.append((DemoVAE().decode(latent).clamp(0, 1) * 255).round())
+            found.append((vae.decode(latent).clamp(0, 1) * 255).round())
     return torch.cat(found)
 
 
 def scores(setting: Setting, path: GoldenPath) -> np.ndarray:
     """dB ``[P]`` of a path on the unseen prompts."""
     steps, _, cfg = setting
-    return psnr(lab_of(steps, cfg), fixed("", path.schedule, _fitted_paths.of_pack(path)))
+    return psnr(lab_of(steps, cfg), of_path(path))
 
 
 def named(setting: Setting) -> dict:
@@ -177,9 +175,6 @@ def title(row: dict) -> str:
 
 def save(found: dict[str, list[dict]]) -> None:
     """Write figures with their conditions; those of parts that were left out stay."""
-    from comfyui_version import __version__
-
-    kept = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
     conditions = {
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}",
         "search": f"{_fitted_paths.ALGORITHM}; {_fitted_paths.BUDGET} schedules and "
@@ -190,13 +185,8 @@ def save(found: dict[str, list[dict]]) -> None:
         "seeds, and the difference of their medians; examples: mean and half of its 95 % interval "
         "by Student's t, paired by prompt; grids: the same, to the full run of "
         f"{FINEST} steps",
-        "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
-    parts = {name: rows for name, rows in {**kept, **found}.items() if name in PARTS}
-    texts = [f'"conditions": {json.dumps(conditions)}']
-    for name, rows in parts.items():
-        texts.append(f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]")
-    FILE.write_text("{" + ",\n".join(texts) + "}\n", "utf-8")
+    _results.write(FILE, conditions, **{**_results.kept(FILE), **found})
 
 
 if __name__ == "__main__":

@@ -15,14 +15,12 @@ stopped. ``-- --search`` searches the paths anew before.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from benchmarks import _demo, _paths
+from benchmarks import _demo, _paths, _results
 from benchmarks._path_scores import (
     BASELINES,
     NO_POLICY,
@@ -118,19 +116,14 @@ def table(rows: list[dict]) -> str:
 
 def save(rows: list[dict]) -> None:
     """Write figures and picture, with their conditions."""
-    from comfyui_version import __version__
-
     conditions = {
         "model": "demo model", "steps": STEPS,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
         "prompts": f"{PROMPTS} held out of training and search, {len(NOISES)} noises each",
         "unit": "PSNR in dB of 8-bit images to the full run: mean, and 95 % interval of a "
         f"bootstrap over prompts ({RESAMPLES} resamples); ahead: the searched pair over this row",
-        "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
-    lines = ",\n".join(map(json.dumps, rows))
-    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
-    (RESULTS / "golden-path.json").write_text(text, "utf-8")
+    _results.write(RESULTS / "golden-path.json", conditions, rows=rows)
     draw(rows)
 
 

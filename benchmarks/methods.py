@@ -14,20 +14,19 @@ does some of the ways beside the baselines. With ``--save`` the other results st
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from benchmarks import _demo
+from benchmarks import _demo, _results
 from benchmarks._lab import Lab, Prompts, compared, labs
-from benchmarks._replay import DRAWS, interval, replay
+from benchmarks._replay import DIGITS, DRAWS, replay
+from benchmarks._results import interval
 from benchmarks._shots import Shot, Shots
-from benchmarks._ways import FITTED, PLAIN, UNIFORM, ways
+from benchmarks._ways import FITTED, PLAIN, baselines, ways
 from gph_core.schedule import Schedule
 
 RESULTS = Path(__file__).parent / "results"
@@ -66,24 +65,23 @@ def rows(lab: Lab, names: Collection[str] = ()) -> Iterator[dict]:
         lab.calibrate(methods)
     shots, everyone = Shots(lab), range(lab.prompts.unseen)
     for full in lab.counts:
-        baselines = {}
+        even, plain = (shots.of(way, everyone) for way in baselines(lab.steps, full))
         for way in ways(lab, full, names):
             found = shots.of(way, everyone)
-            if way.name in (UNIFORM, PLAIN):
-                baselines[way.name] = found
             row = {"setting": str(lab), "full": full, "wanted": lab.steps - full, "name": way.name}
             row |= {"adaptive": way.alone, **summary(found), "replay": None}
             if way.alone:
                 row["replay"] = replay(lab, shots, way, found)
-            row["ahead"] = ahead(found, baselines[UNIFORM])
-            row["over_plain"] = ahead(found, baselines.get(PLAIN, found))
+            row |= {"ahead": ahead(found, even), "over_plain": ahead(found, plain)}
             print(f"{title(row)}: {row['psnr'][0]:.2f} dB", flush=True)
             yield row
 
 
 def ahead(found: list[Shot], others: list[Shot]) -> tuple[float, float]:
     """dB ahead of others on the same prompts: mean, and half of its 95 % interval."""
-    return interval([one.psnr - other.psnr for one, other in zip(found, others, strict=True)])
+    return interval(
+        [one.psnr - other.psnr for one, other in zip(found, others, strict=True)], DIGITS
+    )
 
 
 def summary(found: list[Shot]) -> dict:
@@ -92,9 +90,9 @@ def summary(found: list[Shot]) -> dict:
     counts = [0 if "plain" in text else Schedule.parse(text).num_cached for text in schedules]
     common = max(sorted(set(schedules)), key=schedules.count)
     return {
-        "psnr": interval([shot.psnr for shot in found]),
-        "ssim": interval([shot.ssim for shot in found]),
-        "latent_mse": interval([shot.latent_mse for shot in found]),
+        "psnr": interval([shot.psnr for shot in found], DIGITS),
+        "ssim": interval([shot.ssim for shot in found], DIGITS),
+        "latent_mse": interval([shot.latent_mse for shot in found], DIGITS),
         "cached": statistics.fmean(counts), "spread": statistics.pstdev(counts),
         "distinct": len(set(schedules)), "schedule": common,
         "share": schedules.count(common) / len(schedules),
@@ -160,8 +158,7 @@ def most_frequent(row: dict) -> str:
 
 def merged(found: list[dict]) -> list[dict]:
     """The kept results with the new ones in their places, in the order of settings and ways."""
-    file = RESULTS / "methods.json"
-    kept = json.loads(file.read_text("utf-8"))["rows"] if file.exists() else []
+    kept = _results.kept(RESULTS / "methods.json").get("rows", [])
     together = {title(row): row for row in [*kept, *found]}
     settings = [str(lab) for lab in labs()]
     # Sorting is stable: within a setting and a number of full steps the order stays.
@@ -170,8 +167,6 @@ def merged(found: list[dict]) -> list[dict]:
 
 def save(found: list[dict]) -> None:
     """Write figures and picture, with their conditions."""
-    from comfyui_version import __version__
-
     conditions = {
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, simple",
         "prompts": f"{Prompts().unseen} held out of training, one noise each",
@@ -180,11 +175,8 @@ def save(found: list[dict]) -> None:
         "paired; over_plain: over as many plain steps; replay: the most frequent schedule less the "
         f"method's choice, over the prompts; random: the same of {DRAWS} random schedules, over "
         "their means",
-        "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
-    lines = ",\n".join(map(json.dumps, found))
-    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
-    (RESULTS / "methods.json").write_text(text, "utf-8")
+    _results.write(RESULTS / "methods.json", conditions, rows=found)
     draw(found)
 
 

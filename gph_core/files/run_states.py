@@ -32,7 +32,7 @@ class RunStates:
     def keep(self, run: int, step: int, state: Tensor) -> None:
         """Keep a copy of a state; another one of the same run and step takes its place."""
         if self._like is None:
-            self._like = state.new_empty(state.shape, device="cpu")
+            self._like = torch.empty_like(state, device="meta")  # of each state, without values
             if self._count * self._size > self._in_memory:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - kept open
@@ -53,13 +53,6 @@ class RunStates:
         self._file.seek(self._place(run, step))
         self._file.readinto(found)  # type: ignore[attr-defined] - a file in binary mode has it
         return torch.frombuffer(found, dtype=self._like.dtype).view(self._like.shape)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        if self._file is not None:
-            self._file.close()
-        self._kept.clear()
-        self._file = self._like = None
 
     @property
     def _size(self) -> int:

@@ -53,8 +53,9 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
             lines.append(_plain(best, found))
     if isinstance(best.policy, Fitted) and best.schedule.num_steps < FINE:
         lines.append(
-            f"A finer grid costs the same and may come closer: search with {FINE} steps in the "
-            f"scheduler and {best.schedule.num_full} full steps. Then sample with {FINE} steps, too"
+            f"A path of a finer grid takes as long to sample and may come closer: search with "
+            f"{FINE} steps in the scheduler and {best.schedule.num_full} full steps, then sample "
+            f"with {FINE} steps, too (not for models that are distilled to few steps)"
         )
     return "\n".join([*lines, *notes])
 

@@ -51,7 +51,7 @@ class FittedExamples:
     ) -> None:
         self._examples, self._conditions, self._memory = examples, conditions, memory
         self._batches: Sequence[Batch] = ()  # that the states in memory are of
-        self._full_steps = 0  # of all examples, since the last measurement
+        self._full_steps = 0  # of all examples, in the measurement at hand
         self._watched: set[int] = set()  # examples whose full runs' states are known
         self._metrics: dict[Schedule, list[Metrics]] = {}
 
@@ -67,19 +67,18 @@ class FittedExamples:
         self._examples.fitting(self._watch)
 
     def forget(self) -> None:
+        """Free all but the states of the full runs: weights of what is delivered need them."""
         self._examples.forget()
-        self._watched.clear()
-        self._states.clear()
         if self._memory is not None:
             self._memory.clear()
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         """Metrics of some examples; the first call for a schedule runs all of them."""
+        self._full_steps = 0
         if schedule not in self._metrics:
             self._metrics[schedule] = self._examples.fitting(lambda: self._cross_fitted(schedule))
-        full_steps, self._full_steps = self._full_steps, 0
         found = self._metrics[schedule]
-        return Measurement([found[number] for number in examples], full_steps)
+        return Measurement([found[number] for number in examples], self._full_steps)
 
     def policy_for(self, schedule: Schedule) -> Fitted:
         """Weights of a schedule, fitted to all examples."""

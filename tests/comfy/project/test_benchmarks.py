@@ -159,7 +159,7 @@ def fitted_row(kind=fitted_paths.SEARCHED, cfg=5.0, **ahead):
     names = {"uniform": fitted_paths.UNIFORM, "plain": fitted_paths.PLAIN}
     names |= {"solver": fitted_paths.SOLVER}
     return {
-        "kind": kind, "steps": 50, "full": 9, "cfg": cfg, "schedule": "0/50", "psnr": (30.0, 1.0),
+        "kind": kind, "steps": 50, "full": 8, "cfg": cfg, "schedule": "0/50", "psnr": (30.0, 1.0),
         "sampler": "", "ahead": {names[name]: gain for name, gain in ahead.items()},
     }  # fmt: skip
 
@@ -182,6 +182,32 @@ def test_fitted_paths_miss_a_bar_by_the_mean_or_the_interval(row, missed):
     found = fitted_paths.misses([row])
     assert len(found) == len(missed)
     assert all(text in line for text, line in zip(missed, found, strict=True))
+
+
+def test_the_familys_bar_is_of_five_numbers_of_full_steps():
+    behind = fitted_row(fitted_paths.FAMILY, uniform=(1.0, 0.1), plain=(1.0, 0.1), solver=(0.1, 1))
+    assert fitted_paths.misses([{**behind, "full": 21}]) == []
+
+
+def test_the_readme_has_the_kept_scores():
+    rows = json.loads((fitted_paths.RESULTS / "fitted-path-scores.json").read_text("utf-8"))["rows"]
+    readme = (fitted_paths.RESULTS.parent.parent / "README.md").read_text("utf-8")
+    searched = {
+        (f"{row['full']} of {row['steps']}", f"{row['cfg']:g}"): row
+        for row in rows
+        if row["kind"] == fitted_paths.SEARCHED
+    }
+    lines = readme.partition("| Full steps | CFG |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert len(cells) == 7
+    for full, cfg, *shown in cells:
+        row = searched[full, cfg]
+        gains = (row["ahead"][name] for name in (fitted_paths.UNIFORM, fitted_paths.PLAIN))
+        expected = [f"{mean:+.1f} ± {half:.1f}" for mean, half in gains]
+        assert shown == [f"{row['psnr'][0]:.1f}", *expected]
+    family = [row["ahead"] for row in rows if row["kind"] == fitted_paths.FAMILY]
+    ahead = [gains[fitted_paths.SOLVER][0] for gains in family]
+    assert f"by {min(ahead):.1f} to {max(ahead):.1f} dB in {len(family)} settings" in readme
 
 
 def searched_row(**values):

@@ -266,6 +266,24 @@ def test_the_full_runs_of_the_scoring_examples_are_sampled_once(monkeypatch):
     assert runs == [STEPS] * 2  # one an example: the rest are Euler steps of the fit
 
 
+def test_the_weights_that_are_delivered_need_no_full_runs_again(monkeypatch):
+    begun = []
+    plain = comfy.samplers.sampler_object("euler")
+    function = plain.sampler_function
+
+    @functools.wraps(function)
+    def watched(model, x, sigmas, **options):
+        begun.append(float(x.flatten()[0]))
+        return function(model, x, sigmas, **options)
+
+    monkeypatch.setattr(plain, "sampler_function", watched)
+    monkeypatch.setattr(SearchSession, "_controls", lambda *_: [])
+    fitted(sampler=plain, batch_size=1)
+    scoring, others = begun[:2], begun[2:]  # the full runs of two examples, then validation's
+    assert others
+    assert not set(scoring) & set(others)
+
+
 @pytest.mark.long
 def test_batches_change_nothing_but_rounding():
     alone, together = fitted(batch_size=1)[:2], fitted(batch_size=2, study="other")[:2]

@@ -1,0 +1,53 @@
+"""Results of a benchmark in a file: their conditions, then parts with a line for each row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from benchmarks import _demo
+
+
+def versions() -> dict[str, str]:
+    """Versions that figures depend on."""
+    from comfyui_version import __version__
+
+    return {"torch": torch.__version__, "comfyui": __version__}
+
+
+def write(file: Path, conditions: Mapping[str, Any], **parts: Sequence[Any]) -> None:
+    """Write the rows of each part under their conditions, to which the versions are added."""
+    texts = [f'"conditions": {json.dumps({**conditions, **versions()}, ensure_ascii=False)}']
+    for name, rows in parts.items():
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        texts.append(f'"{name}": [\n{lines}\n]')
+    file.write_text("{" + ",\n".join(texts) + "}\n", "utf-8")
+
+
+def kept(file: Path) -> dict[str, list[Any]]:
+    """Parts of a file that was written before; none where there is no file.
+
+    Raises ``ValueError`` where other versions made it: new rows would stand under wrong conditions.
+    """
+    if not file.exists():
+        return {}
+    parts = json.loads(file.read_text("utf-8"))
+    conditions = parts.pop("conditions")
+    for name, version in versions().items():
+        if conditions.get(name) != version:
+            raise ValueError(
+                f"{file.name} was measured with {name} {conditions.get(name)}, this is {version}; "
+                "measure everything again: delete the file first"
+            )
+    return parts
+
+
+def interval(values: Sequence[float] | np.ndarray, digits: int = 3) -> tuple[float, float]:
+    """Mean, and half of its 95 % interval by Student's t, rounded for a file."""
+    mean, half = _demo.interval(np.asarray(values))
+    return round(float(mean), digits), round(float(half), digits)
