@@ -81,14 +81,20 @@ class Lab:
 
         return file.load_for(self.file, self.preparation.conditions())
 
-    def calibrate(self, methods: Collection[str] = (), counts: Collection[int] = ()) -> None:
+    def calibrate(
+        self, methods: Collection[str] = (), counts: Collection[int] = ()
+    ) -> set[tuple[int, str]]:
         """Fit what methods need, and find thresholds; what is there is not done again.
 
         Args:
             methods: their names; all that are compared without any.
             counts: of full steps; those of the source paper's ratios without any.
+
+        Returns:
+            Numbers of full steps that a method cannot reach, each with its name.
         """
         from golden_path_pack.gph_core.calibration import file
+        from golden_path_pack.gph_core.calibration.threshold import OutOfReach
         from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
         from golden_path_pack.nodes.calibrate import budcache, calibrating
         from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
@@ -96,6 +102,7 @@ class Lab:
         def save(*entries) -> None:
             file.save(self.file, *entries)
 
+        missing: set[tuple[int, str]] = set()
         self.memory.mkdir(parents=True, exist_ok=True)
         workload, methods = self.preparation, methods or compared(ALL)
         if fitted := [name for name in calibrating.FITTED if name in methods]:
@@ -107,13 +114,21 @@ class Lab:
                 save(budcache.search(workload, full, searched))
             for name in (name for name in compared(ADAPTIVE) if name in methods):
                 method, entry = ALL[name], self.entries().get(ALL[name].name)
-                _, found = calibrate_ratio(workload, method, method.policy, full, entry, save=save)
+                try:
+                    _, found = calibrate_ratio(
+                        workload, method, method.policy, full, entry, save=save
+                    )
+                except OutOfReach as reason:
+                    print(f"{self}, {full} full, {name}: {reason}", flush=True)
+                    missing.add((full, name))
+                    continue
                 print(
                     f"{self}, {full} full, {name}: threshold {found.threshold:.4g}, "
                     f"{found.mean:.2f} ± {found.spread:.2f} cached, {found.num_runs} runs"
                     f"{'; ' if found.note else ''}{found.note}",
                     flush=True,
                 )
+        return missing
 
     def golden_path(self, full: int):
         """Schedule and policy that the pack's own search delivers."""

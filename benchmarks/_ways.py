@@ -15,11 +15,14 @@ UNIFORM, PLAIN = "uniform", "plain steps"  # what all others are compared with
 GOLDEN, FITTED = "golden path", "fitted path"
 
 
-def ways(lab: Lab, full: int, names: Collection[str] = ()) -> Iterator[Way]:
+def ways(
+    lab: Lab, full: int, names: Collection[str] = (), missing: Collection[tuple[int, str]] = ()
+) -> Iterator[Way]:
     """Ways to compare, the baselines first.
 
     Args:
         names: of those beside the baselines; all without any.
+        missing: see ``Lab.calibrate``.
     """
     from golden_path_pack.gph_core.methods.table import ALL
 
@@ -28,7 +31,9 @@ def ways(lab: Lab, full: int, names: Collection[str] = ()) -> Iterator[Way]:
         FITTED: partial(fitted, lab, full), GOLDEN: partial(golden, lab, full),
         **{name: partial(way_of, name, lab, full) for name in compared(ALL)},
     }  # fmt: skip
-    yield from (make() for name, make in makers.items() if not names or name in names)
+    for name, make in makers.items():
+        if (not names or name in names) and (full, name) not in missing:
+            yield make()
 
 
 def baselines(steps: int, full: int) -> tuple[Way, Way]:

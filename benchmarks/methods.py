@@ -61,12 +61,12 @@ def rows(lab: Lab, names: Collection[str] = ()) -> Iterator[dict]:
     """
     from golden_path_pack.gph_core.methods.table import ALL
 
-    if methods := [name for name in names or compared(ALL) if name in ALL]:
-        lab.calibrate(methods)
+    methods = [name for name in names or compared(ALL) if name in ALL]
+    missing = lab.calibrate(methods) if methods else ()
     shots, everyone = Shots(lab), range(lab.prompts.unseen)
     for full in lab.counts:
         even, plain = (shots.of(way, everyone) for way in baselines(lab.steps, full))
-        for way in ways(lab, full, names):
+        for way in ways(lab, full, names, missing):
             found = shots.of(way, everyone)
             row = {"setting": str(lab), "full": full, "wanted": lab.steps - full, "name": way.name}
             row |= {"adaptive": way.alone, **summary(found), "replay": None}

@@ -63,6 +63,10 @@ class FoundThreshold:
         return dict(sorted(Counter(self.counts).items()))
 
 
+class OutOfReach(ValueError):
+    """No threshold of a method caches so many steps."""
+
+
 def find_threshold(
     run: Run,
     num_examples: int,
@@ -96,6 +100,10 @@ def find_threshold(
         on_run: told each new outcome.
         num_few: examples of the first, coarse search.
 
+    Raises:
+        OutOfReach: so many steps cannot be cached.
+        ValueError: there are no examples, or ``start`` is not positive.
+
     Source: seed paper, calibration of thresholds, its "mean first" rule; there on a given list of
     thresholds.
     """
@@ -106,7 +114,7 @@ def find_threshold(
         )
     if target < 0 or (max_cached is not None and target > max_cached):
         most = "" if max_cached is None else f", at most {max_cached} can be cached"
-        raise ValueError(f"{target:g} cached steps are out of reach{most}; choose another number")
+        raise OutOfReach(f"{target:g} cached steps are out of reach{most}; choose another number")
     functions = StepFunctions(run, known, on_run)
     if num_few < num_examples:
         piece = _crossing(lambda t: functions.piece(t, num_few), target * num_few, start, *FEW)

@@ -5,7 +5,7 @@ interact. What is delivered is the pair with the best mean on the validation exa
 search saw; the baselines compete, so nothing worse than them is delivered unnoticed, and so does
 the best of each policy that did not go on, because a few scoring examples may have misjudged it.
 
-Source: seed paper, section *Searching for Golden Paths* and appendix *Schedule Search*.
+Source: seed paper, *Searching for Golden Paths* and appendix *Schedule Search*.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Contestant:
             space are where searches begin.
         validation, validated: examples that the search does not see; without them the scoring
             examples choose, too.
-        starts: scored before all others; the search begins at the best of them.
+        starts: where the search begins, scored first; validated, too, as a search may overfit.
         controls: are validated beside what is found, under policies of their own.
     """
 
@@ -219,8 +219,9 @@ class _Leg:
         return finalists(self.study.measured(self._space))
 
     def compared(self) -> list[Schedule]:
-        """Finalists and baselines."""
-        return list(dict.fromkeys([*self.finalists(), *self._contestant.baselines.values()]))
+        """Finalists, starts and baselines."""
+        work = self._contestant
+        return list(dict.fromkeys([*self.finalists(), *work.starts, *work.baselines.values()]))
 
     def validate(self, objective: Objective, schedule: Schedule) -> Validated:
         """A schedule on the examples that the search did not see, if there are any."""

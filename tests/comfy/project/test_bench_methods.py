@@ -11,7 +11,7 @@ from golden_path_pack.gph_core.schedule import Schedule as PackSchedule
 
 from benchmarks import _demo, _lab, _replay, _shots, methods
 from benchmarks._shots import Shot, Shots, Way
-from benchmarks._ways import fixed
+from benchmarks._ways import fixed, ways
 from gph_core.schedule import Schedule
 
 CACHED = fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
@@ -93,6 +93,11 @@ def test_the_most_frequent_schedule_is_replayed_where_the_method_chose_another(m
     assert mean == pytest.approx(31 - 106 / 3 + 2)
     assert half == pytest.approx(2.7764 * (10 / 4) ** 0.5 / 5**0.5, abs=1e-3)  # Student, 4 degrees
     assert row["replayed ssim"][0] == pytest.approx((0.34 + 0.37 + 0.38) / 3 - 0.9)
+
+
+def test_a_method_that_cannot_reach_a_number_of_full_steps_is_left_out(lab):
+    found = ways(lab, 3, ["SeaCache"], {(3, "SeaCache"), (2, "TeaCache")})
+    assert [way.name for way in found] == ["uniform", "plain steps"]
 
 
 def test_equal_schedules_with_other_weights_are_other_ways():

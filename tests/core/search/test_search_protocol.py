@@ -72,6 +72,13 @@ def test_starts_are_scored_first_and_the_search_begins_at_the_best():
     assert len(set(asked[3].full_steps) - set(starts[1].full_steps)) == 1  # one swap away
 
 
+def test_a_start_that_validates_best_is_delivered():
+    start = Schedule.parse("0,1,2,4,11/12")  # the farthest from BEST, so no finalist
+    work = contestant(validation=MadeExamples(nearness(start)), baselines={})
+    found = find_path([replace(work, starts=[start, UNIFORM])], STEPS, settings())
+    assert (found.best.schedule, found.best.name) == (start, "")
+
+
 def test_controls_of_other_policies_are_measured_and_may_win():
     def control(name, policy, gain):
         examples = MadeExamples(nearness(gain=gain))
