@@ -30,41 +30,43 @@ class Coverage(io.ComfyNode):
             display_name=NAME,
             category=ANALYSIS,
             description=(
-                "Says on which share of the prompts each fixed schedule of Method Shootout stays "
-                "within a margin of the best one for that prompt, with lower bounds. Adaptive "
-                "methods are held against the same best ones. It samples nothing."
+                "Tells how well one fixed schedule serves all prompts: the share of prompts on "
+                "which each schedule of Method Shootout comes close to the best one for that "
+                "prompt, with lower bounds. Adaptive methods are compared with the same best "
+                "schedules. It samples nothing."
             ),
             search_aliases=["transfer", "margin", "per-prompt best", "statistics", "shared"],
             is_output_node=True,
             inputs=[
                 shootouts_input(
                     "JSON of Method Shootout, with at least two fixed schedules. Connect several "
-                    "policies, prompts or numbers of full steps of one model and setting: each "
-                    "number is a table of its own.",
+                    "to add policies, prompts or numbers of full steps of one model and setting. "
+                    "Each number of full steps gets its own table.",
                     fewest=1,
                 ),
-                metric_input("How near is measured by it; all shootouts need it."),
+                metric_input("Measures how close an image is. All shootouts must have it."),
                 io.Combo.Input(
                     "margins",
                     options=[PUBLISHED, DERIVED, OWN],
                     default=PUBLISHED,
                     tooltip=(
-                        "How far from the best is near: published, of the paper; derived, half, "
-                        "one and two times what a cached step more costs here, which needs "
-                        "shootouts with two numbers of full steps; or your values."
+                        "How far from the best still counts as close. published: the paper's "
+                        "margins. derived: half, one and two times what one more cached step "
+                        "costs here; this needs shootouts with two numbers of full steps. values "
+                        "below: your own margins."
                     ),
                 ),
                 io.String.Input(
                     "values",
                     default="0.25, 0.5, 1",
                     tooltip=(
-                        f"Only for {OWN!r}: losses in units of the metric, dB for PSNR. Larger "
-                        "ones cover more prompts."
+                        f"Only for {OWN!r}: margins in units of the metric, dB for PSNR. Larger "
+                        "margins cover more prompts."
                     ),
                 ),
             ],
             outputs=[
-                io.Image.Output(display_name="figure", tooltip="Shares, with their lower bounds."),
+                io.Image.Output(display_name="figure", tooltip="Shares and their lower bounds."),
                 io.String.Output(display_name="table"),
                 io.String.Output(display_name="JSON", tooltip="All figures."),
             ],
@@ -81,7 +83,10 @@ class Coverage(io.ComfyNode):
         except ValueError as error:
             return str(error)
         if margins not in (None, PUBLISHED, DERIVED, OWN):
-            return f"margins are {PUBLISHED}, {DERIVED} or {OWN!r}, not {margins!r}"
+            return (
+                f"margins are {PUBLISHED}, {DERIVED} or {OWN!r}, not {margins!r}; choose one of "
+                "these"
+            )
         return True
 
     @classmethod

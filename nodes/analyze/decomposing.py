@@ -92,7 +92,7 @@ class Analysis:
         if choice.schedule.num_steps != work.num_steps:
             raise ValueError(
                 f"the schedule covers {choice.schedule.num_steps} steps but the sampler runs "
-                f"{work.num_steps}; choose one for as many steps"
+                f"{work.num_steps}; choose a schedule of {work.num_steps} steps"
             )
         levels = work.sigmas.tolist()
         if reason := compatibility.refusal(choice, patcher, work.sampler, levels):

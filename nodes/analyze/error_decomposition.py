@@ -35,10 +35,10 @@ class ErrorDecomposition(io.ComfyNode):
             display_name=NAME,
             category=ANALYSIS,
             description=(
-                "Splits the error of cached runs, step by step, into what the present "
-                "approximation adds and what earlier cached steps left in the state, and shows "
-                "which of both foretells the final error. Stop it whenever you like: queued "
-                "again, it goes on where it was."
+                "Shows where the error of a cached run comes from: at each step, from the "
+                "current prediction or from the effect of earlier cached steps. Tells which of "
+                "the two predicts the final error. You can cancel at any time; queue again to "
+                "continue."
             ),
             search_aliases=[
                 "velocity error", "state contribution", "drift", "error analysis", "analysis",
@@ -46,26 +46,26 @@ class ErrorDecomposition(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "With its LoRAs. Its Adaptive Cache or Golden Path Cache is what is analysed "
-                    "if no schedule is written.",
-                    "From Scoring Examples. Each takes up to three full runs for each schedule.",
-                    "euler, which is what the formulas hold for.",
+                    "Your model with its LoRAs. If you write no schedule, its Adaptive Cache or "
+                    "Golden Path Cache is analysed.",
+                    "From Scoring Examples. Each example takes up to three full runs per schedule.",
+                    "euler (or ddim, which is the same). The formulas hold for no other sampler.",
                 ),
                 io.MultiType.Input(
                     io.String.Input("schedule", default="", multiline=True),
                     types=[ScheduleType],
                     tooltip=(
-                        "One or several, one a line: the full steps, then / and the number of "
-                        "steps, before that a name and a colon if you like. Empty: what the cache "
-                        "of the model does."
+                        "One or more schedules, one per line: the full steps, then / and the "
+                        "number of steps. You can put a name and a colon in front. Empty: the "
+                        "schedule of the model's cache."
                     ),
                 ),
                 io.String.Input(
                     "name",
                     default="my decomposition",
                     tooltip=(
-                        "Runs are kept under this name. Queued again it goes on; other examples "
-                        "and schedules are added. Another model, CFG, size or other noise levels "
+                        "Runs are saved under this name. Queue again to continue or to add "
+                        "examples and schedules. Another model, CFG, size or other noise levels "
                         "need another name."
                     ),
                 ),
@@ -73,15 +73,15 @@ class ErrorDecomposition(io.ComfyNode):
                     "policy",
                     optional=True,
                     tooltip=(
-                        "How cached steps are predicted under the schedules that are written. "
-                        "Unconnected: residual reuse."
+                        "How cached steps are predicted under the schedules above. Unconnected: "
+                        "residual reuse."
                     ),
                 ),
                 guider_input(),
             ],
             outputs=[
                 io.Image.Output(display_name="figure"),
-                io.String.Output(display_name="JSON", tooltip="All numbers, of each run too."),
+                io.String.Output(display_name="JSON", tooltip="All numbers, also for each run."),
             ],
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.RunPla
     plan = patching.plan_of(model)
     if plan is None:
         raise ValueError(
-            "there is nothing to analyse: write schedules, one a line, or connect a model with "
+            "there is nothing to analyse: write schedules, one per line, or connect a model with "
             "Adaptive Cache or Golden Path Cache"
         )
     return {"the model's cache": plan}

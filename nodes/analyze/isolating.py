@@ -47,13 +47,13 @@ class Isolation:
         euler.refuse_others(NAME, work.sampler)
         if len(work) < 2:
             raise ValueError(
-                f"{NAME} estimates the gain of an example from the others, but there is only one; "
-                "use two prompts or seeds, or more"
+                f"{NAME} estimates the gain of each example from the others, but there is only "
+                "one example; use two or more prompts or seeds"
             )
         if not self.steps:
             raise ValueError(
-                f"{NAME} caches single steps between the first and the last one, which "
-                f"{work.num_steps} steps do not leave; use three or more"
+                f"{NAME} caches single steps between the first and the last one, but this run "
+                f"has only {work.num_steps} steps; use three or more"
             )
         levels, patcher = work.sigmas.tolist(), work.guider.model_patcher
         reason = compatibility.incompatibility(self.policy, patcher, work.sampler, levels)

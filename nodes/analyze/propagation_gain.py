@@ -32,10 +32,10 @@ class PropagationGain(io.ComfyNode):
             display_name=NAME,
             category=ANALYSIS,
             description=(
-                "Caches each step of a run alone and follows the error to the end: how wrong the "
-                "feature is, and how much of that reaches the image. Shows where your model is "
-                "sensitive, and gives Plan Schedule costs. Stop it whenever you like: queued "
-                "again, it goes on where it was."
+                "Shows at which steps your model is sensitive to caching. Caches one step at a "
+                "time in an otherwise full run and measures the error of the feature and how "
+                "much of it reaches the image. Also provides costs for Plan Schedule. You can "
+                "cancel at any time; queue again to continue."
             ),
             search_aliases=[
                 "sensitivity", "isolated step", "error analysis", "feature error", "future gain",
@@ -44,26 +44,26 @@ class PropagationGain(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "With its LoRAs. A cache node before it does not matter here.",
-                    "From Scoring Examples, two or more. Each takes about half as many full runs "
-                    "as there are steps.",
-                    "euler, which is what the formulas hold for.",
+                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "From Scoring Examples, two or more. Each takes as long as about half as "
+                    "many full runs as there are steps.",
+                    "euler (or ddim, which is the same). The formulas hold for no other sampler.",
                 ),
                 io.String.Input(
                     "name",
                     default="my gains",
                     tooltip=(
-                        "Measured steps are kept under this name. Queued again it goes on; other "
-                        "examples are added. Another model, policy, CFG, size or other noise "
-                        "levels need another name."
+                        "Measured steps are saved under this name. Queue again to continue or to "
+                        "add examples. Another model, policy, CFG, size or other noise levels "
+                        "need another name."
                     ),
                 ),
                 PolicyType.Input(
                     "policy",
                     optional=True,
                     tooltip=(
-                        "How the cached step is predicted. Unconnected: residual reuse. Not those "
-                        "that predict inside the model (two-anchor)."
+                        "How the cached step is predicted. Unconnected: residual reuse. Policies "
+                        "that predict inside the model (two-anchor) are refused."
                     ),
                 ),
                 guider_input(),
@@ -74,9 +74,9 @@ class PropagationGain(io.ComfyNode):
                     max=1000,
                     optional=True,
                     tooltip=(
-                        "From one full step to the next, for the costs of Plan Schedule. Longer: "
-                        "fewer full steps can be planned, and features of more steps are held in "
-                        "memory."
+                        "Largest distance between full steps for the costs of Plan Schedule. "
+                        "Larger: fewer full steps can be planned, but features of more steps are "
+                        "held in memory."
                     ),
                     advanced=True,
                 ),
@@ -84,10 +84,10 @@ class PropagationGain(io.ComfyNode):
             outputs=[
                 SensitivityType.Output(
                     display_name="sensitivity",
-                    tooltip="For Plan Schedule and Schedule Editor.",
+                    tooltip="The measured gains, for Plan Schedule and Schedule Editor.",
                 ),
                 io.Image.Output(display_name="figure"),
-                io.String.Output(display_name="JSON", tooltip="All numbers, of each example too."),
+                io.String.Output(display_name="JSON", tooltip="All numbers, also per example."),
             ],
         )  # fmt: skip
 

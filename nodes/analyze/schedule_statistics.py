@@ -30,10 +30,10 @@ class ScheduleStatistics(io.ComfyNode):
             display_name=NAME,
             category=ANALYSIS,
             description=(
-                "Shows how often which schedule occurred in the runs of several methods, and how "
-                "concentrated their choices are. With shootouts under several policies it says how "
-                "much of the quality is due to the schedule, to the policy, and to how they fit "
-                "together. It samples nothing."
+                "Compares which schedules several methods choose and how concentrated their "
+                "choices are. With shootouts under several policies, it also tells how much of "
+                "the quality comes from the schedule, from the policy, and from how well they "
+                "fit together. It samples nothing."
             ),
             search_aliases=["frequency", "entropy", "interaction", "recurrence", "statistics"],
             is_output_node=True,
@@ -41,12 +41,12 @@ class ScheduleStatistics(io.ComfyNode):
                 io.Autogrow.Input(
                     "recordings",
                     io.Autogrow.TemplatePrefix(recorded, prefix="runs", min=1, max=MOST),
-                    tooltip="Runs of Record Runs, an input for each method.",
+                    tooltip="Runs of Record Runs, one input per method.",
                 ),
-                metric_input("Of the shootouts; without these it does not matter."),
+                metric_input("The metric of the shootouts. Without shootouts it has no effect."),
                 shootouts_input(
-                    "JSON of Method Shootout, with the same schedules under several policies: one "
-                    "shootout for each. None: only what the recordings say.",
+                    "JSON of Method Shootout with the same schedules, one shootout per policy. "
+                    "Unconnected: only the recordings are compared.",
                     fewest=0,
                 ),
             ],

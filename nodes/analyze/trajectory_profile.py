@@ -46,9 +46,9 @@ class TrajectoryProfile(io.ComfyNode):
             display_name="Trajectory Profile",
             category=ANALYSIS,
             description=(
-                "Shows the way of recorded runs through latent space: how far they are from the "
-                "straight line between noise and image, how far each step moves, where they turn, "
-                "and how much of it is the same for all prompts."
+                "Shows how recorded runs move from noise to image and how similar this movement "
+                "is for all prompts: the distance from the straight line between noise and "
+                "image, the length of each step, and where the direction changes."
             ),
             search_aliases=["trajectory", "curvature", "turning angle", "PCA", "analysis"],
             is_output_node=True,
@@ -59,7 +59,7 @@ class TrajectoryProfile(io.ComfyNode):
                     default=NONE,
                     tooltip=(
                         "All runs of a recording of Record Trajectory, or of Record Runs with "
-                        "keep_latents; none: those of trajectories."
+                        "keep_latents. none: use the connected trajectories."
                     ),
                 ),
                 io.Int.Input(
@@ -68,8 +68,9 @@ class TrajectoryProfile(io.ComfyNode):
                     min=1,
                     max=500,
                     tooltip=(
-                        "Steps on either side of a state between which its turning angle is "
-                        "measured. Larger: steadier, further above rounding, less detail."
+                        "The turning angle at a state is measured over this number of steps on "
+                        "either side. Larger: smoother and further above rounding, but less "
+                        "detail."
                     ),
                 ),
                 io.Combo.Input(
@@ -77,18 +78,20 @@ class TrajectoryProfile(io.ComfyNode):
                     options=list(PRECISIONS),
                     default="float32",
                     tooltip=(
-                        "Of the states, for the angles that rounding alone would give. float32: "
-                        "as they are recorded; bfloat16: as those of the paper."
+                        "The precision for which the turning angles caused by rounding alone are "
+                        "computed. float32: as recorded. bfloat16: as in the paper."
                     ),
                     advanced=True,
                 ),
                 TrajectoriesType.Input(
-                    "trajectories", optional=True, tooltip="From Record Trajectory."
+                    "trajectories",
+                    optional=True,
+                    tooltip="Runs of Record Trajectory, instead of a recording.",
                 ),
             ],
             outputs=[
                 io.Image.Output(display_name="figure"),
-                io.String.Output(display_name="JSON", tooltip="All numbers, of each run too."),
+                io.String.Output(display_name="JSON", tooltip="All numbers, also for each run."),
             ],
         )
 
@@ -109,8 +112,8 @@ class TrajectoryProfile(io.ComfyNode):
         figures.require()
         if (recording == NONE) == (trajectories is None):
             raise ValueError(
-                "runs come from one place: connect trajectories and set recording to none, or "
-                "choose a recording and disconnect trajectories"
+                "there must be one source of runs: either connect trajectories and set recording "
+                "to none, or choose a recording and disconnect trajectories"
             )
         found = trajectories or Trajectories(recording, recordings.read(recording))
         states = _states(found, window)

@@ -47,10 +47,10 @@ class Calibrate(OnFile):
             display_name="Calibrate",
             category=METHODS,
             description=(
-                "Measures on full runs of your examples what caching methods have to know of your "
-                "model and settings: TeaCache's polynomial, SenCache's sensitivities and so on. "
-                "One file keeps them; Calibrate Ratio finds thresholds with it. Stop it whenever "
-                "you like: queued again, it goes on where it was."
+                "Measures what caching methods need to know about your model and settings, such "
+                "as TeaCache's polynomial and SenCache's sensitivities, and saves it in a file. "
+                "It samples your examples in full. Use it before Calibrate Ratio. You can cancel "
+                "at any time; queue again to continue."
             ),
             search_aliases=[
                 "TeaCache coefficients", "SenCache", "MagCache ratios", "L2P", "DPCache",
@@ -64,13 +64,13 @@ class Calibrate(OnFile):
                     options=[ALL, *FITTED, budcache.NAME],
                     default=ALL,
                     tooltip=(
-                        "all: those that can be on this model, from the same full runs, one for "
-                        "each example (SenCache nearly triples their time). BudCache searches "
-                        "hundreds of schedules instead, on the first two examples."
+                        "all: every method that this model allows, from one full run per example "
+                        "(SenCache nearly triples the time). BudCache instead searches hundreds "
+                        "of schedules on the first two examples."
                     ),
                 ),
                 name_input(
-                    "Name of the file, in the folder golden_path/calibrations of the user "
+                    "The name of the file, in the folder golden_path/calibrations of the user "
                     "directory. Another model, sampler, CFG, size or other noise levels need "
                     "another name; another method does not."
                 ),

@@ -31,10 +31,10 @@ class CalibrateRatio(OnFile):
             display_name="Calibrate Ratio",
             category=METHODS,
             description=(
-                "Finds the threshold at which an adaptive method caches as many steps as a speed "
-                "stands for, on average over your examples, and keeps it in the calibration file, "
-                "where Adaptive Cache finds it for the same speed. Stop it whenever you like: "
-                "queued again, it goes on where it was."
+                "Finds the threshold at which an adaptive method caches the number of steps that "
+                "you want, on average over your examples, and saves it in the calibration file. "
+                "Adaptive Cache uses it at the same speed. You can cancel at any time; queue "
+                "again to continue."
             ),
             search_aliases=[
                 "threshold", "rel_l1_thresh", "cache ratio", "TeaCache", "SeaCache", "tune",
@@ -47,24 +47,24 @@ class CalibrateRatio(OnFile):
                     options=list(ADAPTIVE),
                     default="SeaCache",
                     tooltip=(
-                        "Whose threshold. SenCache needs Calibrate before, TeaCache and MagCache "
-                        "on most models."
+                        "The method to find the threshold for. SenCache needs a file of "
+                        "Calibrate first; so do TeaCache and MagCache on most models."
                     ),
                 ),
                 speed_input(
-                    "How many steps shall be full on average: Quality 42 %, Balanced 26 %, "
-                    "Fast 18 %, as in Adaptive Cache."
+                    "How many steps are full on average: Quality 42 %, Balanced 26 %, Fast 18 %, "
+                    "as in Adaptive Cache."
                 ),
                 name_input(
-                    "Name of the file that Calibrate made, for this model and these settings. If "
-                    "there is none, one is made for a method that needs nothing else."
+                    "The name of the file that Calibrate made for this model and these settings. "
+                    "If it does not exist, it is created for a method that needs nothing else."
                 ),
                 PolicyType.Input(
                     "policy",
                     optional=True,
                     tooltip=(
-                        "The one that you connect to Adaptive Cache: what is cached changes what "
-                        "is decided later. Unconnected: the method's own."
+                        "The policy that you connect to Adaptive Cache: each cached step "
+                        "influences later decisions. Unconnected: the method's own policy."
                     ),
                 ),
                 count_input(optional=True, advanced=True),

@@ -49,25 +49,25 @@ class CompareRun(io.ComfyNode):
             display_name=NAME,
             category=COMPARE,
             description=(
-                "Samples one prompt four times from the same noise: in full, with the cache, with "
-                "as many full steps evenly spaced, and with just as many plain steps. Says how far "
-                "each image is from the full one, and how long it took. Takes about as long as the "
-                "full run and three fast ones."
+                "Samples one prompt four times from the same noise: in full, with the cache, "
+                "with evenly spaced full steps, and with fewer plain steps. Compares images and "
+                "times. Use it instead of KSampler to see what the cache costs. Takes about as "
+                "long as the full run and three fast ones."
             ),
             search_aliases=["benchmark", "compare", "speed test", "PSNR", "KSampler", "A/B test"],
             is_output_node=True,
             inputs=[
-                io.Model.Input("model", tooltip="A cache node before it does not matter here."),
+                io.Model.Input("model", tooltip="A cache node before it has no effect here."),
                 io.Int.Input(
                     "seed",
                     default=0,
                     min=0,
                     max=2**64 - 1,
                     control_after_generate=True,
-                    tooltip="Of the noise, the same for all four runs.",
+                    tooltip="The seed of the noise, the same for all four runs.",
                 ),
                 io.Int.Input(
-                    "steps", default=20, min=1, max=10000, tooltip="Of all runs but the last."
+                    "steps", default=20, min=1, max=10000, tooltip="Of all runs except the last."
                 ),
                 io.Float.Input(
                     "cfg",
@@ -133,22 +133,22 @@ class CompareRun(io.ComfyNode):
                     tooltip="How cached steps are predicted. Unconnected: residual reuse.",
                 ),
                 io.Sampler.Input(
-                    "sampler", optional=True, tooltip="Your sampler in the place of sampler_name."
+                    "sampler", optional=True, tooltip="Your sampler, instead of sampler_name."
                 ),
                 io.Sigmas.Input(
                     "sigmas",
                     optional=True,
                     tooltip=(
-                        "Your noise levels in the place of scheduler, steps and denoise. The run "
-                        "of fewer steps takes levels along the same curve."
+                        "Your noise levels, instead of scheduler, steps and denoise. The run "
+                        "with fewer steps takes levels along the same curve."
                     ),
                 ),
                 io.Guider.Input(
                     "guider",
                     optional=True,
                     tooltip=(
-                        "Your guider with its prompts, in the place of model, positive, negative "
-                        "and cfg."
+                        "Your guider with its prompts, instead of model, positive, negative and "
+                        "cfg."
                     ),
                 ),
             ],
@@ -157,22 +157,22 @@ class CompareRun(io.ComfyNode):
                     display_name="images",
                     is_output_list=True,
                     tooltip=(
-                        "One batch: full, cached, uniform, fewer steps. Of videos a list with one "
-                        "batch of frames for each, in this order."
+                        "One batch: full, cached, uniform, fewer steps. For videos, a list in "
+                        "this order with one batch of frames each."
                     ),
                 ),
                 io.Image.Output(
                     display_name="figure",
-                    tooltip="Steps, picture, figures and time of each run; of videos the middle.",
+                    tooltip="Steps, image, figures and time of each run (videos: middle frame).",
                 ),
                 io.String.Output(display_name="table"),
-                io.String.Output(display_name="JSON", tooltip="All figures, of each image too."),
+                io.String.Output(display_name="JSON", tooltip="All figures, also for each image."),
                 io.Float.Output(
                     display_name="PSNR dB", tooltip="Of the cached run; higher is better."
                 ),
                 io.Float.Output(display_name="SSIM", tooltip="Of the cached run; 1 is best."),
                 io.Float.Output(
-                    display_name="speed-up", tooltip="Seconds of the full run over the cached one."
+                    display_name="speed-up", tooltip="Seconds of the full run / the cached run."
                 ),
             ],
         )

@@ -124,8 +124,8 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSessi
         )
     if not schedule.num_cached:
         raise ValueError(
-            f"all {num_steps} steps would be full, so there is nothing to compare; use more steps "
-            "or a schedule with cached ones"
+            f"all {num_steps} steps would be full, so there is nothing to compare; use more "
+            "steps, or a schedule with cached steps"
         )
     known, family = compatibility.identify(patcher)
     choice.policy.check(schedule, family)

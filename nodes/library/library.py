@@ -49,9 +49,9 @@ class GoldenPathLibrary(io.ComfyNode):
             display_name="Golden Path Library",
             category=CATEGORY,
             description=(
-                "Gives a published golden path or one of yours: its schedule, the policy it was "
-                "found with, and what is known about it. Connect both to Golden Path Cache and set "
-                "its speed to Custom."
+                "Outputs a golden path, published or your own: its schedule, its policy, and "
+                "what is known about it. Connect schedule and policy to Golden Path Cache and "
+                "set its speed to Custom."
             ),
             search_aliases=["schedule", "preset", "published", "cache", "steps"],
             inputs=[
@@ -60,16 +60,16 @@ class GoldenPathLibrary(io.ComfyNode):
                     options=[*own, *bundled],
                     default=bundled[0],
                     tooltip=(
-                        "A path belongs to the model, the number of steps and the noise levels it "
-                        "was found with. Yours come first."
+                        "A path belongs to the model, the number of steps and the noise levels "
+                        "that it was found with. Yours come first."
                     ),
                 ),
                 io.Sigmas.Input(
                     "sigmas",
                     optional=True,
                     tooltip=(
-                        "Noise levels of your run, if they differ from the path's: the schedule "
-                        "is moved to them, which is a guess that nobody measured."
+                        "The noise levels of your run, if they differ from the path's. The "
+                        "schedule is then adapted to them; the result is not measured."
                     ),
                 ),
             ],
@@ -102,14 +102,14 @@ class GoldenPathLibrary(io.ComfyNode):
             return io.NodeOutput(str(found.schedule), found.policy, found.card)
         if not found.sigmas:
             raise ValueError(
-                f"the noise levels of {found.name!r} are not known, so it cannot be moved to "
+                f"the noise levels of {found.name!r} are not known, so it cannot be adapted to "
                 "others; disconnect sigmas to use it as it is"
             )
         levels, anchors = sigmas.tolist(), found.policy.min_anchors
         if isinstance(found.policy, Fitted) and not same_levels(found.sigmas, levels):
             raise ValueError(
-                f"the weights of {found.name!r} were fitted at its own noise levels, so it cannot "
-                "be moved to others; disconnect sigmas, or choose another path"
+                f"the weights of {found.name!r} were fitted at its own noise levels, so it "
+                "cannot be adapted to others; disconnect sigmas, or choose another path"
             )
         schedule = retarget(found.schedule, found.sigmas, levels, min_anchors=anchors)
         card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{found.card}"
@@ -126,8 +126,8 @@ class SaveGoldenPath(io.ComfyNode):
             display_name="Save Golden Path",
             category=CATEGORY,
             description=(
-                "Keeps a schedule under a name, with the conditions it is for: Golden Path Library "
-                "and Schedule Editor list it, and it can be shared as a file."
+                "Saves a schedule under a name, with the conditions that it is for. Golden Path "
+                "Library and Schedule Editor list it, and you can share its file."
             ),
             search_aliases=["schedule", "preset", "export", "share"],
             is_output_node=True,
@@ -141,26 +141,33 @@ class SaveGoldenPath(io.ComfyNode):
                     tooltip="The full steps, then / and the number of steps, as in 0-2,5,9/10.",
                 ),
                 PolicyType.Input(
-                    "policy", optional=True, tooltip="The policy it is for; default: reuse."
+                    "policy",
+                    optional=True,
+                    tooltip="The policy that it is for. Unconnected: residual reuse.",
                 ),
                 io.Model.Input(
                     "model",
                     optional=True,
-                    tooltip="The model it is for. Without it the path is never taken by itself.",
+                    tooltip=(
+                        "The model that it is for. Without it, a speed of Golden Path Cache "
+                        "cannot choose the path."
+                    ),
                 ),
                 io.Sigmas.Input(
                     "sigmas",
                     optional=True,
-                    tooltip="The noise levels it is for; they are needed to move it to others.",
+                    tooltip=(
+                        "The noise levels that it is for. They are needed to adapt it to others."
+                    ),
                 ),
                 io.String.Input(
-                    "notes", default="", multiline=True, optional=True, tooltip="For people."
+                    "notes", default="", multiline=True, optional=True, tooltip="Your own notes."
                 ),
                 io.Boolean.Input(
                     "overwrite",
                     default=False,
                     optional=True,
-                    tooltip="Replace a path of this name; otherwise another name is asked for.",
+                    tooltip="Replace a path with this name. Off: the node asks for another name.",
                 ),
             ],
             outputs=[io.String.Output(display_name="card")],

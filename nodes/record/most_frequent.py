@@ -29,9 +29,9 @@ class MostFrequentSchedule(io.ComfyNode):
             display_name="Most Frequent Schedule",
             category=METHODS,
             description=(
-                "Counts how often which schedule occurred in recorded runs, and gives the most "
-                "frequent one, with the policy of the runs. Connect both to Golden Path Cache, set "
-                "its speed to Custom, and every run takes them, without the work of deciding."
+                "Finds the schedule that occurred most often in recorded runs. Use it to replace "
+                "an adaptive method by a fixed schedule, which needs no work to decide: connect "
+                "schedule and policy to Golden Path Cache and set its speed to Custom."
             ),
             search_aliases=["frequency", "statistics", "mode", "histogram", "adaptive", "schedule"],
             inputs=[
@@ -39,7 +39,7 @@ class MostFrequentSchedule(io.ComfyNode):
                     "recording",
                     options=[NONE, *recordings.FILES.names()],
                     default=NONE,
-                    tooltip="All runs of a recording of Record Runs; none: those of runs.",
+                    tooltip="All runs of a recording of Record Runs. none: use the connected runs.",
                 ),
                 io.Int.Input(
                     "full_steps",
@@ -47,19 +47,23 @@ class MostFrequentSchedule(io.ComfyNode):
                     min=0,
                     max=1000,
                     tooltip=(
-                        "Only schedules with so many full steps, if there are any: more is slower "
-                        "and closer to the full run. 0: any."
+                        "Count only schedules with this number of full steps, if there are any. "
+                        "More: slower, closer to the full run. 0: any number."
                     ),
                 ),
-                RunsType.Input("runs", optional=True, tooltip="From Record Runs."),
+                RunsType.Input(
+                    "runs", optional=True, tooltip="Runs of Record Runs, instead of a recording."
+                ),
             ],
             outputs=[
                 ScheduleType.Output(display_name="schedule"),
-                io.Float.Output(display_name="frequency", tooltip="Its share of all runs."),
+                io.Float.Output(
+                    display_name="frequency", tooltip="The schedule's share of all runs."
+                ),
                 io.String.Output(display_name="table"),
                 io.Image.Output(display_name="figure"),
                 PolicyType.Output(
-                    display_name="policy", tooltip="With which the runs predicted cached steps."
+                    display_name="policy", tooltip="How the recorded runs predicted cached steps."
                 ),
             ],
         )
@@ -80,8 +84,8 @@ class MostFrequentSchedule(io.ComfyNode):
     ) -> io.NodeOutput:  # fmt: skip
         if (recording == NONE) == (runs is None):
             raise ValueError(
-                "runs come from one place: connect runs and set recording to none, or choose a "
-                "recording and disconnect runs"
+                "there must be one source of runs: either connect runs and set recording to "
+                "none, or choose a recording and disconnect runs"
             )
         counted = recordings.read(recording) if runs is None else runs
         found = Frequencies.of(runs_report.complete(counted))
@@ -105,12 +109,12 @@ def _policy(runs: Sequence[RecordedRun]) -> Policy:
     known = [run.record.policy_data for run in runs if run.record.policy_data is not None]
     if len(names) > 1 or any(data != known[0] for data in known):
         raise ValueError(
-            f"the runs have several policies ({', '.join(names)}); record runs of one alone"
+            f"the runs have several policies ({', '.join(names)}); record runs with only one policy"
         )
     if not known:
         raise ValueError(
-            f"the runs do not keep their policy ({', '.join(names)}): it has weights, or an older "
-            "version recorded them; connect the policy of the node that gave it to them"
+            f"the runs do not contain their policy ({', '.join(names)}), because it has weights "
+            "or an older version recorded them; connect the policy of the node that it came from"
         )
     return policy_from_json(known[0])
 

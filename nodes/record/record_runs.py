@@ -26,24 +26,25 @@ class RecordRuns(io.ComfyNode):
             display_name="Record Runs",
             category=METHODS,
             description=(
-                "Samples examples and keeps what the cache of the model did in each: which steps "
-                "were full, and why. Most Frequent Schedule makes a fixed schedule of it. Stop it "
-                "whenever you like: queued again, it goes on where it was."
+                "Samples examples and saves what the model's cache did in each run: which steps "
+                "were full, and why. Most Frequent Schedule turns the runs into a fixed "
+                "schedule. You can cancel at any time; queue again to continue."
             ),
             search_aliases=["record", "log", "decisions", "trajectory", "adaptive", "statistics"],
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "With Adaptive Cache or Golden Path Cache; without one: full runs.",
-                    "From Scoring Examples; each is sampled alone.",
+                    "A model with Adaptive Cache or Golden Path Cache. Without a cache, full "
+                    "runs are recorded.",
+                    "From Scoring Examples. Each example is sampled alone.",
                 ),
                 io.String.Input(
                     "recording",
                     default="my runs",
                     tooltip=(
-                        "Name under which the runs are kept. Queued again it goes on; other "
-                        "examples are added. Another model, method, sampler, CFG, size or other "
-                        "noise levels need another name."
+                        "The runs are saved under this name. Queue again to continue or to add "
+                        "examples. Another model, method, sampler, CFG, size or other noise "
+                        "levels need another name."
                     ),
                 ),
                 guider_input(", with the cache on its model"),
@@ -52,8 +53,8 @@ class RecordRuns(io.ComfyNode):
                     default=True,
                     optional=True,
                     tooltip=(
-                        "Keep what an adaptive method compares with its threshold, a number a "
-                        "step. Methods that decide before the run have none."
+                        "Save the values that an adaptive method compares with its threshold, "
+                        "one per step. Methods that decide before the run have none."
                     ),
                     advanced=True,
                 ),
@@ -62,14 +63,14 @@ class RecordRuns(io.ComfyNode):
                     default=False,
                     optional=True,
                     tooltip=(
-                        "Keep the latents before each step and after the last one, a file a run: "
-                        "at 1024x1024 and 50 steps 50 MB with 16 channels, much more of videos."
+                        "Save the latents before each step and after the last one, one file per "
+                        "run: 50 MB at 1024x1024, 50 steps and 16 channels, much more for videos."
                     ),
                     advanced=True,
                 ),
             ],
             outputs=[
-                RunsType.Output(display_name="runs", tooltip="Of these examples."),
+                RunsType.Output(display_name="runs", tooltip="The runs of these examples."),
                 io.String.Output(display_name="summary"),
             ],
         )

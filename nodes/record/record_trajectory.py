@@ -29,33 +29,35 @@ class RecordTrajectory(io.ComfyNode):
             display_name="Record Trajectory",
             category=ANALYSIS,
             description=(
-                "Samples examples with every step full and keeps the latents before each step and "
-                "after the last one. Trajectory Profile shows what the runs have in common. Stop "
-                "it whenever you like: queued again, it goes on where it was."
+                "Samples examples with every step full and saves the latents before each step "
+                "and after the last one. Trajectory Profile shows what the runs have in common. "
+                "You can cancel at any time; queue again to continue."
             ),
             search_aliases=["record", "trajectory", "latents", "states", "path", "analysis"],
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "With its LoRAs. A cache node before it does not matter here.",
-                    "From Scoring Examples; several prompts, each with several seeds.",
-                    "As you sample with it. UniPC and samplers that choose their own noise levels "
-                    "do not tell their states.",
+                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "From Scoring Examples. Use several prompts with several seeds each.",
+                    "Your sampler. UniPC and samplers that choose their own noise levels do not "
+                    "report their states and are refused.",
                 ),
                 io.String.Input(
                     "recording",
                     default="my trajectories",
                     tooltip=(
-                        "Name under which the states are kept: 50 MB a run of 50 steps at "
-                        "1024x1024 and 16 channels, much more of videos. Queued again it goes on; "
-                        "other examples are added. Another model, sampler, CFG, size or other "
+                        "The states are saved under this name: 50 MB per run of 50 steps at "
+                        "1024x1024 and 16 channels, much more for videos. Queue again to "
+                        "continue or to add examples. Another model, sampler, CFG, size or other "
                         "noise levels need another name."
                     ),
                 ),
                 guider_input(),
             ],
             outputs=[
-                TrajectoriesType.Output(display_name="trajectories", tooltip="Of these examples."),
+                TrajectoriesType.Output(
+                    display_name="trajectories", tooltip="The runs of these examples."
+                ),
                 io.String.Output(display_name="summary"),
             ],
         )
@@ -92,6 +94,7 @@ def _noise_note(sampler) -> list[str]:
     if not samplers.is_stochastic(sampler):
         return []
     return [
-        f"{samplers.name(sampler)} adds noise between steps: displacements and turning angles are "
-        "mostly those of the noise; take one without noise to see the model's own path"
+        f"{samplers.name(sampler)} adds noise between steps, so displacements and turning angles "
+        "are mostly those of the noise; choose a sampler without noise to see the model's own "
+        "path"
     ]

@@ -92,8 +92,9 @@ class Recording:
             isinstance(sampler, KSAMPLER) and samplers.tells_states(samplers.name(sampler))
         ):
             raise ValueError(
-                f"the sampler {samplers.name(sampler) or type(sampler).__name__} does not tell the "
-                "states of its steps; choose another sampler, or Record Runs without keep_latents"
+                f"the sampler {samplers.name(sampler) or type(sampler).__name__} does not report "
+                "the states of its steps; choose another sampler, or Record Runs without "
+                "keep_latents"
             )
 
     def complete(self) -> tuple[tuple[RecordedRun, ...], int]:

@@ -20,8 +20,9 @@ class DemoModel(io.ComfyNode):
             display_name="Golden Path Demo Model",
             category=DEMO,
             description=(
-                "A small FLUX model that comes with this extension, for trying the cache without a "
-                "download. It draws coloured shapes at 64×64 pixels; sample with CFG 5."
+                "Loads a small FLUX model that is part of this extension. Use it to try the "
+                "cache without a download. It draws coloured shapes at 64×64 pixels; sample it "
+                "with CFG 5."
             ),
             search_aliases=["toy model", "test model", "small FLUX", "example"],
             outputs=[io.Model.Output(), io.Vae.Output(), io.Clip.Output()],
@@ -42,7 +43,10 @@ class DemoPrompt(io.ComfyNode):
             node_id="GPH_DemoPrompt",
             display_name="Golden Path Demo Prompt",
             category=DEMO,
-            description="A prompt for the Golden Path Demo Model; empty for the negative one.",
+            description=(
+                "Turns a prompt into conditioning for the Golden Path Demo Model. Leave it empty "
+                "for the negative prompt."
+            ),
             search_aliases=["toy prompt", "text encode", "shapes"],
             inputs=[
                 io.String.Input(

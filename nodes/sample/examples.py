@@ -86,9 +86,10 @@ class ScoringExamples(io.ComfyNode):
             display_name="Scoring Examples",
             category=CATEGORY,
             description=(
-                "Prompts and seeds on which schedules are scored: each schedule's images are "
-                "compared with those of the full run. The more, the more reliable the result; "
-                "others, which the search does not see, choose among the best schedules."
+                "Collects the prompts and seeds on which schedules are compared: each cached "
+                "image is compared with the full run. More examples make the result more "
+                "reliable. For the validation of Schedule Search, use a second node with other "
+                "prompts."
             ),
             search_aliases=["prompts", "golden path", "search", "calibration", "examples"],
             inputs=[
@@ -97,22 +98,22 @@ class ScoringExamples(io.ComfyNode):
                     default="\n".join(PROMPTS),
                     multiline=True,
                     tooltip=(
-                        "One a line; the default are the eight of the source paper. More make the "
-                        "search slower and its result more reliable. Use the kind of prompts that "
-                        "you will use. Needs clip."
+                        "One per line. The default is the eight prompts of the source paper. Use "
+                        "the kind of prompts that you will use later. More prompts make the "
+                        "search slower but its result more reliable. They need clip."
                     ),
                 ),
                 io.String.Input(
                     "seeds",
                     default=", ".join(map(str, SEEDS)),
-                    tooltip="One for all prompts, or one for each, with commas between them.",
+                    tooltip="One seed for all prompts, or one for each, separated by commas.",
                 ),
                 io.String.Input(
                     "negative",
                     default="",
                     multiline=True,
                     optional=True,
-                    tooltip="Negative prompt of all examples, for CFG above 1.",
+                    tooltip="The negative prompt of all examples, for CFG above 1.",
                 ),
                 io.Clip.Input(
                     "clip", optional=True, tooltip="The model's text encoder, for the prompts."
@@ -125,8 +126,8 @@ class ScoringExamples(io.ComfyNode):
                     step=0.1,
                     optional=True,
                     tooltip=(
-                        "Guidance of distilled models such as FLUX.1-dev, as the node FluxGuidance "
-                        "sets it (3.5 is usual). 0: the model's own."
+                        "Guidance of distilled models such as FLUX.1-dev, as set by the node "
+                        "FluxGuidance (3.5 is usual). 0: the model's own."
                     ),
                 ),
                 io.Conditioning.Input(
@@ -145,7 +146,7 @@ class ScoringExamples(io.ComfyNode):
                 ExamplesType.Input(
                     "more",
                     optional=True,
-                    tooltip="Examples of another node, to which these are added.",
+                    tooltip="Examples of another node; these are added to them.",
                 ),
             ],
             outputs=[ExamplesType.Output(display_name="examples")],
@@ -172,7 +173,8 @@ class ScoringExamples(io.ComfyNode):
             return io.NodeOutput((*more, *found))
         if clip is None:
             raise ValueError(
-                "the prompts need a text encoder: connect clip, or a ready conditioning to positive"
+                "the prompts need a text encoder: connect clip, or connect a ready conditioning "
+                "to positive"
             )
         lines = parse_prompts(prompts)
         away = negative_conditioning or _encoded(clip, negative)

@@ -52,18 +52,18 @@ class ScheduleSearch(io.ComfyNode):
             display_name="Schedule Search",
             category=CATEGORY,
             description=(
-                "Finds the schedule whose images come closest to those of the full run, for your "
-                "model and settings, and keeps it in the library, where Golden Path Cache finds "
-                "it. Stop it whenever you like: queued again, it goes on where it was."
+                "Finds the schedule whose images come closest to the full run, for your model "
+                "and settings, and saves it in the library. Golden Path Cache then uses it at "
+                "the same speed. You can cancel at any time; queue again to continue."
             ),
             search_aliases=["golden path", "optimize", "find schedule", "calibrate", "tune"],
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    examples="From Scoring Examples; sixteen or more are better.",
-                    sampler="As you sample with it. euler is searched fastest.",
+                    examples="From Scoring Examples. Sixteen or more are better than eight.",
+                    sampler="Your sampler. euler is searched fastest.",
                 ),
-                speed_input(f"{SHARES}, which then takes the path at the same speed."),
+                speed_input(f"{SHARES}, which then uses the path at the same speed."),
                 count_input(),
                 io.Float.Input(
                     "minutes",
@@ -72,17 +72,17 @@ class ScheduleSearch(io.ComfyNode):
                     max=100_000.0,
                     step=1.0,
                     tooltip=(
-                        "Time for the search, that of former runs of this study included; "
-                        "references and validation come on top."
+                        "Time for the search, including former runs of this study. References "
+                        "and validation take extra time."
                     ),
                 ),
                 io.String.Input(
                     "study",
                     default="my search",
                     tooltip=(
-                        "Name of the study and of the path that it finds. Queued again it goes on. "
-                        "Another model, sampler, CFG, size, objective, noise levels or scoring "
-                        "examples need another name."
+                        "The name of the study and of the path that it finds. Queue again to "
+                        "continue. Another model, sampler, CFG, size, objective, noise levels or "
+                        "scoring examples need another name."
                     ),
                 ),
                 io.Vae.Input(
@@ -94,22 +94,22 @@ class ScheduleSearch(io.ComfyNode):
                     "validation",
                     optional=True,
                     tooltip=(
-                        "Other examples, which choose among the best schedules: what is best on a "
-                        "few prompts by chance does not win. Without them the result is not "
-                        "validated."
+                        "Other examples that choose among the best schedules, so that a schedule "
+                        "that is good on a few prompts by chance does not win. Unconnected: the "
+                        "result is not validated."
                     ),
                 ),
-                PolicyType.Input("policy", optional=True, tooltip="Search with this policy alone."),
+                PolicyType.Input("policy", optional=True, tooltip="Search only with this policy."),
                 io.Combo.Input(
                     "policies",
                     options=list(CHOICES),
                     default=AUTOMATIC,
                     optional=True,
                     tooltip=(
-                        "Without a connected policy. automatic: fitted where the sampler allows "
-                        "it, else residual reuse, and the table says so. fitted: weights are "
-                        "fitted to every schedule. several: five get a short search each, the best "
-                        "two go on."
+                        "Which policies are searched if none is connected. fitted: weights are "
+                        "fitted to every schedule. automatic: fitted if the sampler allows it, "
+                        "else residual reuse; the table says which. several: five policies get a "
+                        "short search each, and the best two continue."
                     ),
                 ),
                 guider_input(),

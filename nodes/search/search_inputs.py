@@ -26,8 +26,8 @@ def advanced_inputs() -> list[Any]:
             default="PSNR",
             optional=True,
             tooltip=(
-                "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see, "
-                "needs weights. latent MSE: without a VAE, rough."
+                "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see it, "
+                "needs weights. latent MSE: a rough measure without a VAE."
             ),
             advanced=True,
         ),
@@ -46,7 +46,7 @@ def advanced_inputs() -> list[Any]:
             optional=True,
             tooltip=(
                 "automatic: hill climbing where weights are fitted, else simulated annealing; "
-                "every schedule where they are few."
+                "all schedules where there are few."
             ),
             advanced=True,
         ),
@@ -56,7 +56,7 @@ def advanced_inputs() -> list[Any]:
             min=0,
             max=1_000_000,
             optional=True,
-            tooltip="At most so many different schedules; 0: no limit.",
+            tooltip="The largest number of different schedules to try. 0: no limit.",
             advanced=True,
         ),
         io.Int.Input(
@@ -86,8 +86,9 @@ def advanced_inputs() -> list[Any]:
             step=0.5,
             optional=True,
             tooltip=(
-                "Main memory for states from which later runs go on, which leaves out the steps "
-                "that schedules share (fitted, or the sampler euler). 0: every run from the start."
+                "Main memory for states from which later runs continue, so that schedules share "
+                "their first steps (fitted, or the sampler euler). 0: every run starts from the "
+                "beginning."
             ),
             advanced=True,
         ),
@@ -99,7 +100,7 @@ def advanced_inputs() -> list[Any]:
             # The page would draw another one after each run, and no study would go on.
             control_after_generate=False,
             optional=True,
-            tooltip="Of the search, not of the images.",
+            tooltip="The seed of the search, not of the images.",
             advanced=True,
         ),
         io.Combo.Input(
@@ -108,9 +109,9 @@ def advanced_inputs() -> list[Any]:
             default=AUTOMATIC,
             optional=True,
             tooltip=(
-                "Which steps are full in every schedule. As published: 0, 1, 2 and the last of 50, "
-                "fewer first ones in shorter runs. automatic: the first step only where weights "
-                "are fitted, else as published."
+                "Which steps are full in every schedule. as published: steps 0, 1, 2 and the "
+                "last of 50, fewer first steps in shorter runs. automatic: only the first step "
+                "where weights are fitted, else as published."
             ),
             advanced=True,
         ),

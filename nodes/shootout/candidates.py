@@ -130,7 +130,7 @@ class LineUp:
                 raise ValueError(f"{name}: {error}") from error
         if len(found) == 1:
             reasons = "; ".join(named(name, reason) for name, reason in absent.items())
-            raise ValueError(f"nothing can take part ({reasons or 'no method is named'})")
+            raise ValueError(f"nothing can be compared ({reasons or 'no method is named'})")
         return found, absent
 
     def _plain(self) -> Candidate:
@@ -160,7 +160,7 @@ class LineUp:
         if schedule.num_steps != workload.num_steps:
             raise ValueError(
                 f"the schedule covers {schedule.num_steps} steps but the sampler runs "
-                f"{workload.num_steps}; choose one for as many steps"
+                f"{workload.num_steps}; choose a schedule of {workload.num_steps} steps"
             )
         levels = workload.sigmas.tolist()
         if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
@@ -183,8 +183,8 @@ class LineUp:
         choice = choose_fitted(run, self.num_full, user_paths.read() + bundled_paths())
         if choice is None:
             raise ValueError(
-                f"no path with weights for {self.num_full} of {self.workload.num_steps} full steps "
-                "is known for this model, CFG and noise levels; Schedule Search fits one"
+                f"no path with weights for {self.num_full} of {self.workload.num_steps} full "
+                "steps is known for this model, CFG and noise levels; Schedule Search can fit one"
             )
         return choice
 

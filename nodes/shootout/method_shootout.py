@@ -52,9 +52,9 @@ class MethodShootout(io.ComfyNode):
             display_name=NAME,
             category=COMPARE,
             description=(
-                "Samples the same examples with many caching methods, your schedules and a golden "
-                "path, all at the same number of full steps. Says how far each is from the full "
-                "run and how long it took. Stop it whenever you like: queued again, it goes on."
+                "Samples the same examples with many caching methods at the same number of full "
+                "steps, and compares each image with that of the full run. Use it to choose a "
+                "method for your model. You can cancel at any time; queue again to continue."
             ),
             search_aliases=[
                 "benchmark", "compare methods", "TeaCache", "SeaCache", "DiCache", "TaylorSeer",
@@ -63,9 +63,9 @@ class MethodShootout(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "With its LoRAs. A cache node before it does not matter here.",
-                    "From Scoring Examples, others than those of a search or a calibration. "
-                    "More make the intervals narrower.",
+                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "From Scoring Examples. Use other examples than for a search or a "
+                    "calibration. More examples make the intervals narrower.",
                 ),
                 speed_input(),
                 count_input(),
@@ -75,8 +75,8 @@ class MethodShootout(io.ComfyNode):
                     default=NONE,
                     tooltip=(
                         "A file of Calibrate and Calibrate Ratio, made with this model, sampler, "
-                        "steps, size and CFG. Methods that lack something in it are left out; the "
-                        "table says what."
+                        "steps, size and CFG. Methods that lack something in it are left out, "
+                        "and the table says what."
                     ),
                 ),
                 io.String.Input(
@@ -84,41 +84,45 @@ class MethodShootout(io.ComfyNode):
                     default="\n".join(USUAL),
                     multiline=True,
                     tooltip=(
-                        "Who takes part, one a line: delete what you do not need. Beside the "
-                        "methods: fitted, a golden path with weights; golden path, one without, "
-                        "as Golden Path Cache would choose it; uniform, evenly spaced; plain "
-                        "steps, a run of that many steps without a cache. "
-                        f"Can be added: {', '.join(VARIANTS)}."
+                        "What is compared, one per line; delete what you do not need. fitted: a "
+                        "golden path with weights. golden path: one without weights, as Golden "
+                        "Path Cache would choose it. uniform: evenly spaced full steps. plain "
+                        "steps: a run of only that many steps without a cache. You can also add "
+                        f"{', '.join(VARIANTS)}."
                     ),
                 ),
                 io.String.Input(
                     "name",
                     default="my shootout",
                     tooltip=(
-                        "Runs are remembered under this name. Another model, sampler, CFG, size, "
-                        "VAE or other noise levels need another name; more examples or methods "
-                        "do not."
+                        "Runs are saved under this name. Another model, sampler, CFG, size, VAE "
+                        "or other noise levels need another name; more examples or methods do "
+                        "not."
                     ),
                 ),
                 io.Vae.Input(
                     "vae",
                     optional=True,
-                    tooltip="Decodes images for PSNR, SSIM and LPIPS. Without it: latent MSE.",
+                    tooltip=(
+                        "Decodes images for PSNR, SSIM and LPIPS. Without it only latents are "
+                        "compared."
+                    ),
                 ),
                 io.Combo.Input(
                     "lpips",
                     options=lpips_weights.options(),
                     default=lpips_weights.OFF,
                     optional=True,
-                    tooltip="Which weights that metric takes, as in Quality Compare.",
+                    tooltip="Weights for LPIPS, as in Quality Compare.",
                 ),
                 io.MultiType.Input(
                     io.String.Input("schedule", default="", multiline=True),
                     types=[ScheduleType],
                     optional=True,
                     tooltip=(
-                        "Yours that take part, too, one a line: the full steps, then / and the "
-                        "number of steps, before that a name and a colon if you like. Empty: none."
+                        "Your own schedules to compare, one per line: the full steps, then / and "
+                        "the number of steps. You can put a name and a colon in front. Empty: "
+                        "none."
                     ),
                 ),
                 PolicyType.Input(
@@ -126,7 +130,7 @@ class MethodShootout(io.ComfyNode):
                     optional=True,
                     tooltip=(
                         "How cached steps are predicted under your schedules, golden path and "
-                        "uniform. Unconnected: residual reuse. Methods have their own."
+                        "uniform. Unconnected: residual reuse. Methods use their own policies."
                     ),
                 ),
                 guider_input(),
@@ -134,10 +138,10 @@ class MethodShootout(io.ComfyNode):
             outputs=[
                 io.Image.Output(
                     display_name="figure",
-                    tooltip="The schedules that occurred, with the share of runs of each.",
+                    tooltip="The schedules that occurred, and the share of runs with each.",
                 ),
                 io.String.Output(display_name="table"),
-                io.String.Output(display_name="JSON", tooltip="All figures, of each example too."),
+                io.String.Output(display_name="JSON", tooltip="All figures, also per example."),
             ],
             hidden=[io.Hidden.unique_id],
         )  # fmt: skip
