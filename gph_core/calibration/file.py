@@ -50,7 +50,10 @@ def load_all(path: Path) -> dict[str, Calibration]:
         raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error
     header = _header(data)
     if header.get("format") != FORMAT:
-        raise ValueError(f"{path.name} holds no calibrations of this pack and version")
+        raise ValueError(
+            f"{path.name} is not a calibration file of this version of the pack; choose another "
+            "file"
+        )
     try:
         conditions = json.loads(header["conditions"])
         return {
@@ -58,7 +61,9 @@ def load_all(path: Path) -> dict[str, Calibration]:
             for method, fields in json.loads(header["entries"]).items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path.name} is a damaged calibration file: {error!r}") from error
+        raise ValueError(
+            f"{path.name} is a damaged calibration file ({error!r}); delete it and calibrate again"
+        ) from error
 
 
 def load_for(path: Path, conditions: Mapping[str, Any]) -> dict[str, Calibration]:

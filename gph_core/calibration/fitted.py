@@ -20,8 +20,8 @@ def fit_of(method: Method, calibration: Calibration | None) -> Any:
         return method.read(calibration.values)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{calibration.file} is damaged: what it holds of {method.name} cannot be read "
-            f"({error!r}); delete it, and calibrate again"
+            f"{calibration.file} is damaged: its values for {method.name} cannot be read "
+            f"({error!r}); delete it and calibrate again"
         ) from error
 
 

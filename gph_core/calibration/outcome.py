@@ -49,7 +49,7 @@ def outcome_of(
     )
     if not low < high:
         raise ValueError(
-            f"a cached step has the value {low:g}, a full one {high:g}, which follows from no "
-            "threshold; name all steps that were forced"
+            f"a cached step has the value {low:g} and a full one {high:g}, which no threshold "
+            "explains; name all steps that were forced"
         )
     return Outcome(len(cached_steps), low, high)

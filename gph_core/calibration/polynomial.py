@@ -37,7 +37,7 @@ class Changes:
             pair = relative_change(signal, before[0]), relative_change(output, before[1])
             if not np.isfinite(pair).all():
                 raise ValueError(
-                    f"the model's values at step {len(pairs) + 1} are no numbers; leave this "
+                    f"the model's values at step {len(pairs) + 1} are not finite; leave this "
                     "example out"
                 )
             pairs.append(pair)
@@ -120,13 +120,13 @@ def _least_squares(x: NDArray, y: NDArray) -> NDArray:
     distinct = len(np.unique(x))
     if distinct <= DEGREE:
         raise ValueError(
-            f"a polynomial of degree {DEGREE} needs at least {DEGREE + 1} different changes of the "
-            f"signal, got {distinct}; take more steps or examples"
+            f"a polynomial of degree {DEGREE} needs at least {DEGREE + 1} different changes of "
+            f"the signal, got {distinct}; use more steps or examples"
         )
     coefficients, _, rank, _, _ = np.polyfit(x, y, DEGREE, full=True)
     if rank <= DEGREE:
         raise ValueError(
-            f"the changes of the signal lie too close together for a polynomial of degree {DEGREE} "
-            f"(from {x.min():g} to {x.max():g}); take other steps or another signal"
+            "the changes of the signal are too close together for a polynomial of degree "
+            f"{DEGREE} (from {x.min():g} to {x.max():g}); use other steps or another signal"
         )
     return coefficients

@@ -37,7 +37,7 @@ def probe(sampler: Sampler, sigmas: Sequence[float]) -> Steps:
     run = _Run(sampler, start, sigmas, velocities, seed=1)
     other = _Run(sampler, start, sigmas, velocities, seed=2)
     if not torch.equal(run.states[-1], other.states[-1]):
-        raise ValueError("it adds noise on the way, which no weights can foresee")
+        raise ValueError("it adds noise during sampling, which no weights can predict")
     _check_levels(run.levels, sigmas)
     # [N + 1, 1, 1, 1, N]: of each state, how far each velocity has moved it.
     once = torch.eye(count).view(count, 1, 1, 1, count)
@@ -47,7 +47,7 @@ def probe(sampler: Sampler, sigmas: Sequence[float]) -> Steps:
     found = torch.stack(run.states)
     error = (found - expected).abs().max()
     if not error <= _TOLERANCE * found.abs().max():
-        raise ValueError("its next state is not the one before plus a weighted sum of velocities")
+        raise ValueError("its next state is not the previous one plus a weighted sum of velocities")
     lengths, least = reached.double().diff(dim=0).tolist(), _NOTHING * float(reached.abs().max())
     return Steps(tuple(_moves(n, row, least) for n, row in enumerate(lengths)), run.end_level)
 

@@ -39,7 +39,7 @@ class Ratios:
             step = len(self._ratios[branch])
             if not 0 <= ratio < float("inf"):
                 raise ValueError(
-                    f"the residual at step {step} or before is no number or zero everywhere; "
+                    f"the residual at step {step} or before is not finite, or zero everywhere; "
                     "leave this example out"
                 )
             self._ratios[branch].append(ratio)

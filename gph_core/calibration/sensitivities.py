@@ -117,6 +117,6 @@ def _stack(samples: Sequence[Mapping[str, Tensor]], name: str) -> NDArray:
     if not np.isfinite(found).all():
         number = int(np.argwhere(~np.isfinite(found).all(1))[0, 0]) + 1
         raise ValueError(
-            f"the sensitivities of example {number} are no numbers; leave this example out"
+            f"the sensitivities of example {number} are not finite; leave this example out"
         )
     return found

@@ -18,7 +18,7 @@ def _polynomial(facts: Mapping[str, Any]) -> str:
     r2 = facts["r2"]
     fit = "" if r2 is None else f"R² {r2:.2f}, "
     is_worse = r2 is not None and r2 < 0
-    worse = "; worse than a constant, their mean: take more examples" if is_worse else ""
+    worse = "; worse than always predicting the mean, so use more examples" if is_worse else ""
     return (
         f"polynomial fitted to {counted(facts['num_fit'], 'example')}; on "
         f"{counted(facts['num_held_out'], 'other')} {fit}mean absolute error "
@@ -28,7 +28,7 @@ def _polynomial(facts: Mapping[str, Any]) -> str:
 
 def _products(facts: Mapping[str, Any]) -> str:
     return (
-        f"weights of {counted(facts['num_fit'], 'example')}, relative square error "
+        f"weights from {counted(facts['num_fit'], 'example')}, relative squared error "
         f"{facts['error_fit']:.2e}; on {counted(facts['num_held_out'], 'other')} "
         f"{facts['error_held_out']:.2e}"
     )
@@ -48,7 +48,7 @@ _DESCRIBED = {
         f"{facts['quantile']} quantile of {counted(facts['num_examples'], 'example')}"
     ),
     "MagCache": lambda facts: (
-        f"mean of {counted(facts['num_examples'], 'example')}, a ratio differs by at most "
+        f"mean of {counted(facts['num_examples'], 'example')}; ratios differ by at most "
         f"{facts['largest_deviation']:.3f} (standard deviation)"
     ),
     "L2P": _products,

@@ -37,9 +37,9 @@ def _table(table: QualityTable, margins: Sequence[float]) -> dict[str, Any]:
     fixed = table.rows(FIXED)
     if len(fixed) < 2:
         raise ValueError(
-            f"the best schedule of each prompt is found among fixed ones; with {table.num_full} "
-            f"full steps there is {len(fixed)}, two or more are needed: add methods such as "
-            "TaylorSeer or uniform, or schedules of yours, to Method Shootout"
+            "coverage needs two or more fixed schedules with the same number of full steps; with "
+            f"{table.num_full} full steps there is {len(fixed)}: add methods such as TaylorSeer "
+            "or uniform, or your own schedules, to Method Shootout"
         )
     below = regrets(table.quality, table.quality[fixed])
     rows = []
@@ -84,21 +84,22 @@ def table(report: Mapping[str, Any]) -> str:
         ]
         best = part["rows"][0]
         lines = [
-            f"{part['full_steps']} full steps, {counted(part['prompts'], 'prompt')}: share within "
-            f"a margin of the best of {part['candidates']} schedules in {report['metric']}",
+            f"{part['full_steps']} full steps, {counted(part['prompts'], 'prompt')}: share of "
+            f"prompts within a margin of the best of {part['candidates']} schedules, by "
+            f"{report['metric']}",
             *aligned(cells),
             f"best shared schedule: {best['name']}: {best['schedule']}",
         ]
         if part["examples_left_out"]:
             left = counted(part["examples_left_out"], "example")
-            lines.append(f"{left} left out: not all ways of sampling have them")
+            lines.append(f"{left} left out: some rows lack them")
         if part["not_comparable"]:
             names = ", ".join(part["not_comparable"])
-            lines.append(f"left out, as other numbers of steps were full: {names}")
+            lines.append(f"left out because of other numbers of full steps: {names}")
         parts.append("\n".join(line.rstrip() for line in lines))
     parts.append(
-        "[ ]: at least so many of all such prompts, with 95 % confidence, also of the best one of "
-        "as many schedules or methods"
+        "[ ]: lower bound for all prompts of this kind with 95 % confidence, corrected for "
+        "choosing the best of several schedules or methods"
     )
     return "\n\n".join(parts)
 
@@ -134,7 +135,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
             f"{part['full_steps']} full steps, {counted(part['prompts'], 'prompt')}", fontsize=13
         )
     sheet.supxlabel(
-        f"share of the prompts near the best in {report['metric']}; lines: 95 % lower bound",
+        f"share of prompts close to the best in {report['metric']}; lines: 95 % lower bound",
         fontsize=13,
     )
     sheet.legend(

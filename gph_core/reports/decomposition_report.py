@@ -48,9 +48,9 @@ def text_of(report: Mapping[str, Any], notes: Sequence[str]) -> str:
         ranks = row["correlations"]
         lines += [
             f"{name}: {row['cached']:g} of {len(row['state'])} steps cached, {row['policy']}",
-            f"  final error {row['output_error']:.4g}, {row['gap'][-1]:.4f} of the way from noise "
-            "to image",
-            f"  sum of state contributions {row['state_sum']:.4g}, of current ones "
+            f"  final error {row['output_error']:.4g}, which is {row['gap'][-1]:.4f} of the "
+            "distance from noise to image",
+            f"  sum of state contributions {row['state_sum']:.4g}, of current contributions "
             f"{row['current_sum']:.4g}",
             f"  rank correlation with the final error over examples: state "
             f"{_number(ranks['state'])}, current {_number(ranks['current'])}",
@@ -60,7 +60,10 @@ def text_of(report: Mapping[str, Any], notes: Sequence[str]) -> str:
         lines.append(
             f"over schedules: state {_number(ranks['state'])}, current {_number(ranks['current'])}"
         )
-    lines.append(f"the state recursion holds to {report['rounding']:.1e} of the state")
+    lines.append(
+        "the states follow from both contributions with a relative error of "
+        f"{report['rounding']:.1e}"
+    )
     return "\n".join([*lines, *notes])
 
 

@@ -28,14 +28,14 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
         of_videos = is_video(family) if method else RULES[name] is uniform
         line = f"spaced by the source paper's rule for {'videos' if of_videos else 'images'}"
         is_guess = method is not None and not family
-        yield line + ("; if your model makes videos, connect it as model" if is_guess else "")
+        yield line + ("; if your model makes videos, connect it to model" if is_guess else "")
     yield (
         f"{schedule}: {schedule.num_full} of {schedule.num_steps} steps full, at most "
         f"{schedule.num_steps / schedule.num_full:.2f}x faster"
     )
     yield f"policy: {plan.policy}"
     if plan.cost:
-        yield f"cost {plan.cost:.4g}, to compare with plans of this calibration only"
+        yield f"cost {plan.cost:.4g}, comparable only with plans of this calibration"
     if plan.note:
         yield plan.note
 

@@ -78,7 +78,8 @@ def text_of(report: Mapping[str, Any], notes: Sequence[str]) -> str:
         f"rank correlation with the final error, {len(steps) * len(examples)} pairs:",
         *(f"  {title}: {_number(report['correlations'][name])}" for name, title in _SCORES.items()),
         f"gains of two halves of the examples: {_number(halves['profiles'])}; feature error × "
-        f"gain by the own half {_both(halves['own'])}, by the other {_both(halves['other'])}",
+        f"gain of the same half {_both(halves['own'])}, of the other half "
+        f"{_both(halves['other'])}",
     ]
     return "\n".join([*lines, *notes])
 

@@ -61,7 +61,9 @@ def table(
     total, top = found.runs, list(found.counts.items())[:ROWS]
     lines = [f"{chosen}: {found.counts[chosen]} of {counted(total, 'run')}"]
     if num_full and chosen.num_full != num_full:
-        lines.append(f"no run has {num_full} full steps, so it is the most frequent one of all")
+        lines.append(
+            f"no run has {num_full} full steps, so this is the most frequent schedule of all"
+        )
     policies = ", ".join(dict.fromkeys(run.record.policy for run in runs))
     lines.append(f"policy of the runs: {policies}")
     lines.append(f"{'runs':>6}{'share':>9}{'full':>6}  schedule (█ full)")
@@ -111,4 +113,4 @@ def _counts(found: Frequencies) -> list[str]:
 
 
 def _left_out(number: int) -> list[str]:
-    return [f"{counted(number, 'run')} cut short, left out of these figures"] if number else []
+    return [f"{counted(number, 'run')} stopped early, left out of these figures"] if number else []

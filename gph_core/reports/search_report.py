@@ -30,8 +30,8 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     lines = [
         f"{best.schedule}, {best.policy}",
         cost(best),
-        f"{name}, mean on the {len(best.score.values)} {on} examples, and how far the best is "
-        "ahead (more is better), with a 95 % interval:",
+        f"{name}: mean on the {len(best.score.values)} {on} examples, and the lead of the best "
+        "schedule (more is better) with a 95 % interval:",
     ]
     for found in [best, *delivery.others]:
         ahead = ""
@@ -47,15 +47,15 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     scored = sum(len(study.scores) for study in delivery.studies.values())
     lines.append(f"{scored} schedules scored; {delivery.reason}")
     if best.name:
-        lines.append(f"No schedule that was found is better than the control {best.name}.")
+        lines.append(f"The search found no schedule better than the control {best.name}.")
     for found in delivery.others:
         if isinstance(found.policy, PlainSteps):
             lines.append(_plain(best, found))
     if isinstance(best.policy, Fitted) and best.schedule.num_steps < FINE:
         lines.append(
-            f"A path of a finer grid takes as long to sample and may come closer: search with "
-            f"{FINE} steps in the scheduler and {best.schedule.num_full} full steps, then sample "
-            f"with {FINE} steps, too (not for models that are distilled to few steps)"
+            f"A finer grid takes as long to sample and may come closer: search with {FINE} steps "
+            f"in the scheduler and {best.schedule.num_full} full steps, then sample with {FINE} "
+            "steps too (not for models that are distilled to few steps)"
         )
     return "\n".join([*lines, *notes])
 
@@ -73,11 +73,11 @@ def cost(best: Validated) -> str:
 def _plain(best: Validated, plain: Validated) -> str:
     """Line on the control of plain steps."""
     line = (
-        f"{plain.name}: the same sampler on {plain.schedule.num_full} of the noise levels, evenly "
-        "spaced by number; those that your scheduler gives so few steps may differ"
+        f"{plain.name}: the same sampler on {plain.schedule.num_full} of the noise levels, "
+        "evenly spaced by number; your scheduler may choose other levels for this number of steps"
     )
     if plain.score.mean > best.score.mean:
-        line += ". They come closer here than the path does"
+        line += ". Here they come closer to the full run than the path"
     return line
 
 

@@ -82,5 +82,7 @@ def _interaction(axes, found, metric) -> None:
     unit = BY_TITLE[metric].unit or ", higher is better"
     axes.set_ylabel(f"mean {metric}{unit}", fontsize=12)
     shares = ", ".join(f"{name} {share:.0%}" for name, share in found["shares"].items())
-    axes.set_title(f"{found['full_steps']} full steps, of the variance: {shares}", fontsize=12)
+    axes.set_title(
+        f"{found['full_steps']} full steps; shares of the variance: {shares}", fontsize=12
+    )
     axes.legend(fontsize=11)

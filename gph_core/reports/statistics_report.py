@@ -26,16 +26,13 @@ def report_of(
             under the same policies.
     """
     if not recordings:
-        raise ValueError(
-            "there are no runs; connect those of Record Runs, an input for each method"
-        )
+        raise ValueError("there are no runs; connect runs of Record Runs, one input per method")
     names = distinct([_name(runs) for runs in recordings])
     crossed = [found for table in tables if (found := _interaction(table)) is not None]
     if tables and not crossed:
         raise ValueError(
-            "an interaction needs two or more schedules under the same two or more policies; give "
-            "Method Shootout the same schedules of yours with each policy, or disconnect the "
-            "shootouts"
+            "an interaction needs two or more schedules under the same two or more policies; run "
+            "Method Shootout with the same schedules for each policy, or disconnect the shootouts"
         )
     return {
         "format": FORMAT,
@@ -55,7 +52,7 @@ def _name(runs: Sequence[RecordedRun]) -> str:
 def _recording(name: str, runs: Sequence[RecordedRun]) -> dict[str, Any]:
     schedules = runs_report.complete(runs)
     if not schedules:
-        raise ValueError(f"all runs of {name} were cut short; record whole ones")
+        raise ValueError(f"all runs of {name} stopped early; record complete runs")
     found = Frequencies.of(schedules)
     return {
         "name": name,
@@ -109,14 +106,16 @@ def table(report: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     lines = ["schedules of the recorded runs", *aligned(cells)]
     lines.append(
-        "effective: as many equally frequent schedules have the same entropy; top: share of the "
-        "runs with so many most frequent ones"
+        "effective: number of equally frequent schedules with the same entropy; top n: share of "
+        "the runs with one of the n most frequent schedules"
     )
     for row in report["recordings"]:
         most = row["schedules"][0]
         lines.append(f"{row['name']}: {most['schedule']} in {most['share']:.1%} of its runs")
         if row["cut_short"]:
-            lines.append(f"{row['name']}: {counted(row['cut_short'], 'run')} cut short, left out")
+            lines.append(
+                f"{row['name']}: {counted(row['cut_short'], 'run')} stopped early, left out"
+            )
     for found in report["interactions"]:
         lines += ["", *_interaction_lines(found, report["metric"])]
     return "\n".join(line.rstrip() for line in lines)
@@ -132,5 +131,5 @@ def _interaction_lines(found: Mapping[str, Any], metric: str) -> list[str]:
         f"{found['full_steps']} full steps, means of {counted(found['prompts'], 'prompt')}, higher "
         "is better",
         *aligned(cells),
-        f"of the variance of these means: {shares}",
+        f"shares of the variance of these means: {shares}",
     ]

@@ -18,12 +18,14 @@ def described(
     """
     histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
     lines = [
-        f"threshold {found.threshold:.5g}, for the same speed in Adaptive Cache",
-        f"cached of {num_steps} steps: wanted {found.target:g}, mean {found.mean:.2f}, "
-        f"spread {found.spread:.2f}, exactly {found.target:g} in {found.exact:.0%}",
+        f"threshold {found.threshold:.5g}; to use it, choose the same speed in Adaptive Cache",
+        f"cached steps of {num_steps}: wanted {found.target:g}, mean {found.mean:.2f}, spread "
+        f"{found.spread:.2f}, exactly {found.target:g} in {found.exact:.0%}",
     ]
     if len(found.counts) == num_examples:
         lines += [f"examples by cached steps: {histogram}", counted(found.num_runs, "run")]
     else:
-        lines += ["the same in every run: it is decided before, so nothing was sampled"]
+        lines += [
+            ("the method decides before the run, so all runs are the same and nothing was sampled")
+        ]
     return "\n".join([*lines, *filter(None, [found.note]), *notes])

@@ -7,7 +7,7 @@ def parse_prompts(text: str) -> list[str]:
     """Non-empty lines of a text; ``ValueError`` if there are none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise ValueError("there is no prompt; write one a line")
+        raise ValueError("there is no prompt; write one per line")
     return lines
 
 

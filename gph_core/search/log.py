@@ -57,8 +57,8 @@ class StudyLog:
         except sqlite3.Error as error:
             self._database.close()
             raise OSError(
-                f"the memory of the study, {path}, cannot be used ({error}); if another search "
-                "uses it, wait for that, else move the file away"
+                f"the study file {path} cannot be used ({error}); if another search is using it, "
+                "wait until that ends, otherwise move the file away"
             ) from error
         except ValueError:
             self._database.close()
@@ -145,5 +145,5 @@ class StudyLog:
             field, former, present = difference
             raise ValueError(
                 f"the study {self.path} was made with the {field} {former}, this search has "
-                f"{present}; choose another study name, or the former settings to go on with it"
+                f"{present}; choose another study name, or use the former settings to continue it"
             )

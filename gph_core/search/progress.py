@@ -6,7 +6,7 @@ import math
 
 from .proposals import END_OF_UNIT, Score, Unit
 
-STALLED = "two units in a row brought no clear gain; another seed or algorithm goes on"
+STALLED = "two rounds in a row brought no clear gain; use another seed or algorithm to continue"
 
 
 class SearchProgress:

@@ -30,8 +30,8 @@ from .setup import prepared, search_space
 from .study import Examples, Study
 
 NO_VALUES = (
-    "no schedule could be scored: the images hold values that are no numbers, with every schedule; "
-    "look at one image of Golden Path Cache first"
+    "no schedule could be scored: with every schedule the images contain values that are not "
+    "finite; look at an image of Golden Path Cache first"
 )
 SHORT_SHARE = 0.4  # of the budget, for the short searches of several policies together
 GO_ON = 2  # policies that go on after them

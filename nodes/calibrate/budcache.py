@@ -57,8 +57,8 @@ def search(
     if former > num_examples:
         raise ValueError(
             f"{entry.file} has a schedule of {num_full} full steps from "
-            f"{counted(former, 'example')}, more than the {num_examples} of this run; use it as it "
-            "is, give as many examples, or choose another name"
+            f"{counted(former, 'example')}, more than the {num_examples} of this run; use that "
+            "schedule, connect as many examples, or choose another name"
         )
     setting = as_in_seed_paper(n, num_full, random.Random(0))
     examples = SampledExamples(
@@ -75,7 +75,10 @@ def search(
     study.run(setting.search)
     best = study.best
     if best is None:
-        raise ValueError(f"{NAME} found no schedule whose latents are numbers")
+        raise ValueError(
+            f"{NAME} found no schedule with finite latents; look at an image with these settings "
+            "first"
+        )
     values = {**entry.values, str(num_full): str(best)}
     facts = {
         "schedule": str(best),

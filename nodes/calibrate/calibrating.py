@@ -117,7 +117,7 @@ def reasons_against(workload: Workload) -> dict[str, str]:
         m: compatibility.incompatibility(p, patcher, sampler, levels) for m, p in SITES.items()
     }
     if family is not None and family.signal is None:
-        found["TeaCache"] = f"what the first block of {name} receives cannot be read"
+        found["TeaCache"] = f"the input of the first block of {name} cannot be read"
     if max(levels) > 1:
         found["SenCache"] = (
             f"its noise levels are those of flow models, 0 to 1, not {max(levels):g}"
@@ -166,8 +166,8 @@ def _sample_missing(
                 tensors = sample.tensors(last)
                 if any(tensor.isnan().any() for tensor in tensors.values()):
                     raise ValueError(
-                        f"{method}: the values of example {number + 1} are no numbers; leave this "
-                        "example out"
+                        f"{method}: the values of example {number + 1} are not finite; leave "
+                        "this example out"
                     )
                 found[method] = found[method].with_sample(name, tensors)
         if sampled := [found[method] for method in samples if method in found]:
@@ -228,12 +228,12 @@ def _notes(
     others = max((len(e.samples.keys() - given) for e in done.entries.values()), default=0)
     if others:
         yield (
-            f"{counted(others, 'example')} of former calibrations in this file "
-            f"{'counts' if others == 1 else 'count'} too; for these alone choose another name"
+            f"the values also include {counted(others, 'example')} of former calibrations in this "
+            "file; choose another name to use only the new ones"
         )
     for method, entry in done.entries.items():
         if method in former and former[method].thresholds and not entry.thresholds:
             yield (
-                f"{method} has other values now, so its thresholds are dropped; run Calibrate "
-                "Ratio again"
+                f"the values of {method} have changed, so its thresholds are deleted; run "
+                "Calibrate Ratio again"
             )

@@ -55,6 +55,6 @@ def unseen(method: str, what: str) -> str:
     """Message for what a method needs and a run did not show at every step."""
     return (
         f"{method} cannot be calibrated in this workflow: {what} could not be observed at every "
-        "step; take out what replaces the model's blocks or changes the prompts on the way, or "
-        "calibrate another method"
+        "step; remove what replaces the model's blocks or changes the prompts during sampling, "
+        "or calibrate another method"
     )

@@ -78,8 +78,8 @@ def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Work
         raise ValueError(
             f"{entry.file} has the threshold of {entry.method} for {settings['full steps']} full "
             f"steps from {counted(found['num_examples'], 'example')}, more than the "
-            f"{len(workload)} of this run; use it as it is, give as many examples, or choose "
-            "another name"
+            f"{len(workload)} of this run; use that threshold, connect as many examples, or "
+            "choose another name"
         )
 
 

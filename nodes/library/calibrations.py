@@ -13,7 +13,6 @@ def load(name: str, method: str) -> Calibration:
     """Load a method's entry; ``ValueError`` says what to do if there is none."""
     if not FILES.path_of(name).is_file():
         raise ValueError(
-            f"there is no calibration {name!r} of yours; run Calibrate, or choose another from the "
-            "list"
+            f"you have no calibration {name!r}; run Calibrate, or choose another from the list"
         )
     return file.load(FILES.path_of(name), method)

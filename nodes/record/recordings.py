@@ -31,8 +31,7 @@ def read(name: str) -> tuple[RecordedRun, ...]:
     """Read all runs of a recording; ``ValueError`` if there is none of that name."""
     if not FILES.path_of(name).is_file():
         raise ValueError(
-            f"there is no recording {name!r} of yours; run Record Runs, or choose another from the "
-            "list"
+            f"you have no recording {name!r}; run Record Runs, or choose another from the list"
         )
     return tuple(record_file.read(FILES.path_of(name)))
 
@@ -40,7 +39,7 @@ def read(name: str) -> tuple[RecordedRun, ...]:
 def check_choice(name: str) -> None:
     """Raise ``ValueError`` unless a choice is a recording or stands for none."""
     if name not in (NONE, *FILES.names()):
-        raise ValueError(f"there is no recording {name!r} of yours; choose another from the list")
+        raise ValueError(f"you have no recording {name!r}; choose another from the list")
 
 
 class Trajectories(NamedTuple):
@@ -54,8 +53,9 @@ class Trajectories(NamedTuple):
         path = states_path(self.recording, run.example)
         if not path.is_file():
             raise ValueError(
-                f"the recording {self.recording!r} has no states of the run with seed {run.seed}; "
-                "choose one of Record Trajectory, or of Record Runs with keep_latents on"
+                f"the recording {self.recording!r} has no states for the run with seed "
+                f"{run.seed}; choose a recording of Record Trajectory, or of Record Runs with "
+                "keep_latents on"
             )
         return states_file.States(path)
 

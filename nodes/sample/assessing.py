@@ -56,8 +56,8 @@ class Assessor:
         found = self.result(latent)
         if not all(item.isfinite().all() for item in (*found.latents, *found.images)):
             raise ValueError(
-                "a full run gave values that are no numbers, so nothing can be compared with it; "
-                "look at an image of this prompt and seed without Golden Path first"
+                "a full run contains values that are not finite, so nothing can be compared with "
+                "it; look at an image of this prompt and seed without Golden Path first"
             )
         if any(metric is not metrics.psnr_8bit for metric in self.image_metrics.values()):
             return found

@@ -163,13 +163,13 @@ class SampledExamples:
         off_grid = set(planned).difference(record.cached_steps, record.full_steps)
         if record.caching_stopped or off_grid or (planned and not record.cached_steps):
             raise ValueError(
-                "schedules cannot be scored in this workflow, as steps that they cache are "
+                "schedules cannot be scored in this workflow, because steps that they cache are "
                 f"computed in full: {'; '.join(record.notes)}"
             )
         if record.refused_steps:
             self.references.note(
-                "some cached steps were computed in full, as they will be whenever you sample: a "
-                "prompt or a control begins there, or the sampler goes back to an earlier step"
+                "some cached steps were computed in full, and will be in your own runs: a prompt "
+                "or a control begins there, or the sampler goes back to an earlier step"
             )
 
     def _check(
@@ -181,8 +181,9 @@ class SampledExamples:
         if not _equal(again, expected):
             self.memory = None
             self.references.note(
-                "a run that begins at a remembered state ends elsewhere: something in this "
-                "workflow keeps a memory of its own. Every run starts from the beginning"
+                "a run that continues from a saved state gives another result, because something "
+                "in this workflow keeps a memory of its own. Every run therefore starts from the "
+                "beginning"
             )
         return len(record.full_steps)
 

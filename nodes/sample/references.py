@@ -83,7 +83,7 @@ class References:
             ) from error
         self._batches = []
         self.batch = largest // 2
-        self.note(f"out of memory: examples are sampled {self.batch} at once from here on")
+        self.note(f"out of memory: from now on examples are sampled {self.batch} at a time")
 
     def emptied(self) -> References:
         """Copy without any results; notes are shared."""
@@ -103,9 +103,9 @@ class References:
             whole = self.prepare(numbers)
             if whole is None:
                 self.note(
-                    "not all examples can be sampled at once: their prompts differ in length or "
-                    "in what belongs to them, or the latent has a mask or sound; those are sampled "
-                    "one by one"
+                    "not all examples can be sampled at once, because their prompts differ in "
+                    "length or in other conditioning, or the latent has a mask or sound; those "
+                    "are sampled one by one"
                 )
                 found += [Batch((n,), self._alone(n)) for n in numbers]
                 continue

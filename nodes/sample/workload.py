@@ -47,8 +47,8 @@ class Workload:
         bare = [example for example in self.examples if example.negative is None]
         if guided and bare and "negative" not in self.guider.original_conds:
             raise ValueError(
-                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of the "
-                "examples lack: give Scoring Examples one, or set cfg to 1"
+                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
+                "the examples lack: set one in Scoring Examples, or set cfg to 1"
             )
         different = tuple(dict(zip(self.names(), self.examples, strict=True)).values())
         object.__setattr__(self, "num_repeated", len(self.examples) - len(different))

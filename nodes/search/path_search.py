@@ -33,7 +33,7 @@ def search(
             break
     possible = [policy for policy, reason in reasons.items() if reason is None]
     if not possible:
-        raise ValueError(f"there is nothing to search: {reasons[policies[0]]}")
+        raise ValueError(f"nothing can be searched: {reasons[policies[0]]}")
     session.live.enter("preparing")
     contestants = []
     with ExitStack() as logs:
@@ -52,7 +52,7 @@ def search(
     notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
     if isinstance(scoring, FittedExamples):
         fitted_to = counted(len(scoring), "scoring example")
-        notes.append(f"fitted: each cached step has weights of its own, from all {fitted_to}")
+        notes.append(f"fitted: each cached step has its own weights, fitted to all {fitted_to}")
     for work in contestants:
         for examples in (work.scoring, work.validation):
             notes += examples.notes if isinstance(examples, WITH_NOTES) else []

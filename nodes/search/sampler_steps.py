@@ -27,16 +27,16 @@ def steps_of(sampler, sigmas: Sequence[float], patcher) -> Steps:
         return probe(_function(sampler, patcher), sigmas)
     except ValueError as error:
         raise ValueError(
-            f"weights cannot be fitted for the sampler {name}: {error}; choose one that evaluates "
-            "the model once a step and adds no noise, such as euler, dpmpp_2m, res_multistep or "
-            "uni_pc, or another policy"
+            f"weights cannot be fitted for the sampler {name}: {error}; choose one that "
+            "evaluates the model once per step and adds no noise, such as euler, dpmpp_2m, "
+            "res_multistep or uni_pc, or choose another policy"
         ) from error
 
 
 def _function(sampler, patcher):
     """A sampler as ``probe`` takes it."""
     if not isinstance(sampler, KSAMPLER):
-        raise ValueError("it is not made as ComfyUI's are, so its steps are not known")
+        raise ValueError("it is not built like ComfyUI's samplers, so its steps are not known")
     # What samplers ask a model for.
     inner = SimpleNamespace(
         model_patcher=patcher,
@@ -52,7 +52,9 @@ def _function(sampler, patcher):
                     callback=lambda _: None, disable=True, **sampler.extra_options,
                 )  # fmt: skip
         except Exception as error:  # of any kind: another extension's function
-            raise ValueError(f"its steps are not known, it cannot be tried ({error!r})") from error
+            raise ValueError(
+                f"its steps are not known, and trying it failed ({error!r})"
+            ) from error
 
     return run
 

@@ -79,8 +79,9 @@ class SearchSession:
         compatibility.refuse_other_caches(self.guider.model_patcher)
         if not 2 <= self.num_full < self.num_steps:
             raise ValueError(
-                f"{self.num_full} of {self.num_steps} steps would be full; a search needs at least "
-                "2 full and one cached step: choose another speed, full_steps, or more sigmas"
+                f"{self.num_full} of {self.num_steps} steps would be full; a search needs at "
+                "least 2 full and one cached step: choose another speed or full_steps, or use "
+                "more sigmas"
             )
         batch = self.latent["samples"].shape[0]
         if batch != 1:
@@ -89,14 +90,14 @@ class SearchSession:
         bare = [e for e in (*self.examples, *self.validation) if e.negative is None]
         if guided and bare and "negative" not in self.guider.original_conds:
             raise ValueError(
-                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of the "
-                "examples lack: give Scoring Examples one, or set cfg to 1"
+                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
+                "the examples lack: set one in Scoring Examples, or set cfg to 1"
             )
         same = [e for e in self.validation if any(_is_same(e, other) for other in self.examples)]
         if same:
             raise ValueError(
-                f"{len(same)} of the validation examples are scoring examples, too, and would "
-                "prove nothing: use other prompts or seeds there"
+                f"{len(same)} of the validation examples are also scoring examples, so they "
+                "validate nothing: use other prompts or seeds there"
             )
 
     def contestants(self, policies: Sequence[Policy]) -> Iterator[Contestant]:
@@ -179,8 +180,8 @@ class SearchSession:
         """Reason why a policy cannot cache this workflow, or None."""
         if self.num_full <= policy.min_anchors:
             return (
-                f"{policy} needs {policy.min_anchors} full first steps and one more; with "
-                f"{self.num_full} full steps choose another policy"
+                f"{policy} needs {policy.min_anchors} full first steps and one more, but only "
+                f"{self.num_full} steps are full; choose another policy or more full steps"
             )
         reason = compatibility.incompatibility(
             policy, self.guider.model_patcher, self.sampler, self.sigmas.tolist()
@@ -210,8 +211,8 @@ class SearchSession:
         )  # fmt: skip
         if batch < self.batch:
             found.references.note(
-                "the sampler draws noise on the way, which depends on the batch: examples are "
-                "sampled one by one"
+                "the sampler adds noise that depends on the batch, so examples are sampled one "
+                "by one"
             )
         return found
 

@@ -208,8 +208,8 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
     path = calibrations.FILES.path_of(calibration)
     if not path.is_file():
         raise ValueError(
-            f"there is no calibration {calibration!r} of yours; run Calibrate, or choose another "
-            "from the list"
+            f"you have no calibration {calibration!r}; run Calibrate, or choose another from the "
+            "list"
         )
     return {n: e for n, e in file.load_all(path).items() if n in ALL}
 

@@ -33,7 +33,8 @@ def table(report: Mapping[str, Any]) -> str:
     ]
     if has_lead and metric is not None:
         lines.append(
-            f"ahead of uniform: {COMPARED[metric].heading} of the same examples, more is better"
+            f"ahead of uniform: difference in {COMPARED[metric].heading} on the same examples, "
+            "more is better"
         )
     lines.append("")
     for row in rows:

@@ -88,7 +88,7 @@ def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str
     if without:
         notes.append(f"{counted(without, 'run')} without a plane: bent in one direction at most")
     if len(runs) == 1:
-        notes.append("one run: how far runs differ needs several")
+        notes.append("only one run: differences between runs need several")
     return notes
 
 
@@ -97,8 +97,8 @@ def summary(report: Mapping[str, Any]) -> str:
     found, runs = report["summary"], len(report["runs"])
     peak = _largest(found["off_chord"]["median"])
     lines = [
-        f"{counted(runs, 'run')} of {report['steps']} steps, {report['latent_coordinates']} latent "
-        f"coordinates; medians over runs, CV: deviation over mean",
+        f"{counted(runs, 'run')} of {report['steps']} steps, {report['latent_coordinates']} "
+        "latent coordinates; medians over runs, CV: standard deviation over mean",
         f"chord length: {found['chord_length']['median'][0]:.4g}{_cv(found['chord_length'], runs)}",
         f"off-chord distance: at most {peak[1]:.4f} of the chord, at state {peak[0]}",
         f"displacement of a step: {_range(found['displacement']['median'])} of the chord"

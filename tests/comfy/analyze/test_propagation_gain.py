@@ -176,8 +176,8 @@ def test_other_conditions_need_another_name(model, changes, message):
     [
         ({"sampler": "heun"}, "covers samplers of one Euler step .* euler and ddim .*, not heun"),
         ({"sampler": "euler_ancestral"}, "not euler_ancestral: .* choose euler"),
-        ({"examples": examples(1)}, "from the others, but there is only one; use two"),
-        ({"sigmas": torch.tensor([1.0, 0.5, 0.0])}, "2 steps do not leave; use three or more"),
+        ({"examples": examples(1)}, "from the others, but there is only one example; use two"),
+        ({"sigmas": torch.tensor([1.0, 0.5, 0.0])}, "only 2 steps; use three or more"),
         ({"policy": TwoAnchor()}, "predicted inside the model; choose a policy"),
         ({"sigmas": torch.tensor([1.0, 0.5, 0.6, 0.0])}, "noise levels do not fall at step 1"),
     ],

@@ -33,7 +33,7 @@ def test_frequencies_by_hand(model):
     assert figure.shape[3] == 3
     assert f"fixed schedule, residual reuse: {A} in 40.0% of its runs" in table
     assert "fixed schedule, residual reuse (2)" in table
-    assert "2 runs cut short, left out" in table
+    assert "2 runs stopped early, left out" in table
 
 
 def test_a_recording_is_named_as_its_method(model):
@@ -81,7 +81,7 @@ def test_what_cannot_be_counted_or_crossed_is_an_error(model):
     runs = made(model, [A])
     with pytest.raises(ValueError, match="there are no runs"):
         statistics()
-    with pytest.raises(ValueError, match=r"all runs of .* were cut short"):
+    with pytest.raises(ValueError, match=r"all runs of .* stopped early"):
         statistics(made(model, [None]))
     with pytest.raises(ValueError, match="two or more schedules under the same two or more"):
         statistics(runs, shootouts={"shootout0": crossed()["shootout0"]})

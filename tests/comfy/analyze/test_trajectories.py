@@ -118,7 +118,7 @@ def test_a_cancelled_recording_loses_the_run_under_way_alone(model, monkeypatch)
 
 @pytest.mark.parametrize("sampler", ["uni_pc", "dpm_fast", "dpm_adaptive"])
 def test_samplers_that_do_not_tell_their_states_are_refused_before_anything_runs(model, sampler):
-    with pytest.raises(ValueError, match="does not tell the states of its steps; choose another"):
+    with pytest.raises(ValueError, match="does not report the states of its steps; choose another"):
         record(model, sampler=comfy.samplers.sampler_object(sampler))
     assert recordings.FILES.names() == []
 
@@ -199,7 +199,7 @@ def test_one_run_has_a_profile_and_says_what_it_lacks(model):
     found, _ = record(model, examples=EXAMPLES[:1]).result
     output = profile(found, precision="bfloat16")
     text = output.ui["gph_summary"][0]["text"]
-    assert "one run: how far runs differ needs several" in text
+    assert "only one run: differences between runs need several" in text
     assert "CV " not in text.partition("\n")[2]
     assert json.loads(output.result[1])["plane_angles"] == {}
 
@@ -243,7 +243,7 @@ def test_runs_that_cannot_be_profiled_are_errors(model, change, window, message)
 def test_where_the_runs_come_from_has_to_be_clear(model):
     found, _ = record(model, examples=EXAMPLES[:1]).result
     for given in ((None, NONE), (found, "mine")):
-        with pytest.raises(ValueError, match="runs come from one place"):
+        with pytest.raises(ValueError, match="must be one source of runs"):
             profile(*given)
     assert recordings.names_with_states() == ["mine"]
     assert TrajectoryProfile.validate_inputs(recording="mine") is True
@@ -255,7 +255,7 @@ def test_where_the_runs_come_from_has_to_be_clear(model):
 def test_a_recording_without_states_is_an_error(model):
     RecordRuns.execute(**inputs(model))
     assert recordings.names_with_states() == []
-    with pytest.raises(ValueError, match="'mine' has no states of the run with seed 1; choose one"):
+    with pytest.raises(ValueError, match="'mine' has no states for the run with seed 1; choose a"):
         profile(recording="mine")
 
 

@@ -25,7 +25,7 @@ def test_spaced_methods_need_nothing(method):
         f"spaced by the source paper's rule for {'videos' if 'videos' in method else 'images'}"
     )
     is_guess = "uniform" not in method
-    guess = "; if your model makes videos, connect it as model" if is_guess else ""
+    guess = "; if your model makes videos, connect it to model" if is_guess else ""
     assert text.splitlines()[1] == expected + guess
 
 

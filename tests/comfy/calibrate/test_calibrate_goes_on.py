@@ -110,8 +110,8 @@ def test_fewer_examples_leave_values_and_thresholds_as_they_are():
     _, text = calibrated("SenCache", **few)
     assert "SenCache: 0.9 quantile of 3 examples" in text
     assert text.endswith(
-        "2 examples of former calibrations in this file count too; for these alone choose another "
-        "name"
+        "the values also include 2 examples of former calibrations in this file; choose another "
+        "name to use only the new ones"
     )
     with pytest.raises(
         ValueError,
@@ -129,6 +129,7 @@ def test_more_examples_make_values_anew_and_say_that_thresholds_went():
     found("SenCache", **given | {"examples": given["examples"][:2]})
     _, text = calibrated("SenCache", **given)
     assert text.endswith(
-        "SenCache has other values now, so its thresholds are dropped; run Calibrate Ratio again"
+        "the values of SenCache have changed, so its thresholds are deleted; run Calibrate Ratio "
+        "again"
     )
     assert calibrations.load("mine", "SenCache").thresholds == ()

@@ -79,7 +79,7 @@ def test_a_speed_is_found_for_adaptive_cache_with_the_same_speed():
     plan = adaptive.plan_of("DiCache", "Quality", 0.0, "mine")
     assert plan.threshold is None
     (kept,) = calibrations.load("mine", "DiCache").thresholds
-    assert f"threshold {kept['threshold']:.5g}, for the same speed in Adaptive Cache" in text
+    assert f"threshold {kept['threshold']:.5g}; to use it, choose the same" in text
 
 
 def test_another_policy_has_another_threshold():

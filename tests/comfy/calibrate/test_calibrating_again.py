@@ -40,8 +40,8 @@ def test_fewer_or_other_examples_take_nothing_from_a_fit():
         same = done.entries["TeaCache"].values[name]
         assert value.equal(same) if isinstance(value, torch.Tensor) else value == same
     assert done.notes == [
-        "2 examples of former calibrations in this file count too; for these alone choose another "
-        "name"
+        "the values also include 2 examples of former calibrations in this file; choose another "
+        "name to use only the new ones"
     ]
 
 

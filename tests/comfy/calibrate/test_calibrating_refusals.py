@@ -21,7 +21,7 @@ runs = calibrating_runs.runs  # a fixture
 
 def test_what_is_possible_is_said_before_anything_is_sampled(runs):
     ltx = workload("LTX-2", count=2)
-    with pytest.raises(ValueError, match=r"LTX-2 receives cannot be read\. Possible"):
+    with pytest.raises(ValueError, match=r"the first block of LTX-2 cannot be read\. Possible"):
         calibrate(ltx, "TeaCache")
     noisy = workload("FLUX dev", sampler="euler_ancestral")
     with pytest.raises(ValueError, match=r"MeanCache: .*adds noise.*Possible here: TeaCache"):
@@ -53,7 +53,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
         workload("FLUX dev"), ["SenCache", "MagCache"], {}, save=lambda *e: saved.extend(e)
     )
     assert done.left_out == {
-        "SenCache": "SenCache: the values of example 2 are no numbers; leave this example out"
+        "SenCache": "SenCache: the values of example 2 are not finite; leave this example out"
     }
     assert [len(e.samples) for e in saved if e.method == "SenCache"] == [1]
 

@@ -181,7 +181,7 @@ def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
     assert "execution_error" not in [event["type"] for event in events]
     outputs = {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
     coverage, found = (outputs[node]["gph_summary"][0]["text"] for node in ("10", "11"))
-    assert "4 full steps, 2 prompts: share within a margin of the best of 4 schedules" in coverage
-    assert "of the variance of these means: schedule" in found
+    assert "2 prompts: share of prompts within a margin of the best of 4 schedules" in coverage
+    assert "shares of the variance of these means: schedule" in found
     (summary,) = outputs["11"]["gph_summary"]
     assert summary["workflow_id"] == "analysis"

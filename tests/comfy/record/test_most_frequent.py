@@ -55,7 +55,7 @@ def test_frequencies_by_hand(model):
         "top 10 100.0%",
         "4 different schedules, as spread as 3.60 equally frequent ones",
         "cached steps: mean 4.80; 4 in 3 runs, 5 in 6 runs, 6 in 1 run",
-        "2 runs cut short, left out of these figures",
+        "2 runs stopped early, left out of these figures",
     ]
     assert figure.shape[0] == 1
     assert figure.shape[3] == 3
@@ -67,7 +67,7 @@ def test_the_most_frequent_schedule_of_a_number_of_full_steps(model):
     assert MostFrequentSchedule.execute(NONE, 4, runs).result[:2] == (C, 0.3)
     schedule, frequency, table, *_ = MostFrequentSchedule.execute(NONE, 6, runs).result
     assert (schedule, frequency) == (A, 0.4)
-    assert "no run has 6 full steps, so it is the most frequent one of all" in table
+    assert "no run has 6 full steps, so this is the most frequent schedule of all" in table
 
 
 def test_of_many_schedules_ten_are_shown(model):
@@ -81,7 +81,7 @@ def test_of_many_schedules_ten_are_shown(model):
 def test_where_the_runs_come_from_has_to_be_clear(model):
     runs = made(model, [A])
     for inputs in ((NONE, 0, None), ("mine", 0, runs)):
-        with pytest.raises(ValueError, match="runs come from one place"):
+        with pytest.raises(ValueError, match="must be one source of runs"):
             MostFrequentSchedule.execute(*inputs)
     assert MostFrequentSchedule.validate_inputs(recording="mine") is True
     assert "no recording 'gone'" in MostFrequentSchedule.validate_inputs(recording="gone")

@@ -47,7 +47,7 @@ def test_between_full_steps_states_move_along_a_line_under_velocity_reuse(model)
 def test_a_sampler_tells_its_states_or_is_refused(model, sampler):
     options = {"sampler": comfy.samplers.sampler_object(sampler), "keep_latents": True}
     if sampler == "uni_pc":
-        with pytest.raises(ValueError, match="unipc does not tell the states of its steps"):
+        with pytest.raises(ValueError, match="unipc does not report the states of its steps"):
             run(fixed(model), 1, **options)
         return
     run(fixed(model), 1, **options)

@@ -62,7 +62,7 @@ def test_a_full_run_without_a_picture_is_an_error(objective):
     black = images(1, 16, 16)
     black[0, 3, 3] = math.nan
     assessor = assessor_for(objective, Vae(black), "off")
-    with pytest.raises(ValueError, match="values that are no numbers"):
+    with pytest.raises(ValueError, match="values that are not finite"):
         assessor.reference(torch.zeros(1, 4, 2, 2))
 
 

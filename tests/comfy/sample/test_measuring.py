@@ -177,8 +177,9 @@ def test_out_of_memory_halves_the_batch(model, alone, monkeypatch):
     work = examples(model, batch=4)
     assert errors(work.measure(SCHEDULE, range(4))) == alone
     assert [note.partition(": ")[2] for note in work.notes] == [
-        "examples are sampled 2 at once from here on", "examples are sampled 1 at once from here on"
-    ]  # fmt: skip
+        "from now on examples are sampled 2 at a time",
+        "from now on examples are sampled 1 at a time",
+    ]
 
 
 def test_states_of_larger_batches_are_not_used_once_another_policy_has_halved_them(model, alone):
@@ -189,7 +190,7 @@ def test_states_of_larger_batches_are_not_used_once_another_policy_has_halved_th
     other.measure(OTHER, range(4))
     other.references.halve(MemoryError())
     assert errors(work.measure(SCHEDULE, range(4))) == alone
-    assert work.notes == ["out of memory: examples are sampled 1 at once from here on"]
+    assert work.notes == ["out of memory: from now on examples are sampled 1 at a time"]
 
 
 def test_an_example_alone_may_hold_what_no_batch_can(model, alone):

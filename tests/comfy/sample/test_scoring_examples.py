@@ -54,7 +54,7 @@ def test_the_default_text_has_a_seed_for_each_prompt():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"clip": None}, "connect clip, or a ready conditioning"),
+        ({"clip": None}, "connect clip, or connect a ready conditioning"),
         ({"prompts": " \n"}, "there is no prompt"),
         ({"seeds": "1, 2, 3"}, "there are 3 seeds for 2 prompts"),
         ({"seeds": "1, x"}, "'x' is not a seed"),

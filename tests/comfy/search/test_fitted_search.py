@@ -107,7 +107,7 @@ def test_the_report_that_a_picture_keeps_has_the_weights():
 def test_the_table_compares_with_uniform_reuse_and_with_as_many_plain_steps():
     table = searched()[3].splitlines()
     assert table[1] == "5 of 12 steps full: 5 evaluations of the model, as long as 5 plain steps"
-    assert "fitted: each cached step has weights of its own, from all 2 scoring examples" in table
+    assert "fitted: each cached step has its own weights, fitted to all 2 scoring examples" in table
     rows = [line for line in table if line.endswith(")")]
     assert any(line.endswith("residual reuse (uniform spacing)") for line in rows)
     # 12 i / 5 for i = 0 ... 4, rounded down.
@@ -247,7 +247,7 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
     monkeypatch.setattr(fitted_examples, "_velocity", of_one)
     schedule, _, _, table = fitted(batch_size=2, study="small")
     assert schedule == whole
-    assert "out of memory: examples are sampled 1 at once from here on" in table
+    assert "out of memory: from now on examples are sampled 1 at a time" in table
 
 
 def test_the_full_runs_of_the_scoring_examples_are_sampled_once(monkeypatch):

@@ -69,7 +69,7 @@ def test_runs_without_one_known_policy_stop_those_who_want_it_and_say_why(model)
             reuse + taylor,
             r"several policies \(residual reuse, Taylor order 1\); record runs",
         ),
-        (linear, r"do not keep their policy \(causal linear\): it has weights"),
+        (linear, r"do not contain their policy \(causal linear\), because it has weights"),
     ):
         schedule, _, table, *_, blocked = MostFrequentSchedule.execute(NONE, 0, runs).result
         assert schedule == "0-2,5,7/8"

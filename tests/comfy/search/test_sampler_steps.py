@@ -118,7 +118,7 @@ def test_the_end_of_uni_pc_is_at_its_own_noise_level():
     assert found == [0, 0, pytest.approx(0.001)]
 
 
-NOISE, MORE = "it adds noise on the way", "it evaluates the model 17 times in 9 steps"
+NOISE, MORE = "it adds noise during sampling", "it evaluates the model 17 times in 9 steps"
 REFUSED = {
     "euler_ancestral": NOISE, "dpmpp_sde": NOISE, "dpmpp_2m_sde": NOISE, "er_sde": NOISE,
     "sa_solver": NOISE, "lcm": NOISE, "dpm_2": MORE, "heun": MORE, "exp_heun_2_x0": MORE,
@@ -148,5 +148,5 @@ def test_a_function_that_needs_more_than_a_model_is_refused_with_its_error():
     patcher = Patcher("flow")
     with pytest.raises(ValueError, match=r"sampler mine: .*cannot be tried .*secret.*choose one"):
         steps_of(KSAMPLER(sample_mine), patcher.levels.tolist(), patcher)
-    with pytest.raises(ValueError, match="not made as ComfyUI's are"):
+    with pytest.raises(ValueError, match="not built like ComfyUI's"):
         steps_of(object(), patcher.levels.tolist(), patcher)

@@ -221,7 +221,7 @@ def test_examples_of_a_sampler_that_draws_noise_are_sampled_one_by_one():
         for size in (2, 1)
     )  # fmt: skip
     assert together.result[0] == alone.result[0]
-    assert "the sampler draws noise on the way" in together.result[3]
+    assert "the sampler adds noise that depends on the batch" in together.result[3]
     assert together.result[3].splitlines()[2] == alone.result[3].splitlines()[2]
 
 
@@ -253,7 +253,7 @@ def test_policies_that_need_several_first_steps_are_compared_with_baselines_of_t
 
 
 def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out():
-    with pytest.raises(ValueError, match="needs 3 full first steps and one more; with 3 full"):
+    with pytest.raises(ValueError, match="needs 3 full first steps and one more, but only 3 steps"):
         demo(policy=Hermite(2), full_steps=3)
     table = demo(policies=SEVERAL, full_steps=3, evaluations=60).result[3]
     assert "Hermite order 2, scale 0.5 was left out: " in table
@@ -328,7 +328,7 @@ def test_a_baseline_that_wins_is_kept_as_a_control(monkeypatch):
     (path,) = user_paths.read()
     assert path.method == "control"
     assert "found nothing better than this control: spacing by noise level" in path.notes
-    assert "No schedule that was found is better than the control spacing by noise level" in table
+    assert "The search found no schedule better than the control spacing by noise level" in table
 
 
 def test_a_path_that_was_saved_by_hand_is_not_replaced():

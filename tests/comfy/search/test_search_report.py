@@ -88,7 +88,7 @@ def test_plain_steps_are_explained_and_it_is_said_when_they_come_closer():
 
     assert "3 plain steps: the same sampler on 3 of the noise levels" in table(29.0)
     assert "closer" not in table(29.0)
-    assert "They come closer here than the path does" in table(31.0)
+    assert "Here they come closer to the full run than the path" in table(31.0)
 
 
 def test_a_path_names_the_policy_of_a_control_that_has_another():

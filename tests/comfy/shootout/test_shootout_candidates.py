@@ -94,8 +94,8 @@ def test_a_calibration_of_other_settings_is_an_error_that_names_them():
     ("changes", "reason"),
     [
         ({"latent": {"samples": torch.zeros(2, 48, 8, 8)}}, "set its batch size to 1"),
-        ({"methods": []}, "nothing can take part .no method is named"),
-        ({"methods": ["L2P"]}, "nothing can take part .L2P needs products of outputs"),
+        ({"methods": []}, "nothing can be compared .no method is named"),
+        ({"methods": ["L2P"]}, "nothing can be compared .L2P needs products of outputs"),
         ({"full_steps": 10}, "10 full steps do not fit: of 10 steps 2 to 9 can be full; change"),
         ({"schedule": "0,3,9/12"}, "0,3,9/12: the schedule covers 12 steps but the sampler"),
         ({"schedule": "0,3,9/10", "policy": Hermite(2)}, "needs 3 full steps before the first"),

@@ -54,7 +54,7 @@ def test_weights_that_do_not_hold_are_left_out_with_the_reason(changes):
     save()
     _, report = report_of(["fitted", "uniform"], **changes)
     assert [row["name"] for row in report["rows"]] == ["full", "uniform"]
-    reason = "is known for this model, CFG and noise levels; Schedule Search fits one"
+    reason = "is known for this model, CFG and noise levels; Schedule Search can fit one"
     assert report["absent"]["fitted"].endswith(reason)
 
 

@@ -32,7 +32,7 @@ def test_changes_are_taken_between_steps_of_one_branch():
 def test_an_example_that_broke_down_is_refused_at_the_step():
     changes = Changes()
     changes.add(0, torch.ones(1, 2), torch.ones(1, 2))
-    with pytest.raises(ValueError, match="at step 1 are no numbers; leave this example out"):
+    with pytest.raises(ValueError, match="at step 1 are not finite; leave this example out"):
         changes.add(0, torch.ones(1, 2), torch.tensor([[1.0, math.nan]]))
 
 
@@ -239,7 +239,7 @@ def test_tokens_without_a_residual_before_do_not_count():
 def test_residuals_without_a_ratio_are_refused(values):
     ratios = Ratios()
     ratios.add("cond", torch.full((1, 2, 3), values[0]))
-    with pytest.raises(ValueError, match="the residual at step 1 or before is no number or zero"):
+    with pytest.raises(ValueError, match="the residual at step 1 or before is not finite, or zero"):
         ratios.add("cond", torch.full((1, 2, 3), values[1]))
 
 

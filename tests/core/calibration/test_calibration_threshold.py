@@ -239,7 +239,7 @@ def test_forced_broken_and_infinite_values_set_no_bound():
 
 
 def test_decisions_that_no_threshold_gives_are_refused():
-    with pytest.raises(ValueError, match=r"a cached step has the value 0.2, a full one 0.1"):
+    with pytest.raises(ValueError, match=r"a cached step has the value 0.2 and a full one 0.1"):
         outcome_of([0.1, 0.2], {1}, ())
 
 

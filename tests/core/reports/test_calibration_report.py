@@ -12,7 +12,7 @@ def test_a_fit_that_explains_nothing_says_so_and_one_thing_is_one():
     facts = {"num_fit": 1, "num_held_out": 1, "mae": 0.25}
     assert summary("TeaCache", r2=-0.5, **facts) == (
         "polynomial fitted to 1 example; on 1 other R² -0.50, mean absolute error "
-        "0.2500; worse than a constant, their mean: take more examples"
+        "0.2500; worse than always predicting the mean, so use more examples"
     )
     for r2, words in ((0.5, "R² 0.50, "), (0.0, "R² 0.00, "), (None, "")):
         assert summary("TeaCache", r2=r2, **facts | {"num_held_out": 2}).endswith(

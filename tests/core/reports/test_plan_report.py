@@ -18,7 +18,7 @@ def test_a_plan_is_described_by_its_method_and_its_cost():
         f"DPCache: {method.rule} ({method.source})",
         "0-2,9/10: 4 of 10 steps full, at most 2.50x faster",
         "policy: residual reuse",
-        "cost 1.5, to compare with plans of this calibration only",
+        "cost 1.5, comparable only with plans of this calibration",
         "a note",
     ]
 
@@ -30,7 +30,7 @@ def test_a_plan_is_described_by_its_method_and_its_cost():
         ("uniform (videos)", "FLUX", "rule for videos"),
         ("TaylorSeer", "Wan", "rule for videos"),
         ("TaylorSeer", "FLUX", "rule for images"),
-        ("TaylorSeer", "", "rule for images; if your model makes videos, connect it as model"),
+        ("TaylorSeer", "", "rule for images; if your model makes videos, connect it to model"),
     ],
 )
 def test_even_spacing_says_whose_rule_it_is(name, family, words):

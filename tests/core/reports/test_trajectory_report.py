@@ -44,7 +44,7 @@ def test_the_summary_has_the_numbers_of_the_shape():
 
 def test_one_run_has_no_variation():
     text = summary(reported(1))
-    assert text.endswith("one run: how far runs differ needs several")
+    assert text.endswith("only one run: differences between runs need several")
     assert "CV " not in text.partition("\n")[2]
 
 

@@ -175,7 +175,7 @@ def test_a_plateau_is_no_trap(algorithm):
         study, _ = study_of(lambda *_: 1.0, race=race)
         assert study.run(begin(algorithm)) in (
             "the budget is used up",
-            "two units in a row brought no clear gain; another seed or algorithm goes on",
+            "two rounds in a row brought no clear gain; use another seed or algorithm to continue",
         )
 
 

@@ -114,7 +114,7 @@ def test_a_search_that_only_repeats_itself_ends():
     assert len(asked) == 1 + MOST_REPEATS
 
 
-STALLED = "two units in a row brought no clear gain; another seed or algorithm goes on"
+STALLED = "two rounds in a row brought no clear gain; use another seed or algorithm to continue"
 
 
 def one_a_unit(schedules):
