@@ -204,7 +204,7 @@ def test_tables_are_quantiles_over_the_examples():
     ("samples", "message"),
     [
         ([], "at least 1 example, got none"),
-        ([slopes(1.0, 1.0), slopes(1.0, math.nan)], "of example 2 are no numbers"),
+        ([slopes(1.0, 1.0), slopes(1.0, math.nan)], "of example 2 are not finite"),
         ([slopes(1.0, 1.0, sigma=500.0)], "between 0 and 1, got 250 to 500"),
     ],
 )
