@@ -20,7 +20,7 @@ def names_of(text: str) -> list[str]:
     for word in words:
         if word.casefold() not in known:
             raise ValueError(
-                f"{word!r} is not a method; write one a line of: {', '.join(known.values())}"
+                f"{word!r} is not a method; write one per line of: {', '.join(known.values())}"
             )
     return list(dict.fromkeys(known[word.casefold()] for word in words))
 

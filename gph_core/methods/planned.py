@@ -35,7 +35,7 @@ def noted(plan: Plan) -> Plan:
     if plan.schedule.num_full >= FEWEST or not plan.schedule.num_cached:
         return plan
     note = (
-        f"the published rule keeps three first steps and the last one full, {FEWEST} in all; with "
-        f"{plan.schedule.num_full} it has to leave some of these out"
+        f"the published rule keeps three first steps and the last one full, {FEWEST} in all; "
+        f"with {plan.schedule.num_full} some of these are cached"
     )
     return plan._replace(note="; ".join(filter(None, (plan.note, note))))

@@ -89,11 +89,11 @@ def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan
         for matrix in (weights.matrix, newest)
     )
     note = (
-        f"predicted outputs are off by {ours**0.5:.1%}, repeated ones by {repeated**0.5:.1%}, on "
-        f"{whose}"
+        f"error of predicted outputs {ours**0.5:.1%}, of repeated outputs "
+        f"{repeated**0.5:.1%}, on {whose}"
     )
     if ours > repeated and not full_steps_only:
-        note += f"; predictions of predictions went wrong, take {L2P_OWN!r}"
+        note += f"; predicting from predictions is worse here, so use {L2P_OWN!r}"
     return Plan(schedule, weights, ours, note)
 
 

@@ -40,7 +40,7 @@ METHODS: dict[str, Method] = {
         Method(
             "SeaCache",
             "arXiv 2602.18993",
-            "summed change of the spectrally filtered input of the first block",
+            "summed change of the first block's input after a spectral filter",
             Reuse(),
             select=lambda threshold, s: accumulating.SeaCache(
                 threshold, raw_if_forced=s.family == "FLUX"
@@ -136,7 +136,7 @@ BASELINES: dict[str, Method] = {
         Method(
             "EasyCache",
             "H-EmbodVis/EasyCache",
-            "summed change of the latent, times how strongly the output followed it last",
+            "summed change of the latent, times how strongly the output last responded to it",
             OffsetReuse(),
             select=rules.by_threshold(EasyCache),
             first_full=lambda s: max(1, round(s.of_family(FIRST_FULL) * s.num_steps)),
@@ -171,7 +171,7 @@ VARIANTS: dict[str, Method] = {
         replace(
             METHODS["TeaCache"],
             form="as published",
-            rule="as TeaCache, with the polynomial as it is, negative too",
+            rule="as TeaCache, but the polynomial is not limited to its range and may be negative",
             select=lambda threshold, s: rules.teacache(
                 VARIANTS[TEACACHE_RAW], threshold, s, exact=True
             ),
@@ -180,7 +180,10 @@ VARIANTS: dict[str, Method] = {
         replace(
             METHODS["DiCache"],
             form="as published for Wan",
-            rule="as DiCache, a fifth of the steps full at first, the last one if the rule says so",
+            rule=(
+                "as DiCache, but the first fifth of the steps is full, and the rule decides the "
+                "last one"
+            ),
             policy=TwoAnchor(max_gamma=2.0),
             first_full=lambda s: int(0.2 * s.num_steps),
             last_full=lambda s: False,
@@ -188,7 +191,7 @@ VARIANTS: dict[str, Method] = {
         replace(
             METHODS["DiCache"],
             form="delta minus",
-            rule="summed difference of the changes before and behind the first block",
+            rule="summed difference between the changes before and after the first block",
             select=rules.by_threshold(accumulating.DeltaMinus),
             first_full=lambda s: 1,
         ),

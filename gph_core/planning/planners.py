@@ -58,7 +58,7 @@ def within(plan: Callable[[Limits], Plan], limits: Sequence[Limits]) -> Plan:
 def _noted(found: Plan, allowed: Limits, published: Limits) -> Plan:
     if allowed == published:
         return found
-    note = f"planned with {allowed}, since the published {published} leave no such schedule"
+    note = f"planned with {allowed}, because the published {published} leave no such schedule"
     return found._replace(note=note)
 
 
@@ -107,7 +107,7 @@ def cheapest_path(
     if not best:
         limit = "" if max_gap is None else f" in jumps of at most {max_gap} steps"
         raise ValueError(
-            f"no schedule of {num_steps} steps gets by with {num_full} full ones{limit} while "
+            f"there is no schedule of {num_steps} steps with {num_full} full ones{limit} while "
             f"steps {', '.join(map(str, required))} are full; ask for more full steps"
         )
     total, path = min(best.values())

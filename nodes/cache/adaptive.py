@@ -31,10 +31,10 @@ class AdaptiveCache(io.ComfyNode):
             display_name="Adaptive Cache",
             category=METHODS,
             description=(
-                "Makes sampling faster with a method that decides in each run which steps run the "
-                "whole transformer: TeaCache, SeaCache, SenCache, DiCache and others. For "
-                "comparison: a fixed golden path is usually as good, and its speed is known before "
-                "the run. Place it between the model and the sampler."
+                "Speeds up sampling with a method that decides during the run which steps run "
+                "the whole transformer: TeaCache, SeaCache, SenCache, DiCache and others. Put it "
+                "between the model and the sampler. In most cases a fixed golden path is just as "
+                "good, and its speed is known before the run."
             ),
             search_aliases=[
                 "TeaCache", "SeaCache", "SenCache", "DiCache", "EasyCache", "MagCache",
@@ -47,9 +47,10 @@ class AdaptiveCache(io.ComfyNode):
                     options=list(ADAPTIVE),
                     default="SeaCache",
                     tooltip=(
-                        "What decides. " + "; ".join(f"{n}: {ALL[n].rule}" for n in ADAPTIVE)
+                        "The rule that decides which steps are full. "
+                        + "; ".join(f"{n}: {ALL[n].rule}" for n in ADAPTIVE)
                         + ". SeaCache and TeaCache work with FLUX, Chroma, Qwen-Image, "
-                        "HunyuanVideo, Wan, SD3, MageFlow and LTX-Video; with other models take "
+                        "HunyuanVideo, Wan, SD3, MageFlow and LTX-Video; for other models choose "
                         "DiCache or First Block Cache."
                     ),
                 ),
@@ -58,10 +59,10 @@ class AdaptiveCache(io.ComfyNode):
                     options=list(CHOICES),
                     default=THRESHOLD,
                     tooltip=(
-                        "Quality, Balanced, Fast: about 42, 26, 18 % of the steps full, or the "
-                        "count below, with the threshold that Calibrate Ratio found for it. "
-                        "Threshold: the one below, with the method's own limits for few cached "
-                        "steps."
+                        "Quality, Balanced, Fast: about 42, 26, 18 % of the steps are full, with "
+                        "the threshold that Calibrate Ratio found. full_steps below: your own "
+                        "number, likewise. Threshold: the threshold below, with the method's own "
+                        "limits."
                     ),
                 ),
                 io.Float.Input(
@@ -72,8 +73,8 @@ class AdaptiveCache(io.ComfyNode):
                     step=0.001,
                     round=0.00001,
                     tooltip=(
-                        "Only for Threshold. Larger caches more: faster, further from the full "
-                        "run. Its scale differs from method to method and from model to model."
+                        "Only for Threshold. Larger: more cached steps, faster, further from the "
+                        "full run. The scale depends on the method and the model."
                     ),
                 ),
                 io.Combo.Input(
@@ -89,7 +90,7 @@ class AdaptiveCache(io.ComfyNode):
                 PolicyType.Input(
                     "policy",
                     optional=True,
-                    tooltip="How cached steps are predicted. Unconnected: as the method does.",
+                    tooltip="How cached steps are predicted. Unconnected: the method's own policy.",
                 ),
                 io.Int.Input(
                     "full_steps",

@@ -27,7 +27,7 @@ from ..schema.types import COUNT, METHODS, PolicyType, ScheduleType, Sensitivity
 GAIN = Method(
     "propagation gain",
     "source paper, propagation from one cached step",
-    "cheapest path through feature errors, each times its propagation gain",
+    "cheapest path through feature errors, each multiplied by its propagation gain",
     Reuse(),  # the plan's is that of the measurement
     plan=lambda s: plan_by_sensitivity(s.fit, _full_of(s)),
 )
@@ -46,10 +46,9 @@ class PlanSchedule(io.ComfyNode):
             display_name="Plan Schedule",
             category=METHODS,
             description=(
-                "Gives the schedule and the policy of a method that settles them before any run: "
+                "Outputs the schedule and the policy of a method that fixes them before the run: "
                 "TaylorSeer, HiCache, L2P, DPCache, BudCache, MeanCache, propagation gain, or "
-                "uniform spacing. "
-                "Connect both to Golden Path Cache and set its speed to Custom."
+                "uniform spacing. Connect both to Golden Path Cache and set its speed to Custom."
             ),
             search_aliases=[
                 "TaylorSeer", "HiCache", "L2P", "DPCache", "BudCache", "MeanCache", "uniform",
@@ -60,7 +59,10 @@ class PlanSchedule(io.ComfyNode):
                     "method",
                     options=list(CHOICES),
                     default="DPCache",
-                    tooltip=f"How it chooses. {rules}; uniform: that, with residual reuse.",
+                    tooltip=(
+                        f"How the full steps are chosen. {rules}; uniform: uniform spacing with "
+                        "residual reuse."
+                    ),
                 ),
                 io.Int.Input(
                     "steps",
@@ -84,23 +86,27 @@ class PlanSchedule(io.ComfyNode):
                     "sigmas",
                     optional=True,
                     tooltip=(
-                        "Your noise levels: they give the steps, and the calibration has to be for "
-                        "them. Without sigmas that is not checked."
+                        "Your noise levels. They set the number of steps, and the calibration "
+                        "must match them. Unconnected: this is not checked."
                     ),
                 ),
                 io.Model.Input(
                     "model",
                     optional=True,
                     tooltip=(
-                        "What you sample with: the calibration has to be of it, and even spacing "
-                        "is that for images or for videos by its kind. Without a model that is not "
-                        "checked, and without a calibration even spacing is that for images."
+                        "The model as you sample with it. The calibration must be of this model, "
+                        "and even spacing follows the rule for its kind, images or videos. "
+                        "Unconnected: not checked, and without a calibration the rule is that "
+                        "for images."
                     ),
                 ),
                 SensitivityType.Input(
                     "sensitivity",
                     optional=True,
-                    tooltip=f"From Propagation Gain, in place of a calibration: for {GAIN.name}.",
+                    tooltip=(
+                        f"From Propagation Gain, only for {GAIN.name}, which needs no "
+                        "calibration."
+                    ),
                 ),
             ],
             outputs=[
@@ -172,8 +178,8 @@ def _measured(sensitivity: StepSensitivity | None) -> Calibration:
     """Conditions of a sensitivity curve, in the form of a calibration."""
     if sensitivity is None:
         raise ValueError(
-            f"{GAIN.name} needs what each step does to the final latent of your model; connect "
-            "the sensitivity of Propagation Gain"
+            f"{GAIN.name} needs the effect of each step on the final latent of your model; "
+            "connect the sensitivity of Propagation Gain"
         )
     report = {"num_examples": sensitivity.num_prompts}
     return Calibration(GAIN.name, sensitivity.conditions, report=report)

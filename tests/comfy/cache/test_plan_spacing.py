@@ -71,5 +71,5 @@ def test_fewer_full_steps_than_the_published_rules_are_for_are_reported(rule, fu
         return  # needs an anchor and one full step more
     found, _, text = plan(rule, 12, full, NONE)
     assert found == schedule
-    expected = f"keeps three first steps and the last one full, 4 in all; with {full} it has to"
+    expected = f"keeps three first steps and the last one full, 4 in all; with {full} some"
     assert (expected in text) == (full < 4)

@@ -46,7 +46,7 @@ def test_with_three_full_steps_uniform_is_even_and_published_rules_say_what_they
     assert found["TaylorSeer"]["schedules"] == [{"schedule": "0-1,9/10", "share": 1.0}]
     assert found["TaylorSeer"]["origin"] == (
         "uniform spacing; the published rule keeps three first steps and the last one full, 4 in "
-        "all; with 3 it has to leave some of these out"
+        "all; with 3 some of these are cached"
     )
     assert report["absent"] == {
         "HiCache": "Hermite order 2, scale 0.5 needs 3 first full steps and the last one, not 3 in "

@@ -19,5 +19,5 @@ def test_names_of_schedules_are_found_and_those_of_two_rows_refused():
 
 def test_names_are_found_in_any_form_and_others_refused():
     assert names_of("seacache\n\n Golden Path, L2P\nSeaCache") == ["SeaCache", "golden path", "L2P"]
-    with pytest.raises(ValueError, match="'WarpCache' is not a method; write one a line of: Sea"):
+    with pytest.raises(ValueError, match="'WarpCache' is not a method; write one per line of: Sea"):
         names_of("SeaCache\nWarpCache")

@@ -52,13 +52,13 @@ def test_l2p_says_how_far_predictions_of_predictions_are_off(name):
     plan = ALL[name].plan(Setting(50, 9, fit=fit))
     ours, theirs = off_by(plan, outputs)
     note = (
-        f"predicted outputs are off by {ours}, repeated ones by {theirs}, on the examples that it "
+        f"error of predicted outputs {ours}, of repeated outputs {theirs}, on the examples that it "
         "was fitted to"
     )
     assert plan.note.startswith(note)
     assert plan.cost == pytest.approx((float(ours[:-1]) / 100) ** 2, rel=5e-3)
     # The weights that know of no predictions go wrong on smooth outputs, the others do not.
-    went_wrong = "; predictions of predictions went wrong, take 'L2P (full steps only)'"
+    went_wrong = "; predicting from predictions is worse here, so use 'L2P (full steps only)'"
     assert plan.note[len(note) :] == (went_wrong if name == "L2P" else "")
 
 
@@ -73,7 +73,7 @@ def test_how_far_l2p_is_off_is_measured_on_examples_that_it_was_not_fitted_to(na
     plan = ALL[name].plan(Setting(12, 5, fit=METHODS["L2P"].read(values)))
     ours, theirs = off_by(plan, others)
     assert plan.note.startswith(
-        f"predicted outputs are off by {ours}, repeated ones by {theirs}, on examples that it was "
+        f"error of predicted outputs {ours}, of repeated outputs {theirs}, on examples that it was "
         "not fitted to"
     )
 

@@ -88,7 +88,7 @@ def test_jumps_are_longer_than_published_only_where_these_leave_no_schedule():
     plan = plan_near_published(expected(BY_HAND), 4)
     assert plan.schedule == Schedule((0, 1, 2, 4), 5)
     assert plan.note == (
-        "planned with 3 first full steps and jumps of any measured length, since the published "
+        "planned with 3 first full steps and jumps of any measured length, because the published "
         "3 first full steps and jumps of at most 1 steps leave no such schedule"
     )
     with pytest.raises(ValueError, match="cannot be cached while 4 are required full"):

@@ -130,7 +130,7 @@ def test_what_came_before_does_not_matter_to_costs_that_ignore_it():
         (3, (0, 10), None, r"required steps \(0, 10\) are outside the 10 steps"),
         (
             3, (9,), 4,
-            "no schedule of 10 steps gets by with 3 full ones in jumps of at most 4 steps while "
+            "no schedule of 10 steps with 3 full ones in jumps of at most 4 steps while "
             "steps 0, 9 are full; ask for more full steps",
         ),
     ],
@@ -181,7 +181,7 @@ def test_the_first_limits_that_leave_a_plan_are_taken_and_reported():
     found = within(plan, [published, fewer, fewest])
     assert found.schedule.num_steps == 3
     assert found.note == (
-        "planned with 3 first full steps and jumps of at most 2 steps, since the published "
+        "planned with 3 first full steps and jumps of at most 2 steps, because the published "
         "4 first full steps and jumps of at most 2 steps leave no such schedule"
     )
     with pytest.raises(ValueError, match="too few"):
