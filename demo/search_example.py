@@ -89,19 +89,19 @@ SEARCH = {  # the widgets of the node, in its order
 }
 NOTE = (
     "## Search a golden path\n\n"
-    "Queue it and watch *Schedule Search*. It samples *Scoring Examples* with one schedule after "
-    "another, each with 8 of 20 steps full, fits weights for the other 12 steps, and looks for the "
-    "one that comes closest to the full run. After three minutes at most the best are compared on "
-    "*Validation Examples*, which the search did not see, with evenly spaced steps and with 8 "
-    "plain steps, which take as long: figure and table say by how much the winner is ahead. It "
-    "goes on into *Golden Path Cache*, and the picture on the right is made with it.\n\n"
-    "Cancel whenever you like: queued again, it goes on where it was. The path is kept in the "
-    "library, named after *study*.\n\n"
-    "**Your own model:** put your loaders in the place of the demo model and write prompts of your "
-    "kind, with one seed for all or one for each. Set size, sampler, steps and CFG (in two nodes) "
-    "as you use them; for FLUX.1-dev CFG 1, *guidance* 3.5 in both example nodes, and "
-    "*FluxGuidance* behind the prompt of the picture. *minutes*: the seconds of a fast image × "
-    "examples × 40 / 30, or more. Set *batch_size* (advanced) to 1 and give *study* a new name."
+    "Press *Run* and watch *Schedule Search*. It looks for the schedule with 8 of 20 full steps "
+    "that comes closest to the full run. It tries one schedule after another on *Scoring Examples* "
+    "and fits weights for the 12 cached steps of each. After three minutes at most, it compares "
+    "the best schedules on *Validation Examples*, which the search did not see, with evenly spaced "
+    "steps and with 8 plain steps, which cost the same. Figure and table show the lead of the "
+    "winner. *Golden Path Cache* then uses the winner for the picture on the right.\n\n"
+    "You can cancel at any time; run it again to continue. The path is saved in the library under "
+    "the name of the *study*.\n\n"
+    "**Your own model:** replace the demo model by your loaders, and write prompts of the kind you "
+    "use, with one seed for all or one for each. Set size, sampler, steps and CFG (in two nodes) "
+    "to your usual values. For FLUX.1-dev use CFG 1, *guidance* 3.5 in both example nodes, and "
+    "*FluxGuidance* after the prompt of the picture. Set *minutes* to the seconds of a fast image "
+    "× examples × 40 / 30, or more, *batch_size* (advanced) to 1, and give *study* a new name."
 )
 
 

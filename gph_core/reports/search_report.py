@@ -53,9 +53,9 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
             lines.append(_plain(best, found))
     if isinstance(best.policy, Fitted) and best.schedule.num_steps < FINE:
         lines.append(
-            f"A finer grid takes as long to sample and may come closer: search with {FINE} steps "
-            f"in the scheduler and {best.schedule.num_full} full steps, then sample with {FINE} "
-            "steps too (not for models that are distilled to few steps)"
+            f"A finer grid takes the same time to sample and may come closer: search with {FINE} "
+            f"steps in the scheduler and {best.schedule.num_full} full steps, then sample with "
+            f"{FINE} steps too (not for models that are distilled to few steps)"
         )
     return "\n".join([*lines, *notes])
 

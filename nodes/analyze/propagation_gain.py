@@ -45,8 +45,8 @@ class PropagationGain(io.ComfyNode):
             inputs=[
                 *sampling_inputs(
                     "Your model with its LoRAs. A cache node before it has no effect here.",
-                    "From Scoring Examples, two or more. Each takes as long as about half as "
-                    "many full runs as there are steps.",
+                    "From Scoring Examples, two or more. With N steps, each takes as long as "
+                    "about N/2 full runs.",
                     "euler (or ddim, which is the same). The formulas hold for no other sampler.",
                 ),
                 io.String.Input(

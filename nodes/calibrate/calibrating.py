@@ -126,7 +126,7 @@ def reasons_against(workload: Workload) -> dict[str, str]:
         found["MeanCache"] = "the states of another extension's sampler cannot be read"
     elif samplers.makes_several_calls(sampler):
         found["MeanCache"] = (
-            f"it needs a sampler that calls the model once a step, not {samplers.name(sampler)}"
+            f"it needs a sampler that calls the model once per step, not {samplers.name(sampler)}"
         )
     # What follows the reason is about runs that cache.
     short = {method: (reason or "").partition(";")[0] for method, reason in found.items()}

@@ -111,7 +111,7 @@ class MeanCacheSample(Sample):
     def tensors(self, last: Tensor) -> dict[str, Tensor]:
         if len(self._velocities) != len(self._sigmas) - 1:
             raise ValueError(
-                f"MeanCache needs a sampler that calls the model once a step; this one made "
+                "MeanCache needs a sampler that calls the model once per step; this one made "
                 f"{len(self._velocities)} calls in {len(self._sigmas) - 1} steps: choose euler"
             )
         states = [*self._states, last.to(CPU)]

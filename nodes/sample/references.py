@@ -78,8 +78,8 @@ class References:
         largest = max((len(batch.numbers) for batch in self._batches), default=self.batch)
         if largest == 1:
             raise RuntimeError(
-                "one example does not fit into the memory of the device; use a smaller "
-                "size or fewer frames, or let ComfyUI keep less there (--lowvram)"
+                "one example does not fit into the memory of the device; use a smaller size or "
+                "fewer frames, or start ComfyUI with --lowvram"
             ) from error
         self._batches = []
         self.batch = largest // 2

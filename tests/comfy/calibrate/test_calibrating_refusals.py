@@ -86,7 +86,7 @@ def test_too_little_main_memory_leaves_dpcache_out_alone(monkeypatch, runs):
 def test_a_sampler_with_two_calls_a_step_leaves_meancache_out_alone(runs):
     work = workload("FLUX dev", count=2, sampler="heun")
     done = calibrate_all(work, calibrating.FITTED, {})
-    reason = "MeanCache: it needs a sampler that calls the model once a step, not heun"
+    reason = "MeanCache: it needs a sampler that calls the model once per step, not heun"
     assert done.left_out == {"MeanCache": reason}
     runs.clear()
     same = calibrate_all(work, calibrating.FITTED, done.entries)
