@@ -63,7 +63,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.get_by_text(f"Saved as {mine}").first.wait_for()
 
     open_menu(page, editor).get_by_label(f"Copy {mine} as text to share").click()
-    page.get_by_text(f"{mine} is in the clipboard").first.wait_for()
+    page.get_by_text(f"{mine} was copied to the clipboard").first.wait_for()
     shared = page.evaluate("navigator.clipboard.readText()")
     assert json.loads(shared)["schedule"] == "0-2,5,9/10"
 
@@ -161,7 +161,7 @@ def test_fitted_weights_are_lost_when_the_schedule_is_edited_and_the_editor_says
     editor.wait_for_text("0,2/4")
     editor.wait_for_message(f"Fitted weights not in use: choose fitted and yours: {name} in")
     editor.click(1)
-    editor.wait_for_message(f"Fitted weights lost: those of yours: {name} hold")
+    editor.wait_for_message(f"Fitted weights lost: the weights of yours: {name} hold")
     editor.root.query_selector("text=Restore").click()
     editor.wait_for_text("0,2/4")
     editor.wait_for_message("not in use")

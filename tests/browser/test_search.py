@@ -115,12 +115,12 @@ def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, work
     assert status(panel(page)) == "Searching…"
     end(page, "execution_interrupted")
     assert status(panel(page)) == "Stopped"
-    assert "Queue it again" in panel(page).inner_text()
+    assert "Queue again" in panel(page).inner_text()
     assert "PSNR 31.42 dB" in panel(page).inner_text()
     assert len(strip(panel(page))) == 5
     send(page, "preparing", prompt="q")
     assert status(panel(page)) == "Preparing…"
-    assert "Queue it again" not in panel(page).inner_text()
+    assert "Queue again" not in panel(page).inner_text()
 
 
 def test_a_search_whose_server_was_killed_is_stopped_once_the_next_one_answers(page, workflow):

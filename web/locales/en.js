@@ -107,18 +107,18 @@ export default {
   "search.done": "Done",
   "search.stopped": "Stopped",
   "search.failed": "Ended by an error",
-  "search.kept.stopped": "All scores are kept. Queue it again with the same study and settings: it goes on from here.",
-  "search.kept.failed": "All scores are kept. Mend what the error says and queue it again: it goes on from here.",
+  "search.kept.stopped": "All scores are saved. Queue again with the same study and settings to continue.",
+  "search.kept.failed": "All scores are saved. Fix the error and queue again to continue.",
   "search.score": "{objective} {score}",
   "search.validated": "{objective} {score} on the validation examples",
-  "search.higher": "Mean over the scoring examples, in the end over the validation examples; higher is better",
-  "search.lower": "Mean over the scoring examples, in the end over the validation examples; lower is better",
+  "search.higher": "Mean over the scoring examples, at the end over the validation examples; higher is better",
+  "search.lower": "Mean over the scoring examples, at the end over the validation examples; lower is better",
   "search.strip": "Best schedule: {full} of {steps} steps full",
   "search.curve": "Best {objective} over {count} scored schedules, from {first} to {last}",
   "search.scored": "{count} scored",
   "search.rate": "{rate} per minute",
   "search.used": "{percent} % used",
-  "search.usedTip": "Used part of the budget, former runs of this study included",
+  "search.usedTip": "Used part of the budget, including former runs of this study",
   "search.table": "Result of the search",
 
   // The reasons of `Schedule.parse` in gph_core/schedule.py, word by word.
@@ -148,14 +148,14 @@ export default {
   "editor.weightsApart":
     "Fitted weights not in use: choose fitted and {path} in Policy Selector. A schedule carries no weights.",
   "editor.weightsLost":
-    "Fitted weights lost: those of {path} hold for its own steps only. Schedule Search fits others.",
+    "Fitted weights lost: the weights of {path} hold only for its own steps. Schedule Search can fit others.",
   "editor.lastCached": "The last step ({step}) is cached; it is usually full.",
-  "editor.wrongText": "This text is no schedule: {reason}",
+  "editor.wrongText": "This text is not a schedule: {reason}",
   "editor.restore": "Restore",
   "editor.failed": "That did not work",
   "editor.noAnswer": "The server did not answer: {reason}",
 
-  "editor.stepsTip": "Number of steps, 1 to 200. More steps are added as full ones; fewer cut the end.",
+  "editor.stepsTip": "Number of steps, 1 to 200. New steps are added as full ones; a smaller number cuts the end.",
   "editor.lock": "Lock the number of full steps: every edit then moves one",
   "editor.locked": "The number of full steps is locked; press to unlock",
   "editor.lockedSteps": "Unlock the number of full steps to change the number of steps",
@@ -181,8 +181,8 @@ export default {
   "editor.deleteAsk": "Delete {name}? This cannot be undone.",
   "editor.saved": "Saved as {name}",
   "editor.retargeted": "Adapted to {count} steps: {origin}",
-  "editor.exported": "{name} is in the clipboard",
-  "editor.exportAsk": "The clipboard is not reachable; copy the text from here",
+  "editor.exported": "{name} was copied to the clipboard",
+  "editor.exportAsk": "The clipboard cannot be used; copy the text from here",
 
   "editor.figures": "{full} of {count} full · {cached} cached, {ratio} % · up to {speedup}× · longest gap {longest}",
   "editor.figuresTip":
@@ -192,7 +192,7 @@ export default {
   "editor.useCustom": "Set to Custom",
   "editor.fullAll": "Make full: the selected range, or all steps",
   "editor.cachedAll": "Make cached: the selected range, or all steps but the first",
-  "editor.invertAll": "Exchange full and cached: in the selected range, or everywhere",
+  "editor.invertAll": "Swap full and cached: in the selected range, or everywhere",
   "editor.leftAll": "Shift left by one step: the selected range, or everything",
   "editor.rightAll": "Shift right by one step: the selected range, or everything",
   "editor.lockedInvert": "Would change the number of full steps, which is locked",
@@ -208,7 +208,7 @@ export default {
     "Noise level above each step, nominal: {scheduler} on a flow model without shift. A run shows " +
     "the real ones.",
   "editor.sensitivity": "orange: sensitivity",
-  "editor.sensitivityTip": "How much an error made at each step has grown in the end, from the connected Propagation Gain",
+  "editor.sensitivityTip": "How much an error made at each step has grown at the end, from the connected Propagation Gain",
   "editor.stepGain": "sensitivity {value}",
   "editor.otherSensitivity": "The sensitivity was measured on {steps} steps, this schedule has {count}.",
   "editor.menuOwn": "Your paths",
@@ -219,8 +219,8 @@ export default {
 
   "summary.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
   "summary.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",
-  "summary.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself, how much from the state before it.",
-  "summary.GPH_PropagationGain": "After a run: at which steps an error grows most until the end, at which least.",
-  "summary.GPH_Coverage": "After a run: on how many prompts a schedule is as good as the best one, and at least on how many of all.",
+  "summary.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself and how much from the state before it.",
+  "summary.GPH_PropagationGain": "After a run: at which steps an error grows most and least until the end.",
+  "summary.GPH_Coverage": "After a run: on what share of the prompts a schedule is close to the best one, with a lower bound for all prompts.",
   "summary.GPH_ScheduleStatistics": "After a run: how many schedules occurred, and how often the most frequent ones.",
 };
