@@ -116,7 +116,7 @@ def test_fewer_examples_leave_values_and_thresholds_as_they_are():
     with pytest.raises(
         ValueError,
         match=r"mine\.safetensors has the threshold of SenCache for 7 full steps from 3 examples, "
-        "more than the 1 of this run; use it as it is",
+        "more than the 1 of this run; use that threshold",
     ):
         found("SenCache", **few)
     assert calibrations.FILES.changed_at("mine") == changed

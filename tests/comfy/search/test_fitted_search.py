@@ -204,7 +204,7 @@ def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, mo
 def test_a_sampler_with_noise_is_refused_before_anything_is_sampled(monkeypatch):
     sampler = comfy.samplers.sampler_object("euler_ancestral")
     monkeypatch.setattr(Sampling, "full", None)
-    with pytest.raises(ValueError, match="nothing to search: weights cannot be fitted for the sam"):
+    with pytest.raises(ValueError, match="can be searched: weights cannot be fitted for the sam"):
         fitted(sampler=sampler)
 
 

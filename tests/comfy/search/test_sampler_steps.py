@@ -146,7 +146,7 @@ def test_a_function_that_needs_more_than_a_model_is_refused_with_its_error():
         return model.secret
 
     patcher = Patcher("flow")
-    with pytest.raises(ValueError, match=r"sampler mine: .*cannot be tried .*secret.*choose one"):
+    with pytest.raises(ValueError, match=r"sampler mine: .*trying it failed .*secret.*choose one"):
         steps_of(KSAMPLER(sample_mine), patcher.levels.tolist(), patcher)
     with pytest.raises(ValueError, match="not built like ComfyUI's"):
         steps_of(object(), patcher.levels.tolist(), patcher)

@@ -347,11 +347,11 @@ def test_cfg_without_a_negative_is_refused():
 
 
 def test_validation_with_scoring_examples_is_refused():
-    with pytest.raises(ValueError, match="1 of the validation examples are scoring examples, too"):
+    with pytest.raises(ValueError, match="1 of the validation examples are also scoring examples"):
         demo(validation=examples()[1:])
     # Encoded once more by a node of its own.
     outside = tuple(replace(example, prompt="") for example in examples()[1:])
-    with pytest.raises(ValueError, match="1 of the validation examples are scoring examples, too"):
+    with pytest.raises(ValueError, match="1 of the validation examples are also scoring examples"):
         demo(validation=outside)
 
 
