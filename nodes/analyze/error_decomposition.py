@@ -46,8 +46,8 @@ class ErrorDecomposition(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "Your model with its LoRAs. If you write no schedule, its Adaptive Cache or "
-                    "Golden Path Cache is analysed.",
+                    "With its LoRAs. If you write no schedule, its Adaptive Cache or Golden Path "
+                    "Cache is analysed.",
                     "From Scoring Examples. Each example takes up to three full runs per schedule.",
                     "euler (or ddim, which is the same). The formulas hold for no other sampler.",
                 ),

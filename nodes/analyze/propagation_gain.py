@@ -44,7 +44,7 @@ class PropagationGain(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "With its LoRAs. A cache node before it has no effect here.",
                     "From Scoring Examples, two or more. With N steps, each takes as long as "
                     "about N/2 full runs.",
                     "euler (or ddim, which is the same). The formulas hold for no other sampler.",

@@ -78,8 +78,8 @@ class TrajectoryProfile(io.ComfyNode):
                     options=list(PRECISIONS),
                     default="float32",
                     tooltip=(
-                        "The precision for which the turning angles caused by rounding alone are "
-                        "computed. float32: as recorded. bfloat16: as in the paper."
+                        "For the turning angles that rounding alone causes. float32: as "
+                        "recorded. bfloat16: as in the paper."
                     ),
                     advanced=True,
                 ),

@@ -94,10 +94,9 @@ class PlanSchedule(io.ComfyNode):
                     "model",
                     optional=True,
                     tooltip=(
-                        "The model as you sample with it. The calibration must be of this model, "
-                        "and even spacing follows the rule for its kind, images or videos. "
-                        "Unconnected: not checked, and without a calibration the rule is that "
-                        "for images."
+                        "As in your workflow. The calibration must be of this model, and even "
+                        "spacing follows the rule for its kind, images or videos. Unconnected: "
+                        "not checked, and without a calibration the rule is that for images."
                     ),
                 ),
                 SensitivityType.Input(

@@ -47,8 +47,8 @@ class CalibrateRatio(OnFile):
                     options=list(ADAPTIVE),
                     default="SeaCache",
                     tooltip=(
-                        "The method to find the threshold for. SenCache needs a file of "
-                        "Calibrate first; so do TeaCache and MagCache on most models."
+                        "Which threshold to find. SenCache needs a file of Calibrate first; so "
+                        "do TeaCache and MagCache on most models."
                     ),
                 ),
                 speed_input(
@@ -63,8 +63,8 @@ class CalibrateRatio(OnFile):
                     "policy",
                     optional=True,
                     tooltip=(
-                        "The policy that you connect to Adaptive Cache: each cached step "
-                        "influences later decisions. Unconnected: the method's own policy."
+                        "Connect the same one as to Adaptive Cache: each cached step influences "
+                        "later decisions. Unconnected: the method's own policy."
                     ),
                 ),
                 count_input(optional=True, advanced=True),

@@ -34,8 +34,8 @@ class RecordRuns(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "A model with Adaptive Cache or Golden Path Cache. Without a cache, full "
-                    "runs are recorded.",
+                    "With Adaptive Cache or Golden Path Cache. Without a cache, full runs are "
+                    "recorded.",
                     "From Scoring Examples. Each example is sampled alone.",
                 ),
                 io.String.Input(

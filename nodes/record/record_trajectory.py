@@ -37,10 +37,10 @@ class RecordTrajectory(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "With its LoRAs. A cache node before it has no effect here.",
                     "From Scoring Examples. Use several prompts with several seeds each.",
-                    "Your sampler. UniPC and samplers that choose their own noise levels do not "
-                    "report their states and are refused.",
+                    "As in your workflow. UniPC and samplers that choose their own noise levels "
+                    "do not report their states and are refused.",
                 ),
                 io.String.Input(
                     "recording",

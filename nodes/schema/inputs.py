@@ -12,7 +12,7 @@ from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
 from .types import COUNT, ExamplesType
 
-WHATEVER = "The model as you sample with it, with its LoRAs and other patches."
+WHATEVER = "As in your workflow, with its LoRAs and other patches."
 KIND = "From Scoring Examples: prompts of the kind you use. The source paper uses 50."
 MOST = 20  # inputs that grow
 SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
@@ -35,7 +35,7 @@ def checked(*checks: tuple[Callable[[Any], Any], Any]) -> bool | str:
 
 
 def sampling_inputs(
-    model: str = WHATEVER, examples: str = KIND, sampler: str = "Your sampler."
+    model: str = WHATEVER, examples: str = KIND, sampler: str = "As in your workflow."
 ) -> list[Any]:
     """Required inputs for sampling the examples, with tooltips for some of them."""
     return [
@@ -50,7 +50,7 @@ def sampling_inputs(
             min=0.0,
             max=100.0,
             step=0.1,
-            tooltip="Your CFG; 1 for distilled models such as FLUX.1-dev.",
+            tooltip="As in your workflow; 1 for distilled models such as FLUX.1-dev.",
         ),
     ]
 
@@ -60,7 +60,7 @@ def guider_input(more: str = "") -> io.Guider.Input:
     return io.Guider.Input(
         "guider",
         optional=True,
-        tooltip=f"Your guider, instead of model and cfg{more}. Its prompts are replaced.",
+        tooltip=f"Instead of model and cfg{more}. Its prompts are replaced.",
     )
 
 

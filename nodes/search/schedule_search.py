@@ -61,7 +61,7 @@ class ScheduleSearch(io.ComfyNode):
             inputs=[
                 *sampling_inputs(
                     examples="From Scoring Examples. Sixteen or more are better than eight.",
-                    sampler="Your sampler. euler is searched fastest.",
+                    sampler="As in your workflow. euler is searched fastest.",
                 ),
                 speed_input(f"{SHARES}, which then uses the path at the same speed."),
                 count_input(),

@@ -100,7 +100,7 @@ def advanced_inputs() -> list[Any]:
             # The page would draw another one after each run, and no study would go on.
             control_after_generate=False,
             optional=True,
-            tooltip="The seed of the search, not of the images.",
+            tooltip="For the search, not for the images.",
             advanced=True,
         ),
         io.Combo.Input(

@@ -63,7 +63,7 @@ class MethodShootout(io.ComfyNode):
             is_output_node=True,
             inputs=[
                 *sampling_inputs(
-                    "Your model with its LoRAs. A cache node before it has no effect here.",
+                    "With its LoRAs. A cache node before it has no effect here.",
                     "From Scoring Examples. Use other examples than for a search or a "
                     "calibration. More examples make the intervals narrower.",
                 ),

@@ -40,7 +40,7 @@ def test_the_plan_is_the_cheapest_by_the_numbers_of_the_experiment(model):
     assert schedule == min(costs, key=costs.__getitem__)
     assert policy == Taylor(1)
     assert text.startswith("propagation gain: cheapest path through feature errors, each")
-    assert f"cost {costs[schedule]:.4g}, to compare" in text
+    assert f"cost {costs[schedule]:.4g}, comparable" in text
     assert "calibration: 2 examples" in text
 
 
