@@ -130,7 +130,7 @@ def test_what_came_before_does_not_matter_to_costs_that_ignore_it():
         (3, (0, 10), None, r"required steps \(0, 10\) are outside the 10 steps"),
         (
             3, (9,), 4,
-            "no schedule of 10 steps with 3 full ones in jumps of at most 4 steps while "
+            "there is no schedule of 10 steps with 3 full ones in jumps of at most 4 steps while "
             "steps 0, 9 are full; ask for more full steps",
         ),
     ],
