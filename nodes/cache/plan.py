@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import comfy.samplers
 
 from ...gph_core.paths import speeds
 from ...gph_core.paths.choice import Choice, Conditions
@@ -34,4 +37,14 @@ class CachePlan:
     def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
             return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
-        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues)
+        grids = _grids(patcher, self.custom.num_steps)
+        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
+
+
+def _grids(patcher, num_steps: int) -> Iterator[list[float]]:
+    """Noise levels of a MODEL in as many steps by each scheduler, as *KSampler* takes them."""
+    sampling = patcher.get_model_object("model_sampling")
+    for scheduler in comfy.samplers.SCHEDULER_NAMES:
+        yield comfy.samplers.calculate_sigmas(sampling, scheduler, num_steps).tolist()
+        longer = comfy.samplers.calculate_sigmas(sampling, scheduler, num_steps + 1).tolist()
+        yield longer[:-2] + longer[-1:]  # some samplers leave out the last level but one

@@ -132,6 +132,43 @@ def test_residuals_of_two_experts_equal_an_independent_computation(
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
+@torch.inference_mode()
+def samplers_in_a_row(models, steps, begins, sampler="euler", scheduler="simple"):
+    """The tensor that any number of *KSamplerAdvanced* make in a row."""
+    current = latent()
+    for number, (patched, begin) in enumerate(zip(models, begins, strict=True)):
+        is_last = number == len(begins) - 1
+        end = 10_000 if is_last else begins[number + 1]
+        current = nodes.KSamplerAdvanced().sample(
+            patched, "disable" if number else "enable", 1, steps, 3.0, sampler, scheduler,
+            *PROMPTS, current, begin, end, "disable" if is_last else "enable",
+        )[0]  # fmt: skip
+    return current["samples"]
+
+
+@pytest.mark.parametrize(
+    ("sampler", "scheduler"),
+    [("euler", "simple"), ("euler", "kl_optimal"), ("dpm_2", "beta"), ("uni_pc", "normal")],
+)
+def test_three_samplers_in_a_row_share_one_schedule(model, sampler, scheduler):
+    listener = tiny.Listener()
+    patched = tiny.attach(model, "0-2,5,9,12,16,19/20", listener=listener)
+    found = samplers_in_a_row([patched] * 3, 20, (0, 7, 14), sampler, scheduler)
+    # Steps 0 to 6, 7 to 13 (9 and 12 are its 2 and 5) and 14 to 19 (16 and 19 are its 2 and 5).
+    assert [r.full_steps for r in listener.records] == [(0, 1, 2, 5), (0, 2, 5), (0, 2, 5)]
+    assert "(steps 7 to 13 of your schedule" in listener.plans[1]
+    apart = [tiny.attach(model, part) for part in ("0-2,5/7", "0,2,5/7", "0,2,5/6")]
+    assert torch.equal(found, samplers_in_a_row(apart, 20, (0, 7, 14), sampler, scheduler))
+
+
+def test_five_samplers_in_a_row_share_one_schedule(model):
+    listener = tiny.Listener()
+    patched = tiny.attach(model, "0,2,4,6-7/10", listener=listener)
+    samplers_in_a_row([patched] * 5, 10, (0, 3, 4, 6, 8))
+    full = [(0, 2), (0,), (0,), (0, 1), (0,)]  # of steps 0-2, 3, 4-5, 6-7, 8-9
+    assert [r.full_steps for r in listener.records] == full
+
+
 def test_one_patched_model_may_take_both_parts(model):
     listener = tiny.Listener()
     patched = tiny.attach(model, "0,2,7/10", listener=listener)
@@ -166,18 +203,21 @@ def test_the_two_experts_of_wan_share_a_schedule(policy):
 # --- what cannot be a part ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", [4, 10_000])
-def test_a_run_that_is_neither_head_nor_tail_says_what_is_wrong(model, end):
-    # From pure noise to the end in fewer steps, or a part in the middle.
+@pytest.mark.parametrize(
+    ("steps", "begin", "reason"),
+    [
+        # From pure noise to the end in fewer steps.
+        (8, 0, "covers 10 steps but the sampler runs 8; set the"),
+        # Steps 2 to 4 of 12: a part in the middle, of another number of steps.
+        (12, 2, "runs 3 steps from the middle of a schedule of 10, and .* step count of all"),
+    ],
+)
+def test_a_run_that_is_no_part_says_what_is_wrong(model, steps, begin, reason):
     patched = tiny.attach(model, "0,2,7/10")
-    begin, steps, count = (2, 10, 2) if end == 4 else (0, 8, 8)
-    with (
-        torch.inference_mode(),
-        pytest.raises(ValueError, match=f"covers 10 steps but the sampler runs {count}; set the"),
-    ):
+    with torch.inference_mode(), pytest.raises(ValueError, match=reason):
         nodes.KSamplerAdvanced().sample(
-            patched, "enable", 1, steps, 3.0, "euler", "simple", *PROMPTS, latent(), begin, end,
-            "enable",
+            patched, "enable", 1, steps, 3.0, "euler", "simple", *PROMPTS, latent(), begin,
+            begin + 3 if begin else 10_000, "enable",
         )  # fmt: skip
 
 

@@ -33,7 +33,6 @@ def test_a_run_of_fewer_steps_takes_its_part_of_a_schedule(sigmas, policy, part,
     [
         TEN,
         (*TEN[1:6], 0.45, 0.4, 0.3, 0.2, 0.1, 0.0),  # image to image in ten steps
-        TEN[2:8],  # neither head nor tail
         TEN[::2],  # from noise to the end in fewer steps
         (1.0, 0.95, *TEN[1:]),  # longer than the schedule
         (1.0, 0.95, *TEN[1:10]),
@@ -44,9 +43,26 @@ def test_any_other_run_keeps_the_whole_schedule(sigmas):
     assert fit(schedule, Reuse(), sigmas, 1.0) == Choice(schedule, "your schedule", Reuse())
 
 
-def test_a_part_in_the_middle_is_no_run_of_its_own():
-    schedule = Schedule.parse("0,2,7/10")
-    assert fit(schedule, Reuse(), TEN[:6], 1.0, continues=True).schedule == schedule
+MIDDLE = "runs 4 steps from the middle of a schedule of 10, and which ones cannot be told"
+
+
+def test_a_part_in_the_middle_is_where_a_grid_has_its_noise_levels():
+    schedule, squares = Schedule.parse("0,2,7/10"), tuple(level**2 for level in TEN)
+    grids = [TEN[:-1], squares, TEN]
+    fits = {4: fit(schedule, Reuse(), TEN[4:9], 1.0, True, grids)}  # steps 4 to 7: 7 is its 3
+    fits[1] = fit(schedule, Reuse(), squares[1:6], 1.0, True, grids)  # steps 1 to 4: 2 is its 1
+    # It adds noise of its own: it goes on all the same.
+    fits[5] = fit(schedule, Reuse(), TEN[5:9], 1.0, False, grids)
+    assert {first: str(choice.schedule) for first, choice in fits.items()} == {
+        4: "0,3/4", 1: "0-1/4", 5: "0,2/3",
+    }  # fmt: skip
+    assert fits[4].origin == "steps 4 to 7 of your schedule 0,2,7/10"
+
+
+@pytest.mark.parametrize("grids", [[], [TEN[:-1], tuple(level**2 for level in TEN)]])
+def test_a_part_in_the_middle_of_an_unknown_grid_is_refused(grids):
+    with pytest.raises(ValueError, match=MIDDLE):
+        fit(Schedule.parse("0,2,7/10"), Reuse(), TEN[4:9], 1.0, True, grids)
 
 
 def test_latents_that_get_no_noise_are_continued_whatever_their_level():
