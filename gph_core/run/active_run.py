@@ -35,13 +35,11 @@ class ActiveRun:
 
     Args:
         schedule: which steps are full; those that it caches are left to the gate, if there is one.
-        device_budget: see ``Anchors``.
+        device_budget, for_others, spare, goes_back: see ``Anchors``.
         family: the model's name, for the record and the policy's check.
         origin: where the schedule comes from, for the record.
         on_step: see ``StepKinds``.
-        for_others: see ``Anchors``.
         gate: decides during the run which of the cached steps are full after all.
-        spare: see ``Anchors``.
     """
 
     def __init__(
@@ -56,6 +54,7 @@ class ActiveRun:
         for_others: bool = False,
         gate: Gate | None = None,
         spare: int = 0,
+        goes_back: bool = False,
     ) -> None:
         num_steps = len(sigmas) - 1
         if schedule.num_steps != num_steps:
@@ -71,7 +70,7 @@ class ActiveRun:
         self.notes: list[str] = []
         # What a gate will need is not known: it needs what any schedule could.
         for_others = for_others or gate is not None
-        self.anchors = Anchors(policy, schedule, device_budget, for_others, spare)
+        self.anchors = Anchors(policy, schedule, device_budget, for_others, spare, goes_back)
         self.gating = Gating(gate) if gate else None
         self.kinds = StepKinds(schedule, on_step)
         self._levels = NoiseLevels(sigmas)

@@ -36,6 +36,7 @@ class Anchors:
             the main memory.
         for_others: keep also what this schedule will not use: runs under others go on from here.
         spare: anchors that are held beside as many as the policy can use.
+        goes_back: the sampler looks one step ahead of the next one and then goes back to that.
     """
 
     def __init__(
@@ -45,11 +46,15 @@ class Anchors:
         device_budget: float = math.inf,
         for_others: bool = False,
         spare: int = 0,
+        goes_back: bool = False,
     ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
         self.peak_bytes = 0  # with what was beside them
         self._policy = policy
-        self._num_anchors = policy.num_anchors + spare
+        self._back = int(goes_back)
+        # What a look ahead leaves must not push out what the step before it is predicted from.
+        ahead = self._back * (1 + policy.keeps_predictions)
+        self._num_anchors = policy.num_anchors + spare + ahead
         num_steps = schedule.num_steps
         self._last_uses = [num_steps - 1] * num_steps if for_others else last_uses(policy, schedule)
         self._device_budget = device_budget
@@ -107,19 +112,19 @@ class Anchors:
         self.held = {branch: list(anchors) for branch, anchors in held.items()}
 
     def forget_up_to(self, step: int, newest_full: int = 0) -> None:
-        """Drop anchors that no cached step from here on can use.
+        """Drop anchors that no cached step from here on, or from where the run goes back, can use.
 
         Args:
             newest_full: what a branch holds that missed this step is of no use any more.
         """
         if step == self._latest_step:
             return
-        if step < self._latest_step - 2:  # heunpp2 steps back by one; further means a new start
+        if step < self._latest_step - 2:  # further than a sampler goes back: a new start
             self.clear()
         self._latest_step = step
         for branch, anchors in self.held.items():
             has_missed = bool(anchors) and anchors[0].step < newest_full
-            used = [a for a in anchors if self._last_uses[a.step] >= step]
+            used = [a for a in anchors if self._last_uses[a.step] >= step - self._back]
             self.held[branch] = [] if has_missed else used
 
     def clear(self) -> None:

@@ -41,6 +41,11 @@ def makes_several_calls(sampler) -> bool:
     )
 
 
+def goes_back(sampler) -> bool:
+    """Whether it evaluates two steps ahead and then goes back to the next one."""
+    return name(sampler) == "heunpp2"
+
+
 def reads_the_branches(sampler_name: str) -> bool:
     """Whether it uses the unconditional prediction besides the guided one."""
     return "cfg_pp" in sampler_name or sampler_name == "euler_pp"

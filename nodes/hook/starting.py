@@ -120,7 +120,7 @@ def start(
         return _full(plan, reporter, name, sigmas, reason)
     run = ActiveRun(
         choice.schedule, choice.policy, sigmas, plan.device_budget, name, choice.origin,
-        reporter.stepped, plan.for_others, choice.gate,
+        reporter.stepped, plan.for_others, choice.gate, goes_back=samplers.goes_back(sampler),
     )  # fmt: skip
     for note in _notes(plan, choice, guider, sampler, sigmas, latent_shape):
         run.note(note)

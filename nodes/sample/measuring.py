@@ -155,8 +155,8 @@ class SampledExamples:
         """Refuse a run that was not under its schedule: it would score as a perfect one.
 
         Deviations of every run under the schedule, the user's later ones too, are accepted: a
-        branch that begins on a cached step is computed then, and heunpp2 goes back to steps before
-        its anchor.
+        branch that begins on a cached step is computed then, and some samplers go back to steps
+        before its anchor.
         """
         if record.caching_stopped == OUT_OF_MEMORY:
             raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)

@@ -142,8 +142,27 @@ def test_equal_cache_nodes_each_show_their_run(page, listening, workflow):
     assert [len(strip(panel(page, node))) for node in (NODE, other)] == [STEPS, 9]
 
 
+def begin_on_a_cached_step(workflow):
+    """Let the negative prompt begin in the middle, where the schedule has no full step."""
+    next(n for n in workflow["nodes"] if n["id"] == NODE)["widgets_values"][:2] = [
+        "Custom", f"0-2,{STEPS - 1}/{STEPS}"
+    ]  # fmt: skip
+    link = next(link for link in workflow["links"] if link[3] == SAMPLER and link[4] == 2)
+    workflow["nodes"].append({
+        "id": 90, "type": "ConditioningSetTimestepRange", "pos": [0, 600], "size": [270, 82],
+        "flags": {}, "order": 4, "mode": 0, "properties": {}, "widgets_values": [0.5, 1.0],
+        "inputs": [{"name": "conditioning", "type": "CONDITIONING", "link": 90}],
+        "outputs": [{"name": "CONDITIONING", "type": "CONDITIONING", "links": [link[0]]}],
+    })  # fmt: skip
+    workflow["links"].append([90, link[1], 0, 90, 0, "CONDITIONING"])
+    link[1:3] = 90, 0
+    source = next(n for n in workflow["nodes"] if n["id"] == workflow["links"][-1][1])
+    source["outputs"][0]["links"] = [90]
+    workflow["last_node_id"] = workflow["last_link_id"] = 90
+
+
 def test_a_refused_step_is_marked_and_explained(page, listening, workflow):
-    sampler(workflow)[4] = "heunpp2"
+    begin_on_a_cached_step(workflow)
     load(page, workflow)
     assert run(page) == "execution_success"
     *_, done = events(page)

@@ -213,7 +213,6 @@ def test_a_gate_looks_at_the_first_of_several_evaluations_of_a_step(name, sample
 def assert_compared(record, name, case, model, steps):
     """The run compared what its method's rule makes of what is seen, one value a step."""
     steps.look(record.sigmas[:-1])
-    # heunpp2 goes back to steps whose anchor is gone, and these are full against the rule.
     full = Schedule.parse(record.schedule).full_steps
     expected = values_of(name, case, steps, full, forced(name, case, model))
     assert [value is None for value in record.gate_values] == [v is None for v in expected]

@@ -9,7 +9,8 @@ import torch
 from comfy.patcher_extension import WrappersMP
 from comfy_extras import nodes_custom_sampler as custom
 from golden_path_pack.gph_core.policies.base import Site
-from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import samplers
@@ -113,19 +114,41 @@ def test_velocity_reuse_meets_the_planned_steps_as_by_hand(model, name, calls):
     assert torch.equal(found, tiny.sample(by_hand_, 6, name))
 
 
-def test_heunpp2_computes_a_step_in_full_that_it_takes_up_after_a_full_one(model):
-    # It looks two steps ahead and goes back. After the first evaluation of step 3 nothing older is
-    # kept, so step 2 has no anchor then; all other steps are as planned.
-    calls = "012123234345455"
-    full = "0113233"  # 2 is cached the first two times
+def heunpp2_calls(num_steps):
+    """The steps of heunpp2's evaluations: each step, and up to two ahead of it."""
+    return [n for step in range(num_steps) for n in range(step, min(step + 3, num_steps))]
+
+
+@pytest.mark.parametrize(
+    ("policy", "rule", "cached"),
+    [(Reuse(), by_hand.reuse, 0), (TwoAnchor(), by_hand.two_anchor, 1)],
+    ids=["residual reuse", "two-anchor"],
+)
+@pytest.mark.parametrize("full", [(0, 1, 3), (0, 1, 2, 5, 9, 10, 11, 14, 19)], ids=str)
+def test_heunpp2_computes_in_full_no_more_than_its_evaluations_of_full_steps(
+    model, policy, rule, cached, full
+):
+    # It looks two steps ahead and goes back, often across a full step.
+    num_steps = 6 if full[-1] < 6 else 20
+    calls = heunpp2_calls(num_steps)
     listener = tiny.Listener()
+    schedule = f"{','.join(map(str, full))}/{num_steps}"
     with by_hand.counted(model) as (counter, blocks):
-        tiny.sample(tiny.attach(counter, "0,1,3/6", listener=listener), 6, "heunpp2")
-    ran = "".join(call for call, count in zip(calls, blocks, strict=True) if count)
-    assert ran == full
-    assert listener.records[0].notes == (
-        "steps were computed in full because a branch had no anchor yet",
-    )
+        patched = tiny.attach(counter, schedule, policy, listener)
+        found = tiny.sample(patched, num_steps, "heunpp2")
+    assert blocks == [BLOCKS if step in full else cached for step in calls]
+    assert listener.records[0].notes == ()
+    with by_hand.cached(model, calls, full, rule) as patched:
+        assert torch.equal(found, tiny.sample(patched, num_steps, "heunpp2"))
+
+
+@pytest.mark.parametrize("policy", [Reuse(Site.GUIDED), Taylor(2), MeanVelocity(3)], ids=str)
+def test_heunpp2_meets_the_plan_under_other_policies(model, policy):
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(model, "0-3,6,9/12", policy, listener), 12, "heunpp2")
+    (record,) = listener.records
+    assert record.full_steps == (0, 1, 2, 3, 6, 9)
+    assert record.notes == ()
 
 
 @pytest.mark.filterwarnings("ignore:To copy construct from a tensor")  # ComfyUI's dpm_*
