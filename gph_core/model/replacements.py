@@ -2,11 +2,14 @@
 
 They read and write a plain scratch object, and are modules rather than hooks or closures, so that
 ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached ones.
+Another thread that calls the transformer meanwhile gets what the transformer's own would give it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,12 +34,38 @@ class Scratch:
         self.last_output: list[Tensor | None] = [None] * streams
         self.feature: Streams = ()
         self.anchors: Sequence[Anchor] = ()
+        self.thread: int | None = None  # that makes the calls
+
+    def is_foreign(self) -> bool:
+        """Whether this is a call of another thread; compiled code cannot tell."""
+        return not torch.compiler.is_compiling() and self.thread != threading.get_ident()
 
     def clear(self) -> None:
         """Drop all tensors."""
         self.first_input = self.first_output = self.modulated = None
         self.last_output = [None] * len(self.last_output)
         self.feature = self.anchors = ()
+
+
+class OwnBlocks(nn.ModuleList):
+    """The blocks that a cached call runs; other threads find all of them."""
+
+    def __init__(self, run: Sequence[nn.Module], every: nn.ModuleList, scratch: Scratch) -> None:
+        super().__init__()
+        self.every = [every]  # in a list, as it is none of the blocks
+        self.scratch = scratch
+        for place, block in enumerate(run):
+            self.add_module(str(place), block)
+
+    def __iter__(self) -> Iterator[nn.Module]:
+        return iter(self.every[0]) if self.scratch.is_foreign() else super().__iter__()
+
+    def __len__(self) -> int:
+        return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
+
+    def __getitem__(self, idx) -> Any:
+        blocks = self.every[0] if self.scratch.is_foreign() else super()
+        return blocks.__getitem__(idx)
 
 
 class RecordInput(nn.Module):
@@ -50,6 +79,8 @@ class RecordInput(nn.Module):
 
     def forward(self, *args, **kwargs):
         scratch, image, output = self.scratch, self.family.image, self.family.output
+        if scratch.is_foreign():
+            return self.block(*args, **kwargs)
         if scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
             scratch.first_input = cloned(kwargs[image] if isinstance(image, str) else args[image])
@@ -83,22 +114,31 @@ class FinalLayer(nn.Module):
         self.stream = stream
         self.tail = tail
 
+    def forward(self, tokens: Tensor, *args, **kwargs):
+        if not self.scratch.is_foreign():
+            tokens = self.tokens(tokens)
+        return self.final_layer(tokens, *args, **kwargs)
+
+    def tokens(self, tokens: Tensor) -> Tensor:
+        """Tokens that the final layer works on, from those that come in."""
+        raise NotImplementedError
+
 
 class RecordOutput(FinalLayer):
     """Final layer that notes the tokens after the last block."""
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
+    def tokens(self, tokens: Tensor) -> Tensor:
         self.scratch.last_output[self.stream] = tokens
-        return self.final_layer(tokens, *args, **kwargs)
+        return tokens
 
 
 class AddResidual(FinalLayer):
     """Final layer that works on the tokens plus the predicted residual."""
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
+    def tokens(self, tokens: Tensor) -> Tensor:
         residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
         changed = cast(image + residual, tokens.dtype)
-        return self.final_layer(with_image(tokens, changed, self.tail), *args, **kwargs)
+        return with_image(tokens, changed, self.tail)
 
 
 class AddBehindFirst(FinalLayer):
@@ -107,20 +147,20 @@ class AddBehindFirst(FinalLayer):
     A gate wanted to see that block or its input, and models add more on the way from there.
     """
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
+    def tokens(self, tokens: Tensor) -> Tensor:
         assert self.scratch.first_input is not None
         before, _ = aligned(self.scratch.first_input[self.stream], tokens, self.tail)
         residual, _ = aligned(self.scratch.feature[self.stream], before, self.tail)
         changed = cast(before + residual, tokens.dtype)
-        return self.final_layer(with_image(tokens, changed, self.tail), *args, **kwargs)
+        return with_image(tokens, changed, self.tail)
 
 
 class ReplaceTokens(FinalLayer):
     """Final layer that works on predicted tokens."""
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
+    def tokens(self, tokens: Tensor) -> Tensor:
         predicted, _ = aligned(self.scratch.feature[self.stream], tokens, self.tail)
-        return self.final_layer(with_image(tokens, predicted, self.tail), *args, **kwargs)
+        return with_image(tokens, predicted, self.tail)
 
 
 class AddProbed(FinalLayer):
@@ -129,7 +169,7 @@ class AddProbed(FinalLayer):
     The probe is what the first block hands on itself: some models add more to it on the way.
     """
 
-    def forward(self, tokens: Tensor, *args, **kwargs):
+    def tokens(self, tokens: Tensor) -> Tensor:
         scratch, stream = self.scratch, self.stream
         first, output, policy = scratch.first_input, scratch.first_output, scratch.probe_policy
         assert first is not None
@@ -151,7 +191,7 @@ class AddProbed(FinalLayer):
             (like_probe(newest.feature), like_probe(older.feature)),
         )
         predicted = cast(before + residual, tokens.dtype)
-        return self.final_layer(with_image(tokens, predicted, self.tail), *args, **kwargs)
+        return with_image(tokens, predicted, self.tail)
 
 
 def cloned(tokens: Tensor | Streams) -> Streams:

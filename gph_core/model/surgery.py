@@ -11,6 +11,7 @@ else of the model (embeddings, final norm, projection) runs as it is, with the c
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from .replacements import (
     AddProbed,
     AddResidual,
     FinalLayer,
+    OwnBlocks,
     PassInput,
     RecordInput,
     RecordOutput,
@@ -166,6 +168,7 @@ class Surgery:
         own = self._transformer._modules
         modules = self._replacements(kind, looking)
         originals = {name: own[name] for name in modules}
+        self._scratch.thread = threading.get_ident()
         own.update(modules)
         try:
             yield
@@ -191,20 +194,26 @@ class Surgery:
 
     def _blocks(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
         """The block lists of one kind of call."""
-        first_list, *others = self.family.block_lists
-        blocks = self._transformer.get_submodule(first_list)
-        assert isinstance(blocks, nn.ModuleList)
-        first, *further = blocks
+        lists = {name: self._transformer.get_submodule(name) for name in self.family.block_lists}
+        first_list = self.family.block_lists[0]
+        first, *further = _every(lists[first_list])
         observed = RecordInput(first, self._scratch, self.family)
         if kind is RecordOutput:
             return {first_list: nn.ModuleList([observed, *further])}
-        lists: dict[str, nn.Module] = {name: nn.ModuleList() for name in others}
         run = []
         if kind is AddProbed or (looking and self._look is Look.FIRST_BLOCK):
             run = [observed]
         elif looking and self._look is Look.MODULATED:
             run = [PassInput(first, self._scratch, self.family)]
-        return {first_list: nn.ModuleList(run), **lists}
+        return {
+            name: OwnBlocks(run if name == first_list else [], _every(blocks), self._scratch)
+            for name, blocks in lists.items()
+        }
+
+
+def _every(blocks: nn.Module) -> nn.ModuleList:
+    assert isinstance(blocks, nn.ModuleList)
+    return blocks
 
 
 def _differences(before: Tensor, after: Tensor, parts: int) -> list[Tensor]:

@@ -15,7 +15,7 @@ from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
 from .branches import Branches
 from .controlnet import Deferrals
-from .model_call import ModelCall
+from .model_call import ModelCall, uncompiled
 
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
@@ -51,7 +51,9 @@ class _BranchCalls(ABC):
     ):  # fmt: skip
         options = transformer_options or {}
         base_model = executor.class_obj
-        branches = self._branches.keys(base_model, x, options, kwargs)
+        # ComfyUI's own object may be another in each call, see ``patching``.
+        transformer = uncompiled(base_model.diffusion_model)
+        branches = self._branches.keys(transformer, x, options, kwargs)
         timestep, sigma = self._level
         # Else known: reading it again would wait for the GPU.
         if timestep is None or options.get("sigmas") is not timestep:

@@ -36,11 +36,11 @@ class Branches:
                 active = controlnet.active(cond.get("control"), sigma)
                 self._conditions[index, cond.get("uuid")] = (active, cond.get("hooks"))
 
-    def keys(self, base_model, x, options: dict, inputs: Iterable[str] = ()) -> list[Hashable]:
+    def keys(self, model, x, options: dict, inputs: Iterable[str] = ()) -> list[Hashable]:
         """One key per slice of the batch; none if the call does not say what its batch holds.
 
         Args:
-            base_model: the model that is called; guiders of two models call both in one run.
+            model: the model that is called; guiders of two models call both in one run.
             x: the latents of the call.
             options: its transformer options.
             inputs: names of further inputs: some guidance methods call again without one.
@@ -55,7 +55,7 @@ class Branches:
             return []
         window = getattr(options.get("context_window"), "index_list", None)
         common = (
-            id(base_model),
+            id(model),
             _patch_signature(options),
             tuple(window) if window is not None else None,
             tuple(x.shape[1:]),

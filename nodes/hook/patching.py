@@ -7,9 +7,13 @@ wrappers of ``calls``. When sampling ends, in whatever way, options and model ar
 
 from __future__ import annotations
 
+import copy
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import comfy.model_patcher
 from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
@@ -22,6 +26,10 @@ from .fingerprint import KEY
 from .observing import ObservedCalls, Watcher
 from .starting import RunListener, RunPlan, start
 from .switch import Switch
+
+# One run of ours at a time on each ComfyUI model; an RLock, as a run may begin within another.
+_LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
+_LOCK = threading.Lock()  # of their dictionary
 
 
 def attach(model, plan: RunPlan, reporter: RunListener, switch: Switch | None = None):
@@ -116,6 +124,58 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
     for kind, wrapper in wrappers.items():
         add_wrapper_with_key(kind, KEY, wrapper, options)
     try:
-        yield options
+        with _alone(guider.model_patcher.model):
+            others = _OtherThreads(guider.model_patcher)
+            add_wrapper_with_key(WrappersMP.CALC_COND_BATCH, KEY, others.calc_cond_batch, options)
+            try:
+                yield options
+            finally:
+                others.give_back()
     finally:
         guider.model_options = original
+
+
+@contextmanager
+def _alone(model) -> Iterator[None]:
+    """Let other threads that begin a run of ours on the same weights wait."""
+    with _LOCK:
+        lock = _LOCKS.setdefault(model, threading.RLock())
+    with lock:
+        yield
+
+
+class _OtherThreads:
+    """Plain runs of other threads on the same weights, which no lock of ours can hold up.
+
+    ComfyUI's model knows a single patcher: a run that begins or ends takes it from the others. So
+    while there are others a run calls a shallow copy of the model that has its own.
+    """
+
+    def __init__(self, patcher) -> None:
+        self._patcher = patcher
+        self._other = getattr(patcher.model, "current_patcher", None)
+
+    def calc_cond_batch(self, executor, model, *args, **kwargs):
+        if model is not self._patcher.model or not hasattr(model, "current_patcher"):
+            return executor(model, *args, **kwargs)
+        called = model
+        if self._look(model):
+            called = copy.copy(model)
+            called.current_patcher = self._patcher
+        result = executor(called, *args, **kwargs)
+        self._look(model)
+        return result
+
+    def _look(self, model) -> bool:
+        """Note whose patcher the model has now; whether there is or was another run."""
+        current = model.current_patcher
+        is_taken = current is not self._patcher
+        if is_taken:
+            self._other = current  # of a run that began meanwhile; None: the others have ended
+        return is_taken or self._other is not None
+
+    def give_back(self) -> None:
+        """Let the run of another thread go on with its patcher."""
+        model = self._patcher.model
+        if self._other is not None and model.current_patcher is None:
+            model.current_patcher = self._other

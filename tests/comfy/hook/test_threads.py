@@ -1,0 +1,131 @@
+"""Two threads that sample the same weights at once get what each gets alone."""
+
+import contextlib
+import sys
+import threading
+
+import comfy.sample
+import pytest
+import torch
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+
+from .. import tiny
+from .test_leftovers import assert_same_modules, modules
+
+ROUNDS = 3
+
+
+@pytest.fixture(autouse=True)
+def frequent_switches():
+    """Threads take turns twenty times as often as usual."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(usual / 20)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.fixture(scope="module")
+def noise():
+    # Drawn beforehand: threads would share the generator.
+    return comfy.sample.prepare_noise(torch.zeros(1, 16, 8, 8), seed=1)
+
+
+def together(*jobs):
+    """Results of jobs that begin at once in threads of their own; an error in place of one."""
+    barrier = threading.Barrier(len(jobs))
+    found = [None] * len(jobs)
+
+    def work(place):
+        barrier.wait()
+        try:
+            found[place] = jobs[place]()
+        except Exception as error:
+            found[place] = error
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(jobs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    return found
+
+
+def assert_alone(jobs, expected):
+    """Nothing is left behind: each job alone gives what it gave at first."""
+    assert all(torch.equal(job(), wanted) for job, wanted in zip(jobs, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("policies", "same"),
+    [((Reuse(), Reuse()), True), ((Reuse(), Taylor(1)), False), ((TwoAnchor(), Reuse()), False)],
+    ids=["one node", "two nodes", "two-anchor"],
+)
+def test_two_cached_runs_are_what_each_is_alone(model, noise, policies, same):
+    before = modules(model)
+    one = tiny.attach(model, "0-2,5/8", policies[0])
+    other = one if same else tiny.attach(model, "0-2,5,9/12", policies[1])
+    # Prompts of two lengths: several calls in each evaluation.
+    jobs = (
+        lambda: tiny.sample(one, noise=noise),
+        lambda: tiny.sample(other, 8 if same else 12, noise=noise, negative_tokens=7),
+    )
+    expected = [job() for job in jobs]
+    for _ in range(ROUNDS):
+        for found, wanted in zip(together(*jobs), expected, strict=True):
+            assert torch.equal(found, wanted)
+    assert_same_modules(model, before)
+    assert_alone(jobs, expected)
+
+
+@pytest.mark.parametrize("plain_steps", [5, 12], ids=["plain ends first", "cached ends first"])
+@pytest.mark.parametrize("policy", [Reuse(), TwoAnchor()], ids=str)
+def test_a_cached_and_a_plain_run_are_what_each_is_alone(model, noise, policy, plain_steps):
+    before = modules(model)
+    patched = tiny.attach(model, "0-2,5/8", policy)
+    jobs = (
+        lambda: tiny.sample(patched, 8, noise=noise, negative_tokens=7),
+        lambda: tiny.sample(model, plain_steps, noise=noise, negative_tokens=7),
+    )
+    expected = [job() for job in jobs]
+    compared = 0
+    for _ in range(ROUNDS):
+        cached, plain = together(*jobs)
+        assert torch.equal(cached, expected[0])
+        if not isinstance(plain, AttributeError):
+            assert torch.equal(plain, expected[1])
+            compared += 1
+    # ComfyUI's end of a run can still take the patcher from the plain one at the wrong moment.
+    assert compared
+    assert_same_modules(model, before)
+    assert_alone(jobs, expected)
+
+
+def test_an_error_in_one_thread_does_not_hold_up_the_other(model, noise):
+    patched = tiny.attach(model, "0-2,5/8")
+    expected = tiny.sample(patched, noise=noise)
+
+    def fail():
+        def callback(step, *args):
+            raise RuntimeError("stopped")
+
+        with contextlib.suppress(RuntimeError):
+            tiny.sample(patched, noise=noise, callback=callback)
+
+    for _ in range(ROUNDS):
+        assert torch.equal(together(fail, lambda: tiny.sample(patched, noise=noise))[1], expected)
+    assert_alone([lambda: tiny.sample(patched, noise=noise)], [expected])
+
+
+def test_a_run_within_another_on_the_same_weights_goes_on_at_once(model, noise):
+    patched = tiny.attach(model, "0-2,5/8")
+    expected, found = tiny.sample(patched, noise=noise), []
+
+    def callback(step, *args):
+        if step == 3:
+            found.append(tiny.sample(patched, noise=noise))
+
+    outer = tiny.sample(patched, noise=noise, callback=callback)
+    assert torch.equal(found[0], expected)
+    assert torch.equal(outer, expected)
