@@ -27,6 +27,7 @@ from .entry import NOISE_LEVELS, Calibration, difference_text
 PAUSES_S = (0.05, 0.2, 1.0)
 
 FORMAT = "golden-path-calibration-1"
+MAX_REASON = 300  # characters: what is wrong may quote the file
 
 
 def load(path: Path, method: str) -> Calibration:
@@ -47,7 +48,8 @@ def load_all(path: Path) -> dict[str, Calibration]:
         data = path.read_bytes()
         tensors = tensors_of(data)
     except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error
+        reason = str(error)[:MAX_REASON]
+        raise ValueError(f"{path.name} cannot be read as a safetensors file: {reason}") from error
     header = _header(data)
     if header.get("format") != FORMAT:
         raise ValueError(
@@ -60,9 +62,10 @@ def load_all(path: Path) -> dict[str, Calibration]:
             method: _entry(method, conditions, fields, tensors, path.name)
             for method, fields in json.loads(header["entries"]).items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reason = repr(error)[:MAX_REASON]
         raise ValueError(
-            f"{path.name} is a damaged calibration file ({error!r}); delete it and calibrate again"
+            f"{path.name} is a damaged calibration file ({reason}); delete it and calibrate again"
         ) from error
 
 
@@ -152,16 +155,35 @@ def _entry(
     def take(group: str, names: list[str]) -> dict[str, Tensor]:
         return {name: tensors[_key(method, group, name)] for name in names}
 
+    for found in fields["thresholds"]:
+        _check(found, _THRESHOLD)
+        _check(found["settings"], _SETTINGS)
+    for run in fields["runs"]:
+        _check(run, _RUN)
     return Calibration(
         method,
         conditions,
         values={**take("values", fields["tensors"]), **fields["numbers"]},
-        report=fields["report"],
+        report=dict(fields["report"]),
         thresholds=tuple(fields["thresholds"]),
         samples={e: take(f"samples/{e}", names) for e, names in fields["samples"].items()},
         runs=tuple(fields["runs"]),
         file=name,
     )
+
+
+_NUMBER = (int, float)
+# Fields of a threshold, its settings, and a run that others rely on, and what they are.
+_THRESHOLD = {"settings": dict, "target": _NUMBER, "threshold": _NUMBER}
+_SETTINGS = {"full steps": int, "policy": str}
+_RUN = {"settings": dict, "example": str, "num_cached": int, "low": _NUMBER, "high": _NUMBER}
+
+
+def _check(fields: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    """Raise ``KeyError`` or ``TypeError`` for a field that is missing or something else."""
+    for name, wanted in types.items():
+        if not isinstance(fields[name], wanted):
+            raise TypeError(f"{name} is {fields[name]!r}")
 
 
 def _key(method: str, group: str, name: str) -> str:

@@ -54,10 +54,10 @@ def _text(value: Any) -> str:
 
 def _without_rounding(numbers: Any, others: Any, tolerance: float) -> Any:
     """A list of numbers, each replaced by the other list's where both are the same but for it."""
-    lists = isinstance(numbers, list) and isinstance(others, list)
+    lists = _is_of_numbers(numbers) and _is_of_numbers(others)
     if not lists or len(numbers) != len(others):
         return numbers
-    nearest = tolerance * max(others, default=0)
+    nearest = tolerance * max(others)
     return [b if abs(a - b) <= nearest else a for a, b in zip(numbers, others, strict=True)]
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -156,7 +156,7 @@ class GoldenPath:
         """Read JSON text; ``ValueError`` for anything else."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:  # the latter of a thousand brackets
             raise ValueError(f"this is no JSON text: {error}") from error
         return cls.from_json(data)
 
@@ -173,7 +173,9 @@ def _levels(values: Any) -> tuple[float, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    # Compared, as a whole number may be too large to become a float.
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max
 
 
 def _some(levels: tuple[float, ...]) -> str:

@@ -13,6 +13,7 @@ DATA = Path(__file__).parents[1] / "data"
 BUNDLED = DATA / "golden_paths.json"
 FITTED = DATA / "fitted_paths.json"  # of the demo model, as `bench fitted-paths` searches them
 MAX_NAME = 100
+MAX_MIB = 16  # of a path's file; thousands of steps with weights have less
 NONE = "none"  # what lists offer beside names
 # Windows gives these names to devices, with any extension.
 _DEVICES = {"con", "prn", "aux", "nul", *(n + i for n in ("com", "lpt") for i in "123456789¹²³")}
@@ -43,19 +44,17 @@ class UserPaths:
         paths, broken = [], {}
         for file in sorted(self.folder.glob("*.json"), key=lambda file: file.name.casefold()):
             try:
-                path = GoldenPath.from_text(file.read_text("utf-8"))
-            except (ValueError, TypeError, OSError) as error:
+                paths.append(_read(file))
+            except ValueError as error:
                 broken[file.name] = str(error)
-            else:
-                paths.append(replace(path, name=file.stem))
         return paths, broken
 
     def get(self, name: str) -> GoldenPath:
         """A path by name; ``ValueError`` if there is none or its file is broken."""
         file = self._existing(name)
         try:
-            return replace(GoldenPath.from_text(file.read_text("utf-8")), name=file.stem)
-        except (ValueError, TypeError) as error:
+            return _read(file)
+        except ValueError as error:
             raise ValueError(f"{file.name} is no golden path: {error}") from error
 
     def save(self, path: GoldenPath, overwrite: bool = False) -> Path:
@@ -63,13 +62,13 @@ class UserPaths:
 
         Raises ``FileExistsError`` for a name in use, ``ValueError`` for one that cannot be used.
         """
-        file = self._file(path.name)
+        file, text = self._file(path.name), json.dumps(path.to_json(), indent=1)
         if not overwrite and self._find(path.name) is not None:
             raise FileExistsError(f"there is a golden path named {path.name!r} already")
         self.folder.mkdir(parents=True, exist_ok=True)
         # Whole or not at all: another process may read it meanwhile.
         temporary = file.with_suffix(".tmp")
-        temporary.write_text(json.dumps(path.to_json(), indent=1, ensure_ascii=False), "utf-8")
+        temporary.write_text(text, "utf-8")
         temporary.replace(self._find(path.name) or file)
         return file
 
@@ -108,6 +107,21 @@ class UserPaths:
         if file is None:
             raise ValueError(f"there is no golden path named {name!r} of yours")
         return file
+
+
+def _read(file: Path) -> GoldenPath:
+    """The path of a file, under the file's name; ``ValueError`` says why it is none."""
+    check_name(file.stem)
+    try:
+        if not file.is_file():
+            raise ValueError("this is a folder or a device, no file")
+        if (size := file.stat().st_size / 2**20) > MAX_MIB:
+            raise ValueError(f"the file has {size:.0f} MiB, a path has at most {MAX_MIB}")
+        return replace(GoldenPath.from_text(file.read_text("utf-8")), name=file.stem)
+    except OSError as error:
+        raise ValueError(f"the file cannot be read: {error.strerror}") from error
+    except TypeError as error:
+        raise ValueError(f"a value is of another type: {error}") from error
 
 
 def check_name(name: str) -> None:

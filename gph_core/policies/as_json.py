@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -35,8 +36,9 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
     """Read what ``policy_to_json`` wrote; ``ValueError`` that says what is wrong."""
     options = dict(data)
     name = options.pop("kind", None)
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise ValueError(f"{name!r} is no kind of policy; known are {', '.join(KINDS)}")
+    _check_types(name, options)
     if "site" in options:
         options["site"] = Site(options["site"])
     try:
@@ -48,5 +50,30 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
                 for step, weights in options["weights"]
             )
         return KINDS[name](**options)
-    except TypeError as error:  # an option that does not exist, or of another type
+    except (TypeError, OverflowError) as error:  # an option that does not exist, or of another type
         raise ValueError(f"the policy {name} cannot be made from {options}: {error}") from error
+
+
+# What an option of a type may be in JSON, by the type's name.
+_WANTED = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "bool": ("true or false", (bool,)),
+    "str": ("a text", (str,)),
+    "int | None": ("a whole number or null", (int, type(None))),
+    "float | None": ("a number or null", (int, float, type(None))),
+}
+
+
+def _check_types(kind: str, options: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for an option of another type, or a number that is none."""
+    for option in fields(KINDS[kind]):  # type: ignore[arg-type] - every kind is a dataclass
+        wanted, types = _WANTED.get(str(option.type), ("", ()))
+        value = options.get(option.name, option.default)
+        is_number = type(value) in (int, float)
+        if (
+            types
+            and option.name in options
+            and (type(value) not in types or (is_number and not abs(value) <= sys.float_info.max))
+        ):
+            raise ValueError(f"{option.name} of the policy {kind} must be {wanted}")

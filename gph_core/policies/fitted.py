@@ -63,7 +63,7 @@ class Fitted(Prediction):
         )
         steps = sum(first <= step < first + num_steps for step, _ in self.weights)
         conditions = dict(self.conditions)
-        if "sigmas" in conditions:
+        if isinstance(conditions.get("sigmas"), (list, tuple)):
             conditions["sigmas"] = conditions["sigmas"][first : first + num_steps + 1]
         return replace(self, weights=kept, conditions=conditions, spare=steps - len(kept))
 

@@ -10,6 +10,7 @@ import json
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ class StudyLog:
         path: of the file, created if it is not there; without one the log is kept in memory.
         conditions: what the measurements depend on, as plain data. A file made under other ones
             is refused with a ``ValueError`` that names the first field that differs.
+
+    Reading from a damaged file raises ``OSError`` that names it.
     """
 
     def __init__(self, path: Path | None, conditions: Mapping[str, Any]) -> None:
@@ -54,13 +57,7 @@ class StudyLog:
         weakref.finalize(self, self._database.close)
         try:
             self._open(conditions)
-        except sqlite3.Error as error:
-            self._database.close()
-            raise OSError(
-                f"the study file {path} cannot be used ({error}); if another search is using it, "
-                "wait until that ends, otherwise move the file away"
-            ) from error
-        except ValueError:
+        except (OSError, ValueError):
             self._database.close()
             raise
 
@@ -73,12 +70,13 @@ class StudyLog:
 
     def entries(self, schedule: Schedule) -> dict[int, Entry]:
         """Known metrics of a schedule with what they cost, by example."""
-        rows = self._database.execute(
-            "SELECT example, metrics, full_steps, seconds FROM measurement WHERE schedule = ? "
-            "ORDER BY example",
-            (str(schedule),),
-        )
-        return {example: Entry(json.loads(metrics), *cost) for example, metrics, *cost in rows}
+        with self._readable():
+            rows = self._database.execute(
+                "SELECT example, metrics, full_steps, seconds FROM measurement WHERE schedule = ? "
+                "ORDER BY example",
+                (str(schedule),),
+            )
+            return {example: Entry(_metrics(text), *cost) for example, text, *cost in rows}
 
     def add(
         self, schedule: Schedule, examples: Sequence[int], metrics: Sequence[Metrics],
@@ -92,7 +90,7 @@ class StudyLog:
         """
         share = len(examples)
         self._measured.add(str(schedule))
-        with self._database:
+        with self._readable(), self._database:
             self._database.executemany(
                 "INSERT OR IGNORE INTO measurement VALUES (NULL, ?, ?, ?, ?, ?)",
                 [
@@ -106,7 +104,8 @@ class StudyLog:
         query = "SELECT TOTAL(full_steps), TOTAL(seconds) FROM measurement"
         if schedules:
             query += f" WHERE schedule IN ({', '.join('?' * len(schedules))})"
-        return self._database.execute(query, list(map(str, schedules))).fetchone()
+        with self._readable():
+            return self._database.execute(query, list(map(str, schedules))).fetchone()
 
     def __len__(self) -> int:
         """Number of schedules measured, wholly or in part; not by other processes meanwhile."""
@@ -119,21 +118,24 @@ class StudyLog:
     def __iter__(self) -> Iterator[Schedule]:
         """Every schedule, in the order of the first measurements."""
         query = "SELECT schedule FROM measurement GROUP BY schedule ORDER BY MIN(number)"
-        return (Schedule.parse(text) for (text,) in self._database.execute(query).fetchall())
+        with self._readable():
+            found = [Schedule.parse(text) for (text,) in self._database.execute(query).fetchall()]
+        return iter(found)
 
     def _open(self, conditions: Mapping[str, Any]) -> None:
-        self._database.executescript(_TABLES)
-        with self._database:
+        with self._readable():
+            self._database.executescript(_TABLES)
             # Of two processes that make the file at once, the second has to see the first's.
             self._database.execute("BEGIN IMMEDIATE")
-            self._check(conditions)
+            rows = self._database.execute("SELECT field, value FROM condition").fetchall()
+            stored = {field: json.loads(value) for field, value in rows}
+        with self._database:
+            self._check(stored, conditions)
         # A study asks at every proposal, too often for the file.
         self._measured = {str(schedule) for schedule in self}
 
-    def _check(self, conditions: Mapping[str, Any]) -> None:
+    def _check(self, stored: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
         """Store the conditions, or compare them with those of the file."""
-        rows = self._database.execute("SELECT field, value FROM condition").fetchall()
-        stored = {field: json.loads(value) for field, value in rows}
         wanted = plain(dict(conditions))
         if not stored:
             self._database.executemany(
@@ -147,3 +149,22 @@ class StudyLog:
                 f"the study {self.path} was made with the {field} {former}, this search has "
                 f"{present}; choose another study name, or use the former settings to continue it"
             )
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Name the file in an error of what is in it."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
+            raise OSError(
+                f"the study file {self.path} cannot be used ({str(error)[:200]}); if another "
+                "search is using it, wait until that ends, otherwise move the file away"
+            ) from error
+
+
+def _metrics(text: str) -> Metrics:
+    """The metrics of a measurement; ``ValueError`` for another text."""
+    found = json.loads(text)
+    if not isinstance(found, dict) or not all(type(v) in (int, float) for v in found.values()):
+        raise ValueError(f"{text[:50]!r} are no metrics")
+    return found

@@ -36,23 +36,23 @@ def move(schedule: str, steps: int) -> dict[str, str]:
 
     The shift of a model is the same on both grids and keeps what lies at the same level.
     """
-    parsed = Schedule.parse(_text(schedule, "schedule"))
-    if not isinstance(steps, int) or not 1 <= steps <= MAX_STEPS:
-        raise ValueError(f"the number of steps must be 1 to {MAX_STEPS}, got {steps!r}")
+    parsed = Schedule.parse(text_of(schedule, "schedule"))
+    if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
+        raise ValueError(f"the number of steps must be 1 to {MAX_STEPS}, got {repr(steps)[:50]}")
     moved = retarget(parsed, _falling(parsed.num_steps), _falling(steps))
     return {"schedule": str(moved), "origin": RETARGETED}
 
 
 def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
     """Keep a schedule drawn in the editor."""
-    path = GoldenPath(_text(name, "name"), Schedule.parse(_text(schedule, "schedule")), DRAWN)
+    path = GoldenPath(text_of(name, "name"), Schedule.parse(text_of(schedule, "schedule")), DRAWN)
     user_paths.library().save(path, overwrite=replace)
     return {"name": path.name}
 
 
 def import_text(text: str, replace: bool = False) -> dict[str, str]:
     """Keep a path that another user shared."""
-    path = user_paths.library().import_text(_text(text, "text"), overwrite=replace)
+    path = user_paths.library().import_text(text_of(text, "text"), overwrite=replace)
     return {"name": path.name}
 
 
@@ -63,7 +63,7 @@ def export(path: str) -> dict[str, Any]:
 
 def rename(path: str, name: str) -> dict[str, str]:
     """Give the user's path another name."""
-    user_paths.library().rename(path, _text(name, "name"))
+    user_paths.library().rename(path, text_of(name, "name"))
     return {"name": name}
 
 
@@ -73,9 +73,10 @@ def delete(path: str) -> dict[str, Any]:
     return {}
 
 
-def _text(value: Any, name: str) -> str:
+def text_of(value: Any, name: str) -> str:
+    """A field of a request that has to be a text; ``ValueError`` if it is none."""
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {value!r}")
+        raise ValueError(f"{name} must be a text, got {repr(value)[:50]}")
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import folder_paths
 
 from ...gph_core.paths.library import NONE, check_name
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,16 @@ class UserFiles:
         return Path(folder_paths.get_user_directory()) / "golden_path" / self.kind
 
     def names(self) -> list[str]:
-        """Names of all existing files."""
-        paths = (path.relative_to(self.folder).as_posix() for path in self._every())
-        return sorted((path.removesuffix(self.ending) for path in paths), key=str.casefold)
+        """Names of all existing files; the log names those whose name nobody can choose."""
+        names = []
+        for path in self._every():
+            name = path.relative_to(self.folder).as_posix().removesuffix(self.ending)
+            try:
+                check_name(name)
+                names.append(name)
+            except ValueError as error:
+                _LOG.warning("Golden Path: %s in %s is left out: %s", name, self.folder, error)
+        return sorted(names, key=str.casefold)
 
     def path_of(self, name: str) -> Path:
         """File of a name, which need not exist; errors as of ``check_name``."""
