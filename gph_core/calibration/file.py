@@ -193,4 +193,4 @@ def _key(method: str, group: str, name: str) -> str:
 def _header(data: bytes) -> dict[str, str]:
     """The metadata of a safetensors file that was read: 8 bytes of length, then JSON."""
     length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    return json.loads(data[8 : 8 + length]).get("__metadata__") or {}

@@ -16,6 +16,7 @@ from .condition_diff import first_difference, plain
 
 Item = TypeVar("Item")
 _log = logging.getLogger(__name__)
+_LONGEST = 400  # characters of a reason, which may quote the file
 
 
 @dataclass(frozen=True)
@@ -97,23 +98,22 @@ class JsonlFile(Generic[Item]):
             if header["format"] != self.format:
                 raise ValueError("another format")
             conditions = dict(header["conditions"])
-        except (IndexError, ValueError, KeyError, TypeError) as error:
+        except (IndexError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{_name(path)} is no {self.kind} of this pack and version") from error
         items = []
         for number, line in enumerate(lines[1:], 2):
             try:
                 items.append(self.from_data(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise ValueError(
-                    f"line {number} of {_name(path)} is no {self.item}: {error}"
-                ) from error
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                reason = f"line {number} of {_name(path)} is no {self.item}: {error}"
+                raise ValueError(reason[:_LONGEST]) from error
         return conditions, items
 
 
 def _is_whole(line: bytes) -> bool:
     try:
         json.loads(line.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -13,6 +13,7 @@ DATA = Path(__file__).parents[1] / "data"
 BUNDLED = DATA / "golden_paths.json"
 FITTED = DATA / "fitted_paths.json"  # of the demo model, as `bench fitted-paths` searches them
 MAX_NAME = 100
+MAX_REASON = 300  # characters
 MAX_MIB = 16  # of a path's file; thousands of steps with weights have less
 NONE = "none"  # what lists offer beside names
 # Windows gives these names to devices, with any extension.
@@ -113,15 +114,21 @@ def _read(file: Path) -> GoldenPath:
     """The path of a file, under the file's name; ``ValueError`` says why it is none."""
     check_name(file.stem)
     try:
-        if not file.is_file():
-            raise ValueError("this is a folder or a device, no file")
-        if (size := file.stat().st_size / 2**20) > MAX_MIB:
-            raise ValueError(f"the file has {size:.0f} MiB, a path has at most {MAX_MIB}")
-        return replace(GoldenPath.from_text(file.read_text("utf-8")), name=file.stem)
+        return replace(GoldenPath.from_text(_text_of(file)), name=file.stem)
     except OSError as error:
         raise ValueError(f"the file cannot be read: {error.strerror}") from error
     except TypeError as error:
         raise ValueError(f"a value is of another type: {error}") from error
+    except ValueError as error:
+        raise ValueError(str(error)[:MAX_REASON]) from error  # it may quote the file
+
+
+def _text_of(file: Path) -> str:
+    if not file.is_file():
+        raise ValueError("this is a folder or a device, no file")
+    if (size := file.stat().st_size / 2**20) > MAX_MIB:
+        raise ValueError(f"the file has {size:.0f} MiB, a path has at most {MAX_MIB}")
+    return file.read_text("utf-8")
 
 
 def check_name(name: str) -> None:

@@ -2,11 +2,14 @@ import itertools
 import json
 import random
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from gph_core.schedule import Schedule, ScheduleSpace, image_uniform, uniform
+
+from ..support import broken
 
 
 @pytest.mark.parametrize(
@@ -250,3 +253,18 @@ def test_a_part_lies_inside_the_schedule(first, num_steps):
     message = f"steps {first} to {first + num_steps - 1} are not part of 10 steps"
     with pytest.raises(ValueError, match=message):
         Schedule.parse("0,2,7/10").part(first, num_steps)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_broken_texts_are_refused_in_few_words_and_at_once(part):
+    began = time.perf_counter()
+    refused = 0
+    for seed in range(part, 300, 3):
+        text = broken.wrong_schedule(random.Random(seed))
+        try:
+            assert Schedule.parse(str(Schedule.parse(text))) == Schedule.parse(text)
+        except ValueError as error:
+            refused += 1
+            assert len(str(error)) < 600  # noqa: PT017 - some of these texts are schedules
+    assert refused > 50
+    assert time.perf_counter() - began < 20  # one of them took 40 s

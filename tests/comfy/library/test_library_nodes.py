@@ -1,7 +1,10 @@
 """Golden Path Library and Save Golden Path, with a user directory of their own."""
 
 import asyncio
+import io
 import json
+import random
+from pathlib import Path
 from urllib.parse import quote
 
 import folder_paths
@@ -21,6 +24,7 @@ from golden_path_pack.nodes.schema import prompts
 
 import nodes
 
+from ...support import broken
 from .. import tiny
 
 FLUX = "FLUX.1-dev, 9 of 50, PSNR, hill climbing"
@@ -177,18 +181,23 @@ def ksampler(model, start_at_step):
 
 
 def ask(*requests):
-    """Status and JSON of each request ``(method, path, body)``, in order."""
+    """Status and JSON of each request ``(method, path, body)``, in order; bytes are sent as such.
+
+    What the router itself refuses has no JSON.
+    """
 
     async def talk():
         table = web.RouteTableDef()
         routes.register(table)
-        app = web.Application()
+        app = web.Application(client_max_size=100 * 2**20)  # as ComfyUI's
         app.add_routes(table)
         answers = []
         async with TestClient(TestServer(app)) as client:
             for method, path, body in requests:
-                async with client.request(method, path, json=body) as response:
-                    answers.append((response.status, await response.json()))
+                sent = {"data": io.BytesIO(body)} if isinstance(body, bytes) else {"json": body}
+                async with client.request(method, path, **sent) as response:
+                    is_json = response.content_type == "application/json"
+                    answers.append((response.status, await response.json() if is_json else None))
         return answers
 
     return asyncio.run(talk())
@@ -265,6 +274,62 @@ def test_wrong_requests_say_what_is_wrong(method, path, body, error):
     ((status, answer),) = ask((method, path, body))
     assert status == 400
     assert error in answer["error"]
+
+
+# What each route takes.
+BODIES = {
+    "/uniform": {"steps": 20, "full": 8},
+    "/check": {"schedule": "0-2,5/9", "policy": {"policy": "Taylor", "order": 1, "scale": 0.5}},
+    "/retarget": {"schedule": "0-2,5/9", "steps": 20},
+    "/user_paths": {"name": "fuzzed", "schedule": "0-2,5/9", "replace": True},
+    "/user_paths/import": {"text": json.dumps(bundled_paths()[0].to_json()), "replace": True},
+    "/user_paths/fuzzed/name": {"name": "fuzzed too"},
+}
+
+
+@pytest.mark.parametrize("path", BODIES)
+def test_broken_requests_are_answered_in_json(path):
+    rng = random.Random(0)
+    whole = json.dumps(BODIES[path]).encode()
+    sent = [broken.wrong_data(BODIES[path], rng).encode() for _ in range(40)]
+    sent += [broken.damaged(whole, rng) for _ in range(15)]
+    texts = [broken.wrong_schedule(rng) for _ in range(10)]
+    sent += [json.dumps(BODIES[path] | {"schedule": text}).encode() for text in texts]
+    sent += [b"", b" " * (17 * 2**20), b"[" * 100_000]
+    answers = ask(*(("POST", f"/golden_path{path}", body) for body in sent))
+    for status, answer in answers:
+        assert status in (200, 400, 409)
+        assert status == 200 or (answer["error"] and len(answer["error"]) < 1000)
+    assert "more than 16 MiB" in answers[-2][1]["error"]
+    assert "no JSON text" in answers[-1][1]["error"]
+
+
+def test_broken_addresses_are_answered_and_wrong_methods_refused():
+    odd = ("..", "..%2F..%2Fsecret", "%00", "%FF", "a%0Ab", "x" * 2000, "%F0%9F%98%80", "none")
+    for status, answer in ask(*(("GET", f"{OWN}/{name}", None) for name in odd)):
+        assert (status, "error" in answer) == (400, True) if answer else status == 404
+    for query in (
+        "steps=1e400&scheduler=simple",
+        "steps=9&scheduler=",
+        "steps=5000",
+        "option=",
+        "",
+    ):
+        for route in ("sigmas", "card"):
+            ((status, answer),) = ask(("GET", f"/golden_path/{route}?{query}", None))
+            assert status == 400
+            assert answer["error"]
+    wrong = [("PUT", OWN, {}), ("POST", "/golden_path/paths", {}), ("DELETE", OWN, None)]
+    assert [status for status, _ in ask(*wrong)] == [405] * 3
+
+
+def test_a_full_disk_is_said_in_words(monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device", "mine.json")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    ((status, answer),) = ask(("POST", OWN, {"name": "mine", "schedule": "0-2/6"}))
+    assert (status, answer) == (500, {"error": "No space left on device: mine.json"})
 
 
 def test_a_schedule_is_moved_to_another_number_of_steps():

@@ -101,39 +101,46 @@ def test_every_node_is_there_and_every_broken_path_is_named(folder, calibration,
     assert max(len(entry["reason"]) for entry in listed["broken"]) < MOST
 
 
+def refusal(work, *arguments):
+    """What an error of a call says; empty without one."""
+    try:
+        work(*arguments)
+    except (OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_a_broken_path_is_named_or_can_be_used(folder, part):
-    library, failed = UserPaths(folder / "paths"), 0
+    library = UserPaths(folder / "paths")
+    reasons = []
     for seed in range(part, PATHS, 4):
         write(library.folder, "x.json", broken_path(seed))
-        try:
+        reasons.append(refusal(library.get, "x"))
+        if not reasons[-1]:
             path = library.get("x")
-        except ValueError as error:
-            failed += 1
-            assert str(error).startswith("x.json is no golden path: ")
-        else:
             library.save(path, overwrite=True)
             assert library.get("x").card == path.card
-    assert failed > PATHS / 4 / 2
+    found = [reason for reason in reasons if reason]
+    assert all(reason.startswith("x.json is no golden path: ") for reason in found)
+    assert len(found) > PATHS / 4 / 2
 
 
 def test_a_broken_calibration_is_named_or_can_be_used(folder, calibration):
-    failed = 0
+    path, reasons = folder / "x.safetensors", []
     for seed in range(CALIBRATIONS):
-        write(folder, "x.safetensors", broken_calibration(seed, calibration))
-        try:
-            entry = calibration_file.load(folder / "x.safetensors", "TeaCache")
-        except ValueError as error:
-            failed += 1
-            assert "x.safetensors" in str(error)
-            assert len(str(error)) < MOST
-            continue
-        with contextlib.suppress(ValueError):  # there is no such threshold
-            entry.threshold({"full steps": 3, "policy": "another"}, 9)
-        entry.known({}, ["a cat/7"])
-        calibration_file.save(folder / "again.safetensors", entry)
-        (folder / "again.safetensors").unlink()
-    assert failed > CALIBRATIONS / 2
+        write(folder, path.name, broken_calibration(seed, calibration))
+        reasons.append(refusal(calibration_file.load, path, "TeaCache"))
+        if not reasons[-1]:
+            entry = calibration_file.load(path, "TeaCache")
+            settings = {"full steps": 3, "policy": "another"}
+            assert "no threshold" in refusal(entry.threshold, settings, 9)
+            entry.known({}, ["a cat/7"])
+            calibration_file.save(folder / "again.safetensors", entry)
+            (folder / "again.safetensors").unlink()
+    found = [reason for reason in reasons if reason]
+    assert all(path.name in reason and len(reason) < MOST for reason in found)
+    assert len(found) > CALIBRATIONS / 2
 
 
 A, B = Schedule((0, 1), 5), Schedule((0, 3), 5)
@@ -167,20 +174,18 @@ def break_study(seed, path, whole):
         database.commit()
 
 
+def use_study(path):
+    """Do all that a search does with the memory of a study."""
+    with contextlib.closing(StudyLog(path, CONDITIONS)) as log:
+        assert [*log, log.metrics(A), log.entries(B), log.spent()]
+        log.add(A, [3], [{"psnr": 1.0}], 4.0, 1.0)
+
+
 def test_a_broken_study_is_named_or_can_be_used(tmp_path, study):
-    failed = 0
+    reasons = []
     for seed in range(STUDIES):
-        path, log = tmp_path / f"{seed}.sqlite", None
-        break_study(seed, path, study)
-        try:
-            log = StudyLog(path, CONDITIONS)
-            assert [*log, log.metrics(A), log.entries(B), log.spent()]
-            log.add(A, [3], [{"psnr": 1.0}], 4.0, 1.0)
-        except (OSError, ValueError) as error:
-            failed += 1
-            assert path.name in str(error)
-            assert len(str(error)) < MOST
-        finally:
-            if log is not None:
-                log.close()
-    assert failed > STUDIES / 3
+        break_study(seed, tmp_path / "x.sqlite", study)
+        reasons.append(refusal(use_study, tmp_path / "x.sqlite"))
+    found = [reason for reason in reasons if reason]
+    assert all("x.sqlite" in reason and len(reason) < MOST for reason in found)
+    assert len(found) > STUDIES / 3

@@ -3,7 +3,9 @@
 import io
 import json
 import math
+import urllib.error
 import urllib.parse
+import urllib.request
 
 import pytest
 from PIL import Image
@@ -231,6 +233,29 @@ def test_two_images_are_compared_and_what_needs_a_missing_metric_does_not_run(ur
     assert "5" not in outputs
     (error,) = (event["data"] for event in events if event["type"] == "execution_error")
     assert "Quality Compare has no LPIPS: gone.pth is not in" in error["exception_message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "body", "status"),
+    [
+        ("POST", {"Origin": "http://elsewhere.example"}, b'{"steps": 20, "full": 8}', 403),
+        ("POST", {}, b"{", 400),
+        ("POST", {}, b" " * (17 * 2**20), 400),
+        ("DELETE", {}, None, 405),
+        ("POST", {}, b'{"steps": 20, "full": 8}', 200),
+    ],
+    ids=["another origin", "no JSON", "too large", "wrong method", "whole"],
+)
+def test_the_server_refuses_what_no_page_of_ours_sends(url, method, headers, body, status):
+    headers = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(f"{url}/golden_path/uniform", body, headers, method=method)
+    try:
+        with dev.LOCAL.open(request) as response:
+            found = response.status
+    except urllib.error.HTTPError as error:
+        with error:
+            found = error.code
+    assert found == status
 
 
 def test_the_workflow_is_offered_as_a_template(url):

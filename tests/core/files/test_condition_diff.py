@@ -51,3 +51,9 @@ def test_conditions_in_words_leave_out_what_says_nothing_to_people():
 def test_numbers_may_differ_by_a_part_of_the_largest(wanted, is_same):
     stored, close = {"sigmas": [2.0, 1.0]}, {"sigmas": [wanted, 1.0]}
     assert (first_difference(stored, close, {"sigmas": 0.01}) is None) == is_same
+
+
+@pytest.mark.parametrize("stored", [["a", 1.0], [None, None], [[], {}], [], "ab", None])
+def test_what_a_broken_file_has_in_place_of_noise_levels_differs(stored):
+    wanted = {"sigmas": [2.0, 1.0]}
+    assert first_difference({"sigmas": stored}, wanted, {"sigmas": 0.01})[0] == "noise levels"
