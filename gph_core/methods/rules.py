@@ -17,7 +17,7 @@ from ..gates.sensitivity import LIMITS, SenCache
 from ..model.families import is_video
 from ..planning.magcache import magnitude_schedule
 from ..planning.planners import Plan
-from ..policies.extrapolation import Reuse
+from ..policies.extrapolation import Hermite, Reuse
 from ..policies.linear_fit import compounded_errors
 from ..policies.linear_fit import fit as linear_fit
 from ..schedule import Schedule, image_uniform, uniform
@@ -95,6 +95,15 @@ def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan
     if ours > repeated and not full_steps_only:
         note += f"; predicting from predictions is worse here, so use {L2P_OWN!r}"
     return Plan(schedule, weights, ours, note)
+
+
+def hicache(setting: Setting) -> Plan:
+    """HiCache's uniform spacing; on videos its first differences are those of the published code.
+
+    The image rule has step 3 full, where both come to the same.
+    """
+    policy = Hermite(2, first_enhance=3) if is_video(setting.family) else Hermite(2)
+    return Plan(spaced(setting), policy, 0.0)
 
 
 def budcache(setting: Setting) -> Plan:

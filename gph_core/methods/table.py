@@ -89,7 +89,7 @@ METHODS: dict[str, Method] = {
             "arXiv 2508.16984",
             "uniform spacing",
             Hermite(2),
-            plan=lambda s: Plan(rules.spaced(s), Hermite(2), 0.0),
+            plan=rules.hicache,
         ),
         Method(
             "L2P",

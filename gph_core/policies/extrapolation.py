@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
@@ -52,6 +52,8 @@ class Extrapolation(Prediction):
             divides by the newest gap only. Exact on quadratics, but amplifies more.
         max_amplification: lowers the order where the sum of the absolute weights exceeds it.
         max_distance: extrapolates no further than this many steps.
+        first_enhance: as the published codes name it: full steps before ``first_enhance - 1`` keep
+            no differences, so that those of step 2 are of order 1 with 3. 0: all keep them.
     """
 
     order: int = 1
@@ -59,6 +61,7 @@ class Extrapolation(Prediction):
     divided: bool = field(default=False, kw_only=True)
     max_amplification: float | None = field(default=None, kw_only=True)
     max_distance: int | None = field(default=None, kw_only=True)
+    first_enhance: int = field(default=0, kw_only=True)
 
     name: ClassVar[str]
 
@@ -73,6 +76,9 @@ class Extrapolation(Prediction):
             raise ValueError(f"the distance limit must be at least 1, got {self.max_distance}")
         object.__setattr__(self, "num_anchors", self.order + 1)
 
+    def part(self, first: int, num_steps: int) -> Extrapolation:
+        return replace(self, first_enhance=max(0, self.first_enhance - first))
+
     @abstractmethod
     def factors(self, x: int) -> tuple[float, float]:
         """c1 and c2 at distance x."""
@@ -82,7 +88,9 @@ class Extrapolation(Prediction):
         x = step - anchor_steps[0]
         if self.max_distance is not None:
             x = min(x, self.max_distance)
-        for order in range(min(self.order, len(anchor_steps) - 1), 0, -1):
+        # A difference of order k needs those of order k - 1 of the full step before.
+        kept = sum(anchor >= self.first_enhance - 1 for anchor in anchor_steps)
+        for order in range(min(self.order, len(anchor_steps) - 1, kept), 0, -1):
             weights = _weights(anchor_steps[: order + 1], self.factors(x), self.divided)
             limit = self.max_amplification
             if limit is None or sum(map(abs, weights)) <= limit:
@@ -97,6 +105,7 @@ class Extrapolation(Prediction):
             "divided differences" if self.divided else "",
             f"amplification at most {self.max_amplification:g}" if self.max_amplification else "",
             f"at most {self.max_distance} steps ahead" if self.max_distance else "",
+            f"differences from step {self.first_enhance - 1} on" if self.first_enhance > 1 else "",
         ]
         site = {Site.STACK: "", Site.OUTPUT: "output ", Site.GUIDED: "velocity "}[self.site]
         return ", ".join([f"{site}{self.name} order {self.order}", *filter(None, options)])

@@ -1,5 +1,7 @@
 """The methods that plan before the run: their schedules, policies and notes."""
 
+import math
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ from gph_core.methods import table
 from gph_core.methods.method import Setting
 from gph_core.methods.rules import L2P_OWN
 from gph_core.methods.table import ALL, METHODS
+from gph_core.policies.as_json import policy_from_json, policy_to_json
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.schedule import Schedule
 
@@ -18,6 +21,64 @@ UNIFORM = Schedule.parse("0-3,9,14,20,25,31,37,42,48-49/50")
 def test_two_methods_space_their_steps_as_the_source_paper_does(name, policy):
     plan = METHODS[name].plan(Setting(50, 13))
     assert (plan.schedule, plan.policy) == (UNIFORM, policy)
+
+
+def published_hicache(features, full_steps):
+    """Features at all steps as HiCache's code predicts them, by differences that it keeps.
+
+    Order 2, scale 0.5, ``first_enhance = 3``: a full step keeps differences behind step 1 alone.
+    """
+    kept, before, found = {}, 0, []
+    for step, feature in enumerate(features):
+        if step not in full_steps:
+            x, scale = step - before, 0.5
+            hermite = 1.0, 2 * scale * x, 4 * (scale * x) ** 2 - 2
+            factors = [scale**k * hermite[k] / math.factorial(k) for k in kept]
+            found.append(sum(f * kept[k] for k, f in zip(kept, factors, strict=True)))
+            continue
+        differences = {0: feature}
+        for k in range(2):
+            if k in kept and step > 3 - 2:
+                differences[k + 1] = (differences[k] - kept[k]) / (step - before)
+        kept, before = differences, step
+        found.append(feature)
+    return torch.stack(found)
+
+
+def predicted(policy, features, full_steps):
+    """The same by a policy, which has all earlier full steps as anchors."""
+    found = []
+    for step, feature in enumerate(features):
+        anchors = [n for n in reversed(full_steps) if n < step][:3]
+        weights = [] if step in full_steps else policy.weights(anchors, step)
+        parts = [weight * features[n] for n, weight in zip(anchors, weights, strict=False)]
+        found.append(sum(parts) if parts else feature)
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("full", [21, 13, 9])
+def test_hicache_on_video_predicts_what_its_code_does(full):
+    features = torch.rand(50, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    plan = METHODS["HiCache"].plan(Setting(50, full, family="Wan"))
+    steps = plan.schedule.full_steps
+    expected = published_hicache(features, steps)
+    torch.testing.assert_close(predicted(plan.policy, features, steps), expected)
+    # With all differences it is another prediction; on images, with step 3 full, the same.
+    assert not torch.allclose(predicted(Hermite(2), features, steps), expected)
+    image = METHODS["HiCache"].plan(Setting(50, full)).schedule.full_steps
+    expected = published_hicache(features, image)
+    torch.testing.assert_close(predicted(Hermite(2), features, image), expected)
+
+
+def test_hicache_on_video_begins_with_order_1():
+    plan = METHODS["HiCache"].plan(Setting(50, 9, family="HunyuanVideo"))
+    assert str(plan.schedule) == "0-2,9,17,25,33,41,49/50"
+    # x = 6 from steps 2 and 1: 1 + x/2 and -x/2.
+    assert plan.policy.weights([2, 1, 0], 8) == [4, -3]
+    assert Hermite(2).weights([2, 1, 0], 8) == [8.25, -11.5, 4.25]
+    assert plan.policy.weights([9, 2, 1], 10) == Hermite(2).weights([9, 2, 1], 10)
+    assert plan.policy.part(9, 41) == Hermite(2)
+    assert policy_from_json(policy_to_json(plan.policy)) == plan.policy
 
 
 def test_l2p_is_uniform_spacing_with_the_fitted_weights():
