@@ -89,8 +89,10 @@ def load(path: Path) -> CausalLinear:
             metadata = file.metadata() or {}
             if metadata.get("format") != FORMAT:
                 raise ValueError(f"{path.name} holds no causal linear weights of this pack")
-            return CausalLinear(
-                file.get_tensor("weights"), json.loads(metadata.get("conditions", "{}"))
-            )
+            weights = file.get_tensor("weights")
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error
+    try:
+        return CausalLinear(weights, dict(json.loads(metadata.get("conditions", "{}"))))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"the weights in {path.name} cannot be used: {error}") from error

@@ -298,6 +298,15 @@ def test_other_files_are_refused_by_name(tmp_path):
         causal_linear.load(tmp_path / "none.safetensors")
 
 
+@pytest.mark.parametrize("conditions", ["{", "[1]", "5", "[" * 5000])
+def test_weights_with_broken_conditions_are_refused_by_name(tmp_path, conditions):
+    path = tmp_path / "fit.safetensors"
+    header = {"format": "golden-path-causal-linear-1", "conditions": conditions}
+    save_file({"weights": torch.zeros(2, 2)}, path, header)
+    with pytest.raises(ValueError, match=r"weights in fit\.safetensors cannot be used"):
+        causal_linear.load(path)
+
+
 @pytest.mark.parametrize("matrix", [torch.zeros(2, 3), torch.ones(2, 2), torch.zeros(3)])
 def test_weights_that_look_ahead_are_refused(matrix):
     with pytest.raises(ValueError, match=r"square matrix|earlier steps only"):
