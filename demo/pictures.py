@@ -44,14 +44,18 @@ def loss_curve(log: Path, path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+SHEET = "Golden Path Cache on the demo model: dark = full step, light = cached"
+
+
 def contact_sheet(
-    rows: Sequence, titles: Sequence[str], prompts: Sequence[str], path: Path
+    rows: Sequence, titles: Sequence[str], prompts: Sequence[str], path: Path, title: str = SHEET
 ) -> None:
-    """One column a row of the demo's table, one line a prompt, the schedule above each image."""
+    """Draw a column for each row of the demo's table, a line for each prompt.
+
+    The schedule stands above each image.
+    """
     figure = Figure(figsize=(2.1 * len(rows), 2.6 * len(prompts) + 0.7), layout="constrained")
-    figure.suptitle(
-        "Golden Path Cache on the demo model: dark = full step, light = cached", size=15
-    )
+    figure.suptitle(title, size=min(15, 3.5 * len(rows)))
     grid = figure.add_gridspec(
         2 * len(prompts),
         len(rows),
@@ -62,11 +66,11 @@ def contact_sheet(
     colors = ListedColormap(["#1d4e89", "#cfe0f1"])
     for column, row in enumerate(rows):
         bits = np.array([[int(bit) for bit in row.schedule.bits]])
-        for line, image in enumerate(row.images):
+        for line in range(len(prompts)):
             strip = figure.add_subplot(grid[2 * line, column])
             strip.imshow(bits, aspect="auto", cmap=colors, vmin=0, vmax=1, interpolation="nearest")
             axes = figure.add_subplot(grid[2 * line + 1, column])
-            axes.imshow(image, interpolation="nearest")
+            axes.imshow(row.images[line], interpolation="nearest")
             for part in (strip, axes):
                 part.set(xticks=[], yticks=[])
             if line == 0:

@@ -189,15 +189,15 @@ def test_the_familys_bar_is_of_five_numbers_of_full_steps():
     assert fitted_paths.misses([{**behind, "full": 21}]) == []
 
 
-def test_the_readme_has_the_kept_scores():
+def test_the_results_have_the_kept_scores():
     rows = json.loads((fitted_paths.RESULTS / "fitted-path-scores.json").read_text("utf-8"))["rows"]
-    readme = (fitted_paths.RESULTS.parent.parent / "README.md").read_text("utf-8")
+    results = (fitted_paths.RESULTS.parents[1] / "docs" / "results.md").read_text("utf-8")
     searched = {
         (f"{row['full']} of {row['steps']}", f"{row['cfg']:g}"): row
         for row in rows
         if row["kind"] == fitted_paths.SEARCHED
     }
-    lines = readme.partition("| Full steps | CFG |")[2].partition("\n\n")[0].splitlines()[2:]
+    lines = results.partition("| Full steps | CFG |")[2].partition("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert len(cells) == 7
     for full, cfg, *shown in cells:
@@ -207,7 +207,7 @@ def test_the_readme_has_the_kept_scores():
         assert shown == [f"{row['psnr'][0]:.1f}", *expected]
     family = [row["ahead"] for row in rows if row["kind"] == fitted_paths.FAMILY]
     ahead = [gains[fitted_paths.SOLVER][0] for gains in family]
-    assert f"by {min(ahead):.1f} to {max(ahead):.1f} dB in {len(family)} settings" in readme
+    assert f"by {min(ahead):.1f} to {max(ahead):.1f} dB in {len(family)} settings" in results
 
 
 def searched_row(**values):
