@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import inside_example, search_example
+from . import inside_examples, search_example
 from .workflow_edits import (
     FOLDER,
     TRY,
@@ -213,7 +213,8 @@ def text_of(workflow: dict) -> str:
 
 def build_all() -> dict[str, dict]:
     """Every built workflow by its name."""
-    drawn = {module.NAME: module.build() for module in (search_example, inside_example)}
+    drawn = {search_example.NAME: search_example.build()}
+    drawn |= {example.name: example.build() for example in inside_examples.EXAMPLES}
     of_demo = {COMPARE: build_comparison(), **drawn}
     return {example.name: build(example) for example in EXAMPLES} | of_demo
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from demo import examples
+from demo import examples, inside_examples
 from tests.support.served import errors
 
 from .page import example, load, run, two_frames
@@ -10,8 +10,10 @@ from .page import example, load, run, two_frames
 # Sampler steps that the page must send, by hand: the many-step branch of each template's switch.
 STEPS = {
     "Compare_Full_and_Cached": 50,
+    "Compare_Schedules_and_Methods": 20,
     "FLUX.1-dev_Golden_Path": 20,
     "FLUX.2_Golden_Path": 20,
+    "Find_Sensitive_Steps": 20,
     "HunyuanVideo_1.5_Golden_Path": 20,
     "Look_Inside_a_Run": 20,
     "Qwen-Image-Edit_Golden_Path": 40,
@@ -24,14 +26,17 @@ STEPS = {
 }
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
-INSIDE = "Look_Inside_a_Run"  # which samples in its analyses alone, without a cache node
+# They sample in their analyses alone, without a cache node.
+INSIDE = [example.name for example in inside_examples.EXAMPLES]
 # How many images come of those that need no files, and where each runs.
 CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
 )  # fmt: skip
 DEMO = {
     "Compare_Full_and_Cached": (2, CLASSIC),
-    INSIDE: (5, VUE, pytest.mark.long),
+    "Look_Inside_a_Run": (2, VUE, pytest.mark.long),
+    "Find_Sensitive_Steps": (1, VUE, pytest.mark.long),
+    "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "Try_Golden_Path_Cache": (1, VUE),
 }
@@ -109,7 +114,7 @@ def test_every_sampler_has_the_cached_model(prompt, name):
     kinds = ("KSampler", "KSamplerAdvanced", "SamplerCustom", "BasicGuider", "CFGGuider")
     models = [node["inputs"]["model"] for node in of_type(prompt, *kinds)]
     cached = [is_cached(prompt, model) for model in models]
-    assert bool(cached) == (name != INSIDE)
+    assert bool(cached) == (name not in INSIDE)
     # The comparison has one without, on purpose.
     assert cached.count(False) == (name == "Compare_Full_and_Cached")
 
@@ -118,7 +123,7 @@ def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
     sampling = of_type(prompt, "KSampler", "KSamplerAdvanced", "BasicScheduler", "Flux2Scheduler")
     assert {value(prompt, node["inputs"]["steps"]) for node in sampling} == {STEPS[name]}
     speeds = {node["inputs"]["speed"] for node in of_type(prompt, "GPH_Cache")}
-    assert speeds == (set() if name == INSIDE else {SPEEDS.get(name, "Balanced")})
+    assert speeds == (set() if name in INSIDE else {SPEEDS.get(name, "Balanced")})
 
 
 def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):

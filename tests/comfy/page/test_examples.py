@@ -6,11 +6,12 @@ from importlib import metadata
 import pytest
 from PIL import Image
 
-from demo import examples, inside_example
+from demo import examples, inside_examples
 from demo.workflow import widget_values
 
 FILES = sorted(examples.FOLDER.glob("*.json"))
-CACHED = [file for file in FILES if file.stem != inside_example.NAME]
+INSIDE = [example.name for example in inside_examples.EXAMPLES]
+CACHED = [file for file in FILES if file.stem not in INSIDE]
 BUILT = {example.name: example for example in examples.EXAMPLES}
 # Where a patched model may go before it is sampled.
 PATCHES = ("ModelSamplingSD3",)
@@ -67,8 +68,10 @@ def targets(graph, by_id, node):
 def test_every_promised_model_has_its_workflow():
     assert [file.stem for file in FILES] == [
         "Compare_Full_and_Cached",
+        "Compare_Schedules_and_Methods",
         "FLUX.1-dev_Golden_Path",
         "FLUX.2_Golden_Path",
+        "Find_Sensitive_Steps",
         "HunyuanVideo_1.5_Golden_Path",
         "Look_Inside_a_Run",
         "Qwen-Image-Edit_Golden_Path",
