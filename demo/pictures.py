@@ -48,35 +48,44 @@ SHEET = "Golden Path Cache on the demo model: dark = full step, light = cached"
 
 
 def contact_sheet(
-    rows: Sequence, titles: Sequence[str], prompts: Sequence[str], path: Path, title: str = SHEET
+    rows: Sequence,
+    titles: Sequence[str],
+    prompts: Sequence[str],
+    path: Path,
+    title: str = SHEET,
+    chosen: Sequence[int] | None = None,
 ) -> None:
     """Draw a column for each row of the demo's table, a line for each prompt.
 
     The schedule stands above each image.
+
+    Args:
+        chosen: numbers of the prompts that are drawn; None: all.
     """
-    figure = Figure(figsize=(2.1 * len(rows), 2.6 * len(prompts) + 0.7), layout="constrained")
+    chosen = range(len(prompts)) if chosen is None else chosen
+    figure = Figure(figsize=(2.1 * len(rows), 2.6 * len(chosen) + 0.7), layout="constrained")
     figure.suptitle(title, size=min(15, 3.5 * len(rows)))
     grid = figure.add_gridspec(
-        2 * len(prompts),
+        2 * len(chosen),
         len(rows),
-        height_ratios=[0.07, 1] * len(prompts),
+        height_ratios=[0.07, 1] * len(chosen),
         hspace=0.02,
         wspace=0.02,
     )
     colors = ListedColormap(["#1d4e89", "#cfe0f1"])
     for column, row in enumerate(rows):
         bits = np.array([[int(bit) for bit in row.schedule.bits]])
-        for line in range(len(prompts)):
+        for line, prompt in enumerate(chosen):
             strip = figure.add_subplot(grid[2 * line, column])
             strip.imshow(bits, aspect="auto", cmap=colors, vmin=0, vmax=1, interpolation="nearest")
             axes = figure.add_subplot(grid[2 * line + 1, column])
-            axes.imshow(row.images[line], interpolation="nearest")
+            axes.imshow(row.images[prompt], interpolation="nearest")
             for part in (strip, axes):
                 part.set(xticks=[], yticks=[])
             if line == 0:
                 strip.set_title(titles[column].replace(", ", ",\n", 1), size=10)
             if row.psnr_db:
-                axes.set_xlabel(f"{row.psnr_db[line]:.1f} dB", size=9)
+                axes.set_xlabel(f"{row.psnr_db[prompt]:.1f} dB", size=9)
             if column == 0:
-                axes.set_ylabel(prompts[line].replace(" on ", "\non "), size=9)
+                axes.set_ylabel(prompts[prompt].replace(" on ", "\non "), size=9)
     figure.savefig(path, dpi=80)

@@ -206,8 +206,8 @@ def main() -> None:
     pictures.contact_sheet(rows, titles, list(PROMPTS.values()), options.out / "contact_sheet.png")
     speeds = [row for row in rows if not row.is_control]
     pictures.contact_sheet(
-        speeds, [shown(row) for row in speeds], list(PROMPTS.values())[:2],
-        options.out / "speeds.png", "Dark: full steps. Light: cached steps.",
+        speeds, [shown(row) for row in speeds], list(PROMPTS.values()),
+        options.out / "speeds.png", "Dark: full steps. Light: cached steps.", (1, 3),
     )  # fmt: skip
     text = json.dumps(report(rows, conditions), indent=1)
     (options.out / "report.json").write_text(text, "utf-8")
