@@ -120,7 +120,9 @@ class GoldenPathCache(io.ComfyNode):
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
         cache_device: str = "automatic", cache_budget_mib: int = BUDGET_MIB,
     ) -> io.NodeOutput:  # fmt: skip
+        reporter = Reporter(cls.hidden.unique_id)
         if speed == OFF:
+            reporter.off()
             return io.NodeOutput(model)
         plan = CachePlan(
             speed=speed,
@@ -130,7 +132,7 @@ class GoldenPathCache(io.ComfyNode):
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)
-        return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
+        return io.NodeOutput(patching.attach(model, plan, reporter))
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:

@@ -31,6 +31,11 @@ class Reporter:
         self._prompt = prompts.Prompt(None, None)
         self._run = -1  # counts the node's runs within a prompt
 
+    def off(self) -> None:
+        """Report that the node caches nothing: its runs are not told."""
+        self._begin()
+        self._send("off")
+
     def planned(self, line: str, choice: Choice) -> None:
         """Report that a run begins."""
         _LOG.info("%s: %s", self._title, line)

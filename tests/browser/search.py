@@ -33,6 +33,7 @@ def opened(page, kind="GPH_ScheduleSearch"):
     # As text: values that are undefined would come back as null, which a paste refuses.
     saved = json.loads(page.evaluate("JSON.stringify(app.rootGraph.serialize())"))
     load(page, saved)
+    saved["id"] = page.evaluate("app.rootGraph.id")  # a file that is opened again gets another one
     two_frames(page)  # Nodes 2.0 may take a view off the page once more before it stays
     return saved
 

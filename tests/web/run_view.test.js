@@ -9,7 +9,6 @@ import {
   isWhole,
   length,
   mebibytes,
-  median,
   savedReport,
   scheduleOf,
   seconds,
@@ -175,9 +174,4 @@ test("durations have few digits", () => {
 
 test("sizes are in MiB and GiB", () => {
   assert.deepEqual([0.1, 24, 1945].map((n) => mebibytes(n * 2 ** 20)), ["0.1 MiB", "24 MiB", "1.9 GiB"]);
-});
-
-test("one slow call does not move the median", () => {
-  assert.equal(median([9, 1, 2]), 2);
-  assert.equal(median([1, 3]), 2);
 });

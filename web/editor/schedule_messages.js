@@ -78,7 +78,7 @@ function hint(words) {
  * @param {{label: string, title?: string, run: () => void}} [action]
  * @param {"status" | "alert"} [role]
  */
-function warning(words, action, role = "status") {
+export function warning(words, action, role = "status") {
   const line = el(
     "div", { className: "gph-warning", role },
     el("span", { className: "gph-sign", "aria-hidden": "true" }, "!"),

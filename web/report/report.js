@@ -1,62 +1,119 @@
-// Shows on each node that caches what its last runs did.
+// Shows on each node that caches what its last runs did, and on every node of the pack what failed.
 
 import * as host from "../shared/host.js";
-import { createPanel } from "./report_panel.js";
-import { afterEvent, savedReport } from "./run_view.js";
+import { onQueued, outputTypes, separateTabs } from "../shared/queue.js";
 import { texts } from "../shared/strings.js";
 import { addView, register } from "../shared/views.js";
+import { CACHES, failures, refusals } from "./failures.js";
+import { createFailureLine } from "./failure_line.js";
+import { createPanel } from "./report_panel.js";
+import { afterEvent, savedReport } from "./run_view.js";
+import { followSettings } from "./settings.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/cache/report.py
-const NODES = ["GPH_Cache", "GPH_AdaptiveCache"];
+const ENDS = ["execution_error", "execution_interrupted"];
 
+/** What shows reports and failures, by node. */
 const panels = new WeakMap();
 
 /**
- * The reports of this session, the latest last. `over` is what the workflow's file carried when the
- * report came: another file with the same workflow shows its own. It is undefined while unknown.
- * @type {Map<string, {workflow: string, node: string, report: object, over?: string}>}
+ * What nodes did in this session, the latest last.
+ * `speed` is the one of its last prompt.
+ * @type {Map<string, {workflow: string, node: string, report?: object, speed?: string,
+ *   failure?: import("./failures.js").Failure}>}
  */
 const memory = new Map();
+
+/** Queued prompts that have not ended, and ends that came before the answer to the queueing. */
+const queued = new Map();
+const early = new Map();
 
 register({
   name: "golden-path.report",
 
   setup() {
-    host.onEvent(EVENT, (node, event) => {
+    host.onEvent(EVENT, (_node, event) => {
       const workflow = event.workflow_id ?? host.workflowId();
-      const id = String(event.node_id);
-      const key = `${workflow} ${id}`;
-      const before = memory.get(key);
-      const over = workflow === host.workflowId() ? carried(id) : before?.over;
-      const report = afterEvent(before?.report, event);
-      memory.delete(key); // to be the last one
-      memory.set(key, { workflow, node: id, report, over });
-      panels.get(node)?.show(report);
+      const { report } = remembered(workflow, event.node_id);
+      remember(workflow, event.node_id, { report: afterEvent(report, event) });
+    });
+    for (const type of ENDS) host.onEvent(type, (_node, end) => ended(end));
+    host.onEvent("execution_success", (_node, { prompt_id }) => queued.delete(prompt_id));
+    onQueued(begun);
+    separateTabs((workflow) => {
+      for (const [key, entry] of memory) if (entry.workflow === workflow) memory.delete(key);
     });
   },
 
   nodeCreated(node) {
-    if (!NODES.includes(node.comfyClass)) return;
-    const panel = createPanel(() => texts(host.locale()));
-    panels.set(node, panel);
-    addView(node, "golden_path_report", panel.element, { height: 120 });
+    const t = (key, values) => texts(host.locale())(key, values);
+    if (!CACHES.includes(node.comfyClass)) {
+      if (node.comfyClass?.startsWith("GPH_")) panels.set(node, createFailureLine(node, t));
+      return;
+    }
+    const panel = createPanel(t);
+    const view = addView(node, "golden_path_report", panel.element, { height: 120 });
+    const settings = followSettings(node, panel, view.signal, t);
+    panels.set(node, {
+      show(entry) {
+        panel.show(entry);
+        settings.ran(panel.schedule(), entry.speed);
+      },
+    });
   },
 
   // A workflow was opened, came back from another tab, or was remade by an undo.
   afterConfigureGraph() {
-    const show = (id, report) => report && panels.get(host.findNode(id))?.show(report);
-    for (const [id, records] of Object.entries(host.workflowExtra().golden_path ?? {})) {
-      show(id, savedReport(records));
-    }
-    for (const entry of memory.values()) {
-      if (entry.workflow !== host.workflowId()) continue;
-      entry.over ??= carried(entry.node);
-      if (entry.over === carried(entry.node)) show(entry.node, entry.report);
-    }
+    const saved = Object.keys(host.workflowExtra().golden_path ?? {});
+    for (const id of saved) show(remembered(host.workflowId(), id));
+    memory.forEach(show);
   },
 });
 
-/** What the open workflow's file says of a node's runs, as text. */
-function carried(id) {
-  return JSON.stringify(host.workflowExtra().golden_path?.[id] ?? null);
+/** A prompt was queued or refused: what failed before is no news of it. */
+function begun({ workflow, nodes, prompt, errors }) {
+  for (const [id, { class_type: kind, inputs }] of Object.entries(nodes)) {
+    const isCache = CACHES.includes(kind);
+    if (isCache && prompt) remember(workflow, id, { failure: undefined, speed: textOf(inputs.speed) });
+    else if (remembered(workflow, id).failure) remember(workflow, id, { failure: undefined });
+  }
+  for (const [id, failure] of refusals(nodes, errors)) remember(workflow, id, { failure });
+  if (!prompt) return;
+  queued.set(prompt, { workflow, nodes });
+  if (early.has(prompt)) ended(early.get(prompt));
+}
+
+/** A value that does not come by a wire. */
+const textOf = (input) => (typeof input === "string" ? input : undefined);
+
+function ended(end) {
+  const known = queued.get(end.prompt_id);
+  if (!known) {
+    early.set(end.prompt_id, end);
+    return;
+  }
+  for (const [id, failure] of failures(known.nodes, end, outputTypes)) {
+    remember(known.workflow, id, { failure });
+  }
+  queued.delete(end.prompt_id);
+  early.delete(end.prompt_id);
+}
+
+/** What is known of a node: of this session, else what the open workflow's file carries. */
+function remembered(workflow, node) {
+  const records = workflow === host.workflowId() && host.workflowExtra().golden_path?.[node];
+  const fresh = { workflow, node: String(node), report: savedReport(records) };
+  return memory.get(`${workflow} ${node}`) ?? fresh;
+}
+
+function remember(workflow, node, news) {
+  const entry = { ...remembered(workflow, node), ...news };
+  const key = `${workflow} ${node}`;
+  memory.delete(key); // to be the last one
+  memory.set(key, entry);
+  show(entry);
+}
+
+function show(entry) {
+  if (entry.workflow === host.workflowId()) panels.get(host.findNode(entry.node))?.show(entry);
 }

@@ -1,6 +1,8 @@
 /** The panel that shows a report (see run_view.js). It knows the page's DOM, but no ComfyUI. */
 
+import { warning } from "../editor/schedule_messages.js";
 import { el } from "../shared/dom.js";
+import { failureText } from "./failure_line.js";
 import {
   cells,
   columns,
@@ -8,52 +10,90 @@ import {
   isWhole,
   length,
   mebibytes,
-  median,
   scheduleOf,
   seconds,
   sum,
 } from "./run_view.js";
 
 /**
- * @param {() => (key: string, values?: object) => string} language the texts to use now
- * @returns {{element: HTMLElement, show: (report: import("./run_view.js").Report) => void}}
+ * What the settings of the node say, whatever ran.
+ * @typedef {object} Settings
+ * @property {boolean} isOff whether it hands the model on as it is
+ * @property {{steps: number, count: number, adapt: () => void}} [misfit] the sampler's steps, if the
+ *   schedule has another number
  */
-export function createPanel(language) {
+
+/**
+ * @param {(key: string, values?: object) => string} say
+ */
+export function createPanel(say) {
   const element = el("div", { className: "gph-report", "data-testid": "gph-report" });
-  let report = null;
+  /** @type {import("./run_view.js").Report | undefined} */
+  let report;
+  /** @type {import("./failures.js").Failure | undefined} */
+  let failure;
+  /** @type {Settings} */
+  let settings = { isOff: false };
   let selected = -1;
 
-  function show(next) {
-    const follows = !report || report.prompt !== next.prompt || next.saved !== report.saved;
-    const last = next.runs.length - 1;
+  /** Show what is known of the node: the report of its last prompt, and why that failed. */
+  function show(entry) {
+    const { report: next } = entry;
+    const follows = !report || report.prompt !== next?.prompt || next.saved !== report.saved;
+    const last = (next?.runs.length ?? 0) - 1;
     if (follows || selected === report.runs.length - 1) selected = last;
-    report = next;
+    [report, failure] = [next, entry.failure];
+    draw();
+  }
+
+  /** @param {Settings} found */
+  function tell(found) {
+    settings = found;
     draw();
   }
 
   function draw() {
-    const say = language();
     const focus = element.contains(document.activeElement) && document.activeElement.dataset.gphGo;
-    if (!report) {
-      element.replaceChildren(el("div", { className: "gph-report-idle" }, say("report.idle")));
-      return;
-    }
-    const run = report.runs[selected];
-    element.replaceChildren(head(run, say), strip(run, say), legend(run, say), plan(run), notes(run));
+    element.replaceChildren(...misfit(), ...parts());
     if (focus) element.querySelector(`[data-gph-go="${focus}"]`)?.focus();
   }
 
-  function head(run, say) {
-    const line = el("div", { className: "gph-report-head" });
-    const { figures } = run;
-    line.append(el("strong", { className: "gph-report-title", role: "status" }, titleOf(run, say)));
-    if (isWhole(run) && figures.cachedSeconds.length) line.append(...meter(figures, say));
-    if (report.saved) line.append(el("span", { className: "gph-report-tag" }, say("report.saved")));
-    if (report.runs.length > 1) line.append(chooser(say));
-    return line;
+  function parts() {
+    if (settings.isOff) return [line(title(say("report.off"))), ...reason()];
+    const isBefore = !failure?.prompt || report?.prompt !== failure.prompt;
+    if (failure && isBefore) return [line(title(say(`report.state.${failure.state}`))), ...reason()];
+    if (!report) return [el("div", { className: "gph-report-idle" }, say("report.idle"))];
+    const run = report.runs[selected];
+    if (run.state === "off") return [line(title(say("report.off")))];
+    return [head(run), ...reason(), strip(run, say), legend(run, say), plan(run), notes(run)];
   }
 
-  function chooser(say) {
+  function misfit() {
+    if (!settings.misfit) return [];
+    const { steps, count, adapt } = settings.misfit;
+    const button = { label: say("editor.adapt", { steps }), run: adapt };
+    return [warning(say("editor.otherSteps", { steps, count }), button)];
+  }
+
+  const reason = () => (failure?.words ? [failureText(failure, say)] : []);
+
+  function titleOfRun(run) {
+    const isLast = selected === report.runs.length - 1;
+    if (failure?.state !== "failed" || !isLast) return titleOf(run, say);
+    if (isWhole(run)) return say("report.state.failed"); // before the next one began
+    return say("report.failedAfter", { done: counts(run).reached, steps: length(run) });
+  }
+
+  function head(run) {
+    const { figures } = run;
+    const shown = line(title(titleOfRun(run)));
+    if (isWhole(run) && figures.cachedSeconds.length) shown.append(...meter(figures, say));
+    if (report.saved) shown.append(el("span", { className: "gph-report-tag" }, say("report.saved")));
+    if (report.runs.length > 1) shown.append(chooser());
+    return shown;
+  }
+
+  function chooser() {
     const bar = el("span", { className: "gph-report-runs" });
     const go = (by, sign, label) => {
       const disabled = !report.runs[selected + by];
@@ -74,9 +114,15 @@ export function createPanel(language) {
     return bar;
   }
 
+  /** The schedule of the last run, as far as there is one. */
+  const schedule = () => (report ? scheduleOf(report.runs.at(-1)) : "");
+
   draw();
-  return { element, show };
+  return { element, show, tell, schedule };
 }
+
+const line = (...parts) => el("div", { className: "gph-report-head" }, ...parts);
+const title = (words) => el("strong", { className: "gph-report-title", role: "status" }, words);
 
 function titleOf(run, say) {
   const progress = { done: counts(run).reached, steps: length(run) };
@@ -141,7 +187,9 @@ function legend(run, say) {
       item.append(el("span", { className: `gph-cell gph-${kind}` }), label);
     }
     if (times?.length) {
-      const values = { total: seconds(sum(times)), each: seconds(median(times)) };
+      // A mean, so that the figures of the line add up.
+      const count = sum(kinds.map((kind) => found[kind]));
+      const values = { total: seconds(sum(times)), each: seconds(sum(times) / Math.max(1, count)) };
       item.append(el("span", { className: "gph-report-dim" }, say("report.time", values)));
     }
     list.append(item);

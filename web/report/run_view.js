@@ -7,7 +7,7 @@
  * A run of a cache node. `kinds[step]` is "full", "cached", "refused" (planned as cached, computed
  * in full) or undefined: not reached.
  * @typedef {object} Run
- * @property {"planned"|"running"|"done"|"refused"} state
+ * @property {"planned"|"running"|"done"|"refused"|"off"} state
  * @property {boolean[]} planned for each step of the schedule whether it is full
  * @property {boolean} isOpen whether a method decides on the other steps when they come
  * @property {string} schedule its text
@@ -62,6 +62,7 @@ function runAfterEvent(run, event) {
     const [schedule, isOpen] = [text(event.schedule), event.is_open === true];
     return { ...newRun(), planned: planOf(schedule), isOpen, schedule, origin: text(event.origin) };
   }
+  if (event.state === "off") return { ...newRun(), state: "off" };
   if (event.state === "refused") return { ...newRun(), state: "refused", reason: text(event.line) };
   return run;
 }
@@ -174,13 +175,6 @@ export function mebibytes(bytes) {
 
 export function sum(values) {
   return values.reduce((total, value) => total + value, 0);
-}
-
-/** The middle value, which one slow first call does not move. */
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
 function isObject(value) {

@@ -52,6 +52,30 @@ export function setValue(widget, value) {
   widget.callback?.(value);
 }
 
+/** Let the user edit a widget or not. */
+export function setEnabled(widget, isEnabled) {
+  if (Boolean(widget.disabled) === isEnabled) widget.disabled = !isEnabled;
+}
+
+/**
+ * Let a text that cannot be edited show other words than its value, which stays.
+ * @param {string} [words] none: its value again
+ */
+export function showInstead(widget, words) {
+  if (widget.options.modelValue === words) return;
+  // Nodes 2.0 spreads the options over its text field, the classic canvas draws `_displayValue`.
+  widget.options.modelValue = words;
+  if (words === undefined) {
+    delete widget.options.modelValue;
+    delete widget._displayValue;
+  } else {
+    Object.defineProperty(widget, "_displayValue", { value: words, configurable: true });
+  }
+  // Nodes 2.0 looks at the options anew when this changes.
+  widget.disabled = !widget.disabled;
+  widget.disabled = !widget.disabled;
+}
+
 /** Call back when the user, a loaded workflow, an undo or a paste may have changed the widget. */
 export function onValue(node, widget, changed) {
   chain(widget, "callback", () => changed());
@@ -86,9 +110,14 @@ export function findLocated(locator) {
   return graph?.getNodeById(id) ?? undefined;
 }
 
-/** Call back after every change of the workflow that an undo could take back. Call it in `setup`. */
+/**
+ * Call back after every change of the workflow that an undo could take back.
+ * @returns {() => void} ends that
+ */
 export function onGraphChanged(changed) {
-  api.addEventListener("graphChanged", () => changed());
+  const handle = () => changed();
+  api.addEventListener("graphChanged", handle);
+  return () => api.removeEventListener("graphChanged", handle);
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What the nodes behind a Schedule Editor say: found by following wires, also into and out of
+ * What the nodes around a Schedule Editor or a cache say: found by following wires, also into and out of
  * subgraphs. Knows ComfyUI's graph objects, nothing of the page.
  */
 
@@ -41,7 +41,7 @@ export function surroundings(editor) {
 }
 
 /** `{steps, scheduler}` of the first sampler that a node's MODEL reaches. */
-function samplerBehind(node, depth = 0) {
+export function samplerBehind(node, depth = 0) {
   for (const { node: next } of (node.outputs ?? []).flatMap((output, slot) =>
     ["MODEL", "GUIDER"].includes(output.type) ? targets(node, slot) : [],
   )) {
@@ -76,6 +76,15 @@ export function value(node, name) {
   const { node: origin, input } = source;
   // A promoted widget has its name, a primitive's is "value".
   return (input ? widget(origin, input) : widget(origin, "value"))?.value;
+}
+
+/** The widget that a cache node's schedule is written in; undefined if another kind of node makes it. */
+export function scheduleWidget(node) {
+  const source = sourceOf(node, "schedule");
+  if (!source) return widget(node, "schedule");
+  const { node: origin, input } = source;
+  if (origin.comfyClass === "GPH_ScheduleEditor") return scheduleWidget(origin);
+  return input ? widget(origin, input) : widget(origin, "value");
 }
 
 function values(node) {

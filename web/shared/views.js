@@ -11,6 +11,7 @@ import { chain } from "./host.js";
  * @typedef {object} View
  * @property {() => void} refit adapt the node to the content's height, now
  * @property {AbortSignal} signal aborted when the node is removed (by undo too)
+ * @property {() => void} remove take the view off the node, which gets its former height back
  */
 
 /**
@@ -69,6 +70,7 @@ export function addView(node, name, content, options = {}) {
   views.set(frame, { name, options });
 
   let height = options.height ?? 48;
+  const before = node.size[1];
   const widget = node.addDOMWidget(name, "GPH_VIEW", frame, {
     serialize: false, // not in the prompt
     margin: MARGIN,
@@ -112,7 +114,12 @@ export function addView(node, name, content, options = {}) {
   });
   forwardToCanvas(frame);
   followFocus(node, frame);
-  return { refit, signal: removed.signal };
+  const remove = () => {
+    observer.disconnect();
+    node.removeWidget(widget);
+    node.setSize([node.size[0], Math.max(before, node.computeSize()[1])]);
+  };
+  return { refit, signal: removed.signal, remove };
 }
 
 function inNodes2(element) {

@@ -1,0 +1,43 @@
+"""Fields beside a speed: only the one that counts can be edited."""
+
+import pytest
+
+from .page import load, set_widget, two_frames, undone_and_redone
+from .search import opened
+
+NODE = 1
+
+
+def enabled(page, *names):
+    """Those of these fields that can be edited."""
+    return page.evaluate(
+        """([id, names]) => {
+          const { widgets } = app.rootGraph.getNodeById(id);
+          return names.filter(name => !widgets.find(w => w.name === name).disabled);
+        }""",
+        [NODE, names],
+    )
+
+
+@pytest.mark.one_page("newest", "vue")
+def test_only_the_field_that_counts_can_be_edited(page):
+    saved = opened(page, "GPH_ScheduleSearch")
+    assert enabled(page, "speed", "full_steps") == ["speed"]
+    set_widget(page, NODE, "speed", "full_steps below")
+    assert enabled(page, "speed", "full_steps") == ["speed", "full_steps"]
+    load(page, saved)
+    two_frames(page)
+    assert enabled(page, "speed", "full_steps") == ["speed"]
+    for counts in zip(undone_and_redone(page, NODE, "speed", "full_steps below"), (False, True)):
+        assert bool(enabled(page, "full_steps")) is counts[1]
+
+    opened(page, "GPH_AdaptiveCache")
+    assert enabled(page, "threshold", "full_steps") == ["threshold"]
+    set_widget(page, NODE, "speed", "Fast")
+    assert enabled(page, "threshold", "full_steps") == []
+
+    opened(page, "GPH_Cache")
+    assert enabled(page, "schedule", "cache_budget_mib") == ["cache_budget_mib"]
+    set_widget(page, NODE, "speed", "Custom")
+    set_widget(page, NODE, "cache_device", "CPU")
+    assert enabled(page, "schedule", "cache_budget_mib") == ["schedule"]

@@ -1,0 +1,80 @@
+/** What the settings of a cache node mean for its report: before it runs, and while they differ. */
+
+import { parse } from "../editor/schedule.js";
+import * as host from "../shared/host.js";
+import { samplerBehind, scheduleWidget, value } from "../shared/links.js";
+
+/**
+ * @param {object} node
+ * @param {ReturnType<import("./report_panel.js").createPanel>} panel
+ * @param {AbortSignal} removed
+ * @param {(key: string, values?: object) => string} t
+ * @returns {{ran: (schedule: string, speed?: string) => void}} told the schedule of the last run
+ */
+export function followSettings(node, panel, removed, t) {
+  const field = host.findWidget(node, "schedule"); // Adaptive Cache has none
+  const speedField = host.findWidget(node, "speed");
+  let last = { schedule: "" };
+  let timer;
+
+  function look() {
+    if (!node.graph) return;
+    const speed = value(node, "speed");
+    const isOff = speed === "Off";
+    const misfit = speed === "Custom" ? otherSteps(node) : undefined;
+    panel.tell({ isOff, misfit: misfit && { ...misfit, adapt: () => adapt(node, misfit, t) } });
+    if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
+  }
+
+  /** What the field shows of a speed that chooses the schedule itself. */
+  function used(speed) {
+    if (speed === "Off") return t("report.field.off");
+    const isLast = last.speed === undefined || last.speed === speed;
+    return (isLast && last.schedule) || t("report.field.open");
+  }
+
+  // Once the graph is whole: wires are followed.
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, 60);
+  };
+  for (const widget of [speedField, field]) if (widget) host.onValue(node, widget, soon);
+  const forget = host.onGraphChanged(soon);
+  removed.addEventListener("abort", () => {
+    clearTimeout(timer);
+    forget();
+  });
+  soon();
+  return {
+    ran(schedule, speed) {
+      last = { schedule, speed };
+      soon();
+    },
+  };
+}
+
+/** The steps of the sampler behind a cache node and of its schedule, if they differ. */
+function otherSteps(node) {
+  const steps = samplerBehind(node)?.steps;
+  const text = scheduleWidget(node)?.value;
+  if (steps === undefined || typeof text !== "string") return undefined;
+  try {
+    const count = parse(text).length;
+    return count === steps ? undefined : { steps, count, text };
+  } catch {
+    return undefined; // what is no schedule is refused with the reason
+  }
+}
+
+/** Let the server propose a schedule for the sampler's number of steps. */
+async function adapt(node, { steps, text }, t) {
+  try {
+    const { schedule, origin } = await host.ask("/retarget", { body: { schedule: text, steps } });
+    const widget = scheduleWidget(node);
+    if (widget?.value !== text) return; // the user went on in the meantime
+    host.oneStep(() => host.setValue(widget, schedule));
+    host.toast("info", t("editor.retargeted", { count: steps, origin }));
+  } catch (reason) {
+    host.toast("error", t("editor.failed"), reason.message);
+  }
+}

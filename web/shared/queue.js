@@ -1,0 +1,71 @@
+/**
+ * Which prompt belongs to which workflow, and which workflow to which tab. As `host.js`, it touches
+ * ComfyUI's front end. Importing it does nothing.
+ */
+
+import { app } from "../../../scripts/app.js";
+import { api } from "../../../scripts/api.js";
+
+/** Ids of the workflows that the page has loaded. */
+const met = new Set();
+
+/**
+ * Give a workflow that is opened once more, from a template, a file or an image, an id of its own:
+ * events and reports go by the id, and those of the other tab are not its own. ComfyUI does the same
+ * for duplicates. Call it in `setup`.
+ * @param {(id: string) => void} replaced told the id of a workflow whose own tab it was loaded into
+ */
+export function separateTabs(replaced) {
+  const original = app.loadGraphData;
+  app.loadGraphData = async function (graph, clean, restoreView, tab, ...rest) {
+    // An object is a tab that ComfyUI knows: the user came back to it, or undid something.
+    if (met.has(graph?.id) && (tab === null || typeof tab !== "object")) {
+      if (isOpen(graph.id, tab)) replaced(graph.id);
+      else graph = { ...graph, id: LiteGraph.uuidv4() };
+    }
+    try {
+      return await original.call(this, graph, clean, restoreView, tab, ...rest);
+    } finally {
+      met.add(app.rootGraph.id);
+    }
+  };
+}
+
+/** Whether ComfyUI takes a file of this name and id for the open one, and loads it into its tab. */
+function isOpen(id, name) {
+  const open = app.extensionManager.workflow?.activeWorkflow;
+  const path = `workflows/${name?.replace(/\.json$/, "")}.json`;
+  return open?.activeState?.id === id && open.path === path;
+}
+
+/**
+ * @typedef {object} Queued
+ * @property {string} workflow its id
+ * @property {Record<string, {class_type: string, inputs: object}>} nodes of the prompt, by execution id
+ * @property {string} [prompt] its id; undefined if the server refused it
+ * @property {Record<string, {errors: object[]}>} errors of nodes, as the server found them
+ */
+
+/**
+ * Call back when the server has accepted or refused a prompt of this page. Call it in `setup`.
+ * @param {(queued: Queued) => void} handle
+ */
+export function onQueued(handle) {
+  const original = api.queuePrompt;
+  api.queuePrompt = async function (number, { output, workflow }) {
+    const about = { workflow: workflow?.id ?? app.rootGraph.id, nodes: output };
+    try {
+      const answer = await original.apply(this, arguments);
+      handle({ ...about, prompt: answer.prompt_id, errors: answer.node_errors ?? {} });
+      return answer;
+    } catch (reason) {
+      handle({ ...about, errors: reason.response?.node_errors ?? {} });
+      throw reason;
+    }
+  };
+}
+
+/** The types of the outputs of a kind of node. */
+export function outputTypes(kind) {
+  return LiteGraph.registered_node_types[kind]?.nodeData?.output ?? [];
+}
