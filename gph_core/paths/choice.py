@@ -117,14 +117,14 @@ def choose(
     known.sort(key=lambda path: (path.origin == PUBLISHED, _rank(run.policy, path)))
     for path in known:
         if path.schedule.num_full == num_full and same_levels(path.sigmas, run.sigmas):
-            return _taken(run, path, path.schedule, _provenance(path))
+            return _taken(run, path, path.schedule, provenance(path))
     ratio = 1 - num_full / run.num_steps if cache_ratio is None else cache_ratio
     for path in known:
         first = _begin_in(run, path)
         if first is not None and abs(path.schedule.cache_ratio - ratio) < NEAR_RATIO:
             steps = f"steps {first} to {first + run.num_steps - 1} of"
             part = path.schedule.part(first, run.num_steps, run.policy.min_anchors)
-            return _taken(run, path, part, f"{steps} {_provenance(path)}")
+            return _taken(run, path, part, f"{steps} {provenance(path)}")
     return _spaced(run, num_full)
 
 
@@ -153,7 +153,7 @@ def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -
     """The first of the paths with weights that hold for a run; None without any."""
     for path in paths:
         if _is_fitted_for(run, num_full, path):
-            return Choice(path.schedule, _provenance(path), path.policy)
+            return Choice(path.schedule, provenance(path), path.policy)
     return None
 
 
@@ -178,7 +178,8 @@ def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -
     return Choice(schedule, origin, path.policy if own_spans else run.policy)
 
 
-def _provenance(path: GoldenPath) -> str:
+def provenance(path: GoldenPath) -> str:
+    """Words on where a path comes from, and what its weights are worth."""
     if found := evidence(path):
         return f"{path.name}, {found}"
     if path.origin == PUBLISHED:

@@ -97,6 +97,7 @@ class Study:
         self._on_score = on_score
         self._repeats = 0
         self.full_steps, self.seconds = self._log.spent()
+        self.former_seconds = self.seconds  # of former runs
 
     @property
     def best(self) -> Schedule | None:

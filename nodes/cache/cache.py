@@ -13,7 +13,7 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ..hook import patching
 from ..hook.starting import BUDGET_MIB
-from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType
+from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType, origin_of
 from .plan import CachePlan
 from .report import Reporter
 
@@ -120,19 +120,19 @@ class GoldenPathCache(io.ComfyNode):
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
         cache_device: str = "automatic", cache_budget_mib: int = BUDGET_MIB,
     ) -> io.NodeOutput:  # fmt: skip
-        reporter = Reporter(cls.hidden.unique_id)
         if speed == OFF:
-            reporter.off()
+            Reporter(cls.hidden.unique_id).off()
             return io.NodeOutput(model)
         plan = CachePlan(
             speed=speed,
             custom=Schedule.parse(schedule) if speed == CUSTOM else None,
             policy=policy or Reuse(),
             device_budget=CACHE_DEVICES[cache_device](cache_budget_mib),
+            origin=origin_of(schedule),
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)
-        return io.NodeOutput(patching.attach(model, plan, reporter))
+        return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:

@@ -16,16 +16,24 @@ from ...gph_core.schedule import Schedule
 from ..hook.starting import BUDGET_MIB
 from ..library import user_paths
 
+OWN = "your schedule"  # as ``fit`` calls it
+
 
 @dataclass(frozen=True, slots=True)
 class CachePlan:
-    """Plan of a speed or of a user's schedule."""
+    """Plan of a speed or of a schedule.
+
+    Args:
+        custom: the schedule; None for that of the speed.
+        origin: where the schedule comes from, if it is not the user's own.
+    """
 
     speed: str
     custom: Schedule | None
     policy: Policy
     device_budget: float = BUDGET_MIB * 2**20
     for_others: bool = False
+    origin: str = ""
 
     @property
     def is_chosen(self) -> bool:
@@ -38,7 +46,8 @@ class CachePlan:
         if self.custom is None:
             return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
         grids = _grids(patcher, self.custom.num_steps)
-        return fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
+        choice = fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
+        return choice._replace(origin=choice.origin.replace(OWN, self.origin or OWN, 1))
 
 
 def _grids(patcher, num_steps: int) -> Iterator[list[float]]:

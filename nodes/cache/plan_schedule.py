@@ -22,7 +22,14 @@ from ...gph_core.reports.plan_report import calibration_text, plan_text
 from ..hook.conditions import of_model, of_sigmas
 from ..library import calibrations
 from ..schema.inputs import count_input, speed_input
-from ..schema.types import COUNT, METHODS, PolicyType, ScheduleType, SensitivityType
+from ..schema.types import (
+    COUNT,
+    METHODS,
+    PolicyType,
+    ScheduleText,
+    ScheduleType,
+    SensitivityType,
+)
 
 GAIN = Method(
     "propagation gain",
@@ -158,7 +165,8 @@ class PlanSchedule(io.ComfyNode):
             plan = planned(row, Setting(steps, full, family, fit=fit, conditions=conditions))
         text = plan_text(method, plan, ROWS.get(method), family)
         lines = [*text, *calibration_text(known, present)]
-        return io.NodeOutput(str(plan.schedule), plan.policy, "\n".join(lines))
+        schedule = ScheduleText(plan.schedule, f"planned by {method}")
+        return io.NodeOutput(schedule, plan.policy, "\n".join(lines))
 
 
 def _calibration(method: str, name: str) -> Calibration | None:

@@ -6,7 +6,14 @@ from comfy_api.latest import io
 
 from ...gph_core.analysis.step_sensitivity import StepSensitivity
 from ...gph_core.schedule import Schedule
-from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, ScheduleType, SensitivityType
+from ..schema.types import (
+    CATEGORY,
+    DEFAULT_SCHEDULE,
+    ScheduleText,
+    ScheduleType,
+    SensitivityType,
+    origin_of,
+)
 
 MAX_STEPS = 200  # what the page draws legibly; a schedule in text may be longer
 
@@ -76,14 +83,14 @@ class ScheduleEditor(io.ComfyNode):
         cls, schedule: str, sigmas=None, sensitivity: StepSensitivity | None = None
     ) -> io.NodeOutput:  # fmt: skip
         parsed = parse(schedule)
+        origin = origin_of(schedule)
+        text = ScheduleText(parsed, origin) if origin else str(parsed)
         # Two samplers in a row split the noise levels, so another count is no error here.
         drawn = {
             "gph_sigmas": [] if sigmas is None else [sigmas.tolist()],
             "gph_sensitivity": [] if sensitivity is None else [list(sensitivity.gains)],
         }
-        return io.NodeOutput(
-            str(parsed), str(parsed), parsed.num_steps, parsed.num_cached, ui=drawn
-        )
+        return io.NodeOutput(text, text, parsed.num_steps, parsed.num_cached, ui=drawn)
 
 
 def parse(text: str) -> Schedule:

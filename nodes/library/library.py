@@ -6,7 +6,7 @@ from typing import Any
 
 from comfy_api.latest import io
 
-from ...gph_core.paths.choice import same_levels
+from ...gph_core.paths.choice import provenance, same_levels
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.library import bundled_paths, check_name
 from ...gph_core.paths.retarget import retarget
@@ -15,7 +15,7 @@ from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ..hook import compatibility
 from ..schema.inputs import checked
-from ..schema.types import CATEGORY, PolicyType, ScheduleType
+from ..schema.types import CATEGORY, PolicyType, ScheduleText, ScheduleType
 from . import user_paths
 
 YOURS = "yours: "
@@ -99,7 +99,8 @@ class GoldenPathLibrary(io.ComfyNode):
     def execute(cls, path: str, sigmas=None) -> io.NodeOutput:
         found = find(path)
         if sigmas is None:
-            return io.NodeOutput(str(found.schedule), found.policy, found.card)
+            text = ScheduleText(found.schedule, provenance(found))
+            return io.NodeOutput(text, found.policy, found.card)
         if not found.sigmas:
             raise ValueError(
                 f"the noise levels of {found.name!r} are not known, so it cannot be adapted to "
@@ -113,7 +114,8 @@ class GoldenPathLibrary(io.ComfyNode):
             )
         schedule = retarget(found.schedule, found.sigmas, levels, min_anchors=anchors)
         card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{found.card}"
-        return io.NodeOutput(str(schedule), found.policy, card)
+        text = ScheduleText(schedule, f"{RETARGETED}: {found.name}")
+        return io.NodeOutput(text, found.policy, card)
 
 
 class SaveGoldenPath(io.ComfyNode):

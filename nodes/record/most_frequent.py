@@ -12,10 +12,10 @@ from ...gph_core.analysis.frequency import Frequencies
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies.as_json import policy_from_json
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports import figures, runs_report
+from ...gph_core.reports import figures, runs_report, texts
 from ...gph_core.run.record_file import RecordedRun
 from ..schema.inputs import checked
-from ..schema.types import METHODS, PolicyType, RunsType, ScheduleType
+from ..schema.types import METHODS, PolicyType, RunsType, ScheduleText, ScheduleType
 from . import recordings
 
 
@@ -91,10 +91,11 @@ class MostFrequentSchedule(io.ComfyNode):
         found = Frequencies.of(runs_report.complete(counted))
         num_steps = next(iter(found.counts)).num_steps
         chosen = found.most_frequent(num_steps - full_steps if full_steps else None)
+        origin = f"most frequent of {texts.counted(found.runs, 'run')}"
         table = runs_report.table(found, chosen, full_steps, counted)
         return io.NodeOutput(
-            str(chosen), found.counts[chosen] / found.runs, table, _or_why_not(_figure, found),
-            _or_why_not(_policy, counted),
+            ScheduleText(chosen, origin), found.counts[chosen] / found.runs, table,
+            _or_why_not(_figure, found), _or_why_not(_policy, counted),
         )  # fmt: skip
 
 

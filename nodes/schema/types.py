@@ -1,6 +1,10 @@
 """Wire types and the category shared by the nodes."""
 
+from __future__ import annotations
+
 from comfy_api.latest import io
+
+from ...gph_core.schedule import Schedule
 
 # Where ComfyUI's menu has the nodes: what most users need in front, the others a level below.
 CATEGORY = "Golden Path"
@@ -15,6 +19,28 @@ DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
 # A schedule on a wire is its text, so a string connects too.
 ScheduleType = io.Custom("GPH_SCHEDULE")
+
+
+class ScheduleText(str):
+    """Text of a schedule that is not the user's own: it keeps where the schedule comes from.
+
+    Args:
+        schedule: the schedule.
+        origin: where it comes from, in words that fit behind "steps 0 to 9 of".
+    """
+
+    origin: str
+
+    def __new__(cls, schedule: Schedule, origin: str) -> ScheduleText:
+        text = super().__new__(cls, schedule)
+        text.origin = origin
+        return text
+
+
+def origin_of(schedule: str) -> str:
+    """Where a schedule on a wire comes from; empty if it is the user's own."""
+    return schedule.origin if isinstance(schedule, ScheduleText) else ""
+
 
 # A frozen gph_core policy.
 PolicyType = io.Custom("GPH_POLICY")

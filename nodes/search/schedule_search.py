@@ -6,6 +6,7 @@ import math
 
 from comfy_api.latest import io
 
+from ...gph_core.paths.choice import provenance
 from ...gph_core.paths.library import check_name
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
@@ -25,7 +26,7 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
-from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleType
+from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleText, ScheduleType
 from .path_search import search
 from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
@@ -180,6 +181,7 @@ class ScheduleSearch(io.ComfyNode):
         user_paths.library().save(path, overwrite=True)
         best, text = delivery.best, search_report.table(delivery, bool(validation), notes)
         return io.NodeOutput(
-            str(best.schedule), best.policy, search_report.figure(delivery, live.facts["curve"]),
-            text, ui={"gph_search": [live.finish(text, best, bool(validation))]},
+            ScheduleText(best.schedule, provenance(path)), best.policy,
+            search_report.figure(delivery, live.facts["curve"]), text,
+            ui={"gph_search": [live.finish(text, best, bool(validation))]},
         )  # fmt: skip

@@ -45,9 +45,9 @@ class SearchLive(Listener):
         self._spent: dict[Policy, float] = {}  # seconds, former runs of the study included
         self._scored: set[tuple[Policy, Schedule]] = set()
         self._objective: Objective | None = None
-        self._ran = 0  # schedules that something had to be sampled for
+        self._ran = 0  # schedules that something had to be sampled for, in this session
+        self._ran_seconds = 0.0
         self._reported_at = 0.0
-        self._began = time.perf_counter()
         self.facts: dict[str, Any] = {
             "state": "preparing", "unit": unit, "used": 0.0, "scored": 0, "per_minute": 0.0,
             "best": None, "policy": None, "score": None, "curve": [], "part": None,
@@ -66,8 +66,6 @@ class SearchLive(Listener):
         self.facts |= before
         if done == total:
             self._tell(now=True)
-        if not self._ran:
-            self._began = time.perf_counter()  # the search begins after them
 
     def validates(self, done: int, total: int) -> None:
         """Report that the schedules found are being compared."""
@@ -82,14 +80,16 @@ class SearchLive(Listener):
             facts |= {"best": None, "policy": None, "score": None, "curve": []}
             facts["unit"] = study.objective.name
         self._scored.add((policy, schedule))
-        self._ran += study.seconds != self._spent.get(policy)
+        before = self._spent.get(policy, study.former_seconds)
+        self._ran += study.seconds != before
+        self._ran_seconds += study.seconds - before
         self._spent[policy] = study.seconds
         self._used[policy] = study.used * _share(study.budget, self._budget)
         facts |= {
             "state": "searching",
             "scored": len(self._scored),
             "used": max(facts["used"], min(1.0, sum(self._used.values()))),
-            "per_minute": 60 * self._ran / (time.perf_counter() - self._began),
+            "per_minute": 60 * self._ran / self._ran_seconds if self._ran else 0.0,
         }
         best = facts["score"]
         if score.is_whole and (best is None or score.mean > best):

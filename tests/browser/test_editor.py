@@ -275,6 +275,7 @@ def test_wrong_text_is_marked_with_its_reason_and_kept(page):
     editor.type("0-2,x/10")
     assert "'x' in '0-2,x/10' is not a step number" in editor.messages
     assert editor.root.query_selector("[role=alert]")
+    assert editor.find("figures").inner_text() == editor.find("steps").input_value() == ""
     editor.click(4)
     editor.find("grid").focus()
     editor.press("f", "Delete")

@@ -9,10 +9,11 @@ from PIL import Image
 
 import dev
 
-from .page import back_to, example, load, run
+from .page import back_to, example, load, run, set_widget, two_frames, view
 from .test_report import NODE, is_idle, panel, strip, strip_titles
 
 SAMPLER = 6
+PROMPT = 3
 STEPS = 12
 SEEDS = itertools.count(2**32)  # the server would not run an equal prompt again
 
@@ -182,6 +183,62 @@ def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
     assert "Computed in full" in text
     assert refused["line"] in text
     assert set(strip(panel(page))) == {"full"}
+
+
+def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
+    """Off, refused, failed and cancelled runs show no figures of an earlier one."""
+    load(page, workflow)
+    assert run(page) == "execution_success"
+    assert "faster" in panel(page).inner_text()
+    used = panel(page).query_selector(".gph-report-plan code").inner_text()
+    wait_for_field(page, used)
+    set_widget(page, NODE, "speed", "Off")
+    page.wait_for_function("!document.querySelector('.gph-report').innerText.includes('faster')")
+    assert panel(page).inner_text() == "Off: all steps are computed in full"
+    wait_for_field(page, "all steps are full")
+    assert run(page) == "execution_success"
+    set_widget(page, NODE, "speed", "Fast")
+    two_frames(page)
+    assert panel(page).inner_text() == "Off: all steps are computed in full"  # nothing ran since
+    wait_for_field(page, "chosen when it runs")
+
+    set_widget(page, PROMPT, "text", "a zebra")
+    assert run(page) == "refused"
+    assert "'zebra'" in view(page, PROMPT, "golden_path_failure").inner_text()
+    set_widget(page, PROMPT, "text", "a red square")
+    set_widget(page, NODE, "speed", "Custom")
+    set_widget(page, NODE, "schedule", "0-3,5/8")
+    wait_for_field(page, "0-3,5/8")
+    page.wait_for_function(
+        "document.querySelector('.gph-report').innerText.includes('takes 12 steps')"
+    )
+    assert "the schedule covers 8 steps but the sampler runs 12" in run(page)
+    assert not page.query_selector(".gph-failure[data-testid]")
+    said = panel(page).inner_text()
+    assert "Failed" in said
+    assert "the schedule covers 8 steps but the sampler runs 12" in said
+    assert "faster" not in said
+    panel(page).query_selector("button").click()
+    page.wait_for_function("id => app.rootGraph.getNodeById(id).widgets[1].value.endsWith('/12')", arg=NODE)
+    assert run(page) == "execution_success"
+    said = panel(page).inner_text()
+    assert "Failed" not in said
+    assert "faster" in said
+
+
+def wait_for_field(page, words):
+    """Until the schedule field shows these words, in either renderer."""
+    page.wait_for_function(
+        """([id, words]) => {
+          const node = app.rootGraph.getNodeById(id);
+          const field = document.querySelector(`.lg-node[data-node-id="${id}"] input[aria-label=schedule]`);
+          if (field) return field.value === words;
+          const widget = node.widgets.find(w => w.name === "schedule");
+          node.updateComputedDisabled();
+          return widget._displayValue === words;
+        }""",
+        arg=[NODE, words],
+    )
 
 
 def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):

@@ -100,13 +100,14 @@ def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflo
     assert table.text_content() == TABLE
     score = panel(page).query_selector(".gph-search-score")
     assert score.text_content() == "PSNR 31.42 dB on the validation examples"
-    assert "mono" in table.evaluate("t => getComputedStyle(t).fontFamily")
+    rows = table.query_selector(".gph-columns")
+    assert "mono" in rows.evaluate("r => getComputedStyle(r).fontFamily")
     scale = page.evaluate("app.canvas.ds.scale")
     table.click()
     page.mouse.wheel(0, 100)
     page.wait_for_function("document.querySelector('.gph-search-result').scrollTop > 50")
     assert page.evaluate("app.canvas.ds.scale") == scale
-    assert table.evaluate("t => t.scrollWidth > t.clientWidth")
+    assert rows.evaluate("r => r.scrollWidth > r.clientWidth")
 
 
 def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, workflow):

@@ -63,13 +63,13 @@ export function createBar(actions, most, t) {
     else count.value = cells().length;
   }
 
-  /** Show the schedule as it is now; `off` while the text cannot be edited here. */
-  function draw(off) {
+  /** Show the schedule as it is now; `off` while it cannot be edited here, as where its text is wrong. */
+  function draw({ off, isWrong }) {
     const { numSteps, numFull } = readout(cells());
     const locked = isLocked();
     const name = (part, title) => set(part, { title, "aria-label": title });
     // Answers of the server draw anew while somebody types here.
-    if (document.activeElement !== count) count.value = numSteps;
+    if (document.activeElement !== count) count.value = isWrong ? "" : numSteps;
     count.disabled = off || locked;
     name(count, t(locked ? "editor.lockedSteps" : "editor.stepsTip"));
     lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
@@ -81,7 +81,7 @@ export function createBar(actions, most, t) {
       name(edit, t(keepsLock ? `editor.${key}All` : "editor.lockedInvert"));
     }
     uniform.disabled = off;
-    name(uniform, t("editor.uniform", { count: numFull }));
+    name(uniform, t("editor.uniform"));
     name(copy, t("editor.copy"));
     name(paste, t("editor.paste"));
     name(presets, t("editor.presets"));

@@ -152,8 +152,8 @@ function createEditor(node) {
       textContent: [key && t(`editor.${key}`), gains && t("editor.sensitivity")].filter(Boolean).join(" · "),
       title: [key && t(`editor.${key}Tip`, values), gains && t("editor.sensitivityTip")].filter(Boolean).join("\n"),
     });
-    set(figures, { textContent: figuresText(cells), title: t("editor.figuresTip") });
-    bar.draw(off);
+    set(figures, { textContent: error ? "" : figuresText(cells), title: t("editor.figuresTip") });
+    bar.draw({ off, isWrong: Boolean(error) });
     drawMessages();
     view.refit();
   }

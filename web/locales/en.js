@@ -168,7 +168,7 @@ export default {
   "editor.lock": "Lock the number of full steps: every edit then moves one",
   "editor.locked": "The number of full steps is locked; press to unlock",
   "editor.lockedSteps": "Unlock the number of full steps to change the number of steps",
-  "editor.uniform": "Spread {count} full steps evenly, the first three and the last one included",
+  "editor.uniform": "Spread the full steps evenly, the first three and the last one included",
   "editor.copy": "Copy the schedule as text",
   "editor.paste": "Paste a schedule",
   "editor.pasteAsk": "The schedule as text",

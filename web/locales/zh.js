@@ -156,7 +156,7 @@ export default {
   "editor.lock": "锁定完整步的数量：此后每次编辑都是移动",
   "editor.locked": "完整步的数量已锁定；点击解锁",
   "editor.lockedSteps": "要更改步数，请先解锁完整步的数量",
-  "editor.uniform": "均匀分布 {count} 个完整步，包括前三步和最后一步",
+  "editor.uniform": "均匀分布完整步，包括前三步和最后一步",
   "editor.copy": "复制计划文本",
   "editor.paste": "粘贴计划",
   "editor.pasteAsk": "计划文本",

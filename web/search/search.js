@@ -39,7 +39,7 @@ register({
     if (node.comfyClass !== NODE) return;
     const panel = createPanel(() => texts(host.locale()));
     panels.set(node, panel);
-    addView(node, "golden_path_search", panel.element, { height: 230 });
+    addView(node, "golden_path_search", panel.element, { height: 230, fills: true });
     // A node that ComfyUI need not run again repeats its output alone.
     host.chain(node, "onExecuted", (output) => outputs(output).forEach(remember));
   },

@@ -1,6 +1,6 @@
 /** The panel that shows a search (see search_view.js). It knows the page's DOM, but no ComfyUI. */
 
-import { el, set, svg } from "../shared/dom.js";
+import { blocks, el, set, svg } from "../shared/dom.js";
 import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_view.js";
 import { fillStrip } from "../shared/strip.js";
 
@@ -122,8 +122,8 @@ function result() {
   const update = (search, say) => {
     const isEnded = search.state === "stopped" || search.state === "failed";
     const shown = isEnded ? say(`search.kept.${search.state}`) : search.table;
+    if (element.textContent !== shown) element.replaceChildren(...blocks(shown));
     set(element, {
-      textContent: shown,
       hidden: !shown,
       tabIndex: isEnded ? -1 : 0, // the table scrolls by keys
       "aria-label": say("search.table"),

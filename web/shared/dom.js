@@ -33,6 +33,17 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Rows of columns have wide gaps; sentences have none, and are indented by two spaces at most. */
+const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
+
+/** A text as elements: sentences wrap; rows of columns stay whole, and are scrolled where there is no room. */
+export function blocks(text) {
+  return text
+    .split(ROWS)
+    .map((part, n) => el("pre", { className: n % 2 ? "gph-text gph-columns" : "gph-text" }, part))
+    .filter((part) => part.textContent);
+}
+
 // Strokes on a field of 16 by 16, and what is filled.
 const ICONS = {
   locked: ["M4.5 7.5h7v6h-7zM6 7.5V5a2 2 0 0 1 4 0v2.5"],

@@ -17,6 +17,7 @@ import { chain } from "./host.js";
 /**
  * @typedef {object} ViewOptions
  * @property {number} [height] of the content before it is first drawn, in CSS pixels
+ * @property {boolean} [fills] whether that is the least height, and the content takes what is to spare
  * @property {() => unknown} [focusState] what `focus` needs to go on where the user was
  * @property {(state: any) => void} [focus] called after an undo that took the focus away
  */
@@ -64,7 +65,7 @@ export function register({ setup, afterConfigureGraph, ...extension }) {
  */
 export function addView(node, name, content, options = {}) {
   const frame = document.createElement("div");
-  frame.className = "gph-view";
+  frame.className = options.fills ? "gph-view gph-fills" : "gph-view";
   frame.dataset.gphWidget = name;
   frame.append(content);
   views.set(frame, { name, options });
@@ -85,7 +86,8 @@ export function addView(node, name, content, options = {}) {
 
   let isMeasured = false;
   const refit = () => {
-    const now = content.offsetHeight; // unscaled; 0 while it is not shown
+    const shown = content.offsetHeight; // unscaled; 0 while it is not shown
+    const now = shown && options.fills ? options.height : shown;
     if (!isStyled || !now || (isMeasured && now === height)) return;
     // A file has the right size already. Later a node that fits its content follows it, and one with
     // room to spare leaves that to its content.

@@ -1,12 +1,9 @@
 // Shows on each analysis node the main numbers of its last run.
 
-import { el } from "../shared/dom.js";
+import { blocks, el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 import { tables, texts } from "../shared/strings.js";
 import { addView, register } from "../shared/views.js";
-
-/** Rows of columns have wide gaps; sentences have none, and are indented by two spaces at most. */
-const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
 
 /** What shows a node's output, by node. */
 const panels = new WeakMap();
@@ -39,11 +36,3 @@ register({
     }
   },
 });
-
-/** Sentences wrap; rows of columns stay whole, and are scrolled where the node is too narrow. */
-function blocks(text) {
-  return text
-    .split(ROWS)
-    .map((part, n) => el("pre", { className: n % 2 ? "gph-summary-columns" : "" }, part))
-    .filter((part) => part.textContent);
-}

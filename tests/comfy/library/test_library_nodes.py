@@ -5,6 +5,7 @@ import io
 import json
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import folder_paths
@@ -15,7 +16,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.nodes.cache.schedule_editor import ScheduleEditor
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import GoldenPathLibrary, SaveGoldenPath
@@ -53,6 +56,31 @@ def test_the_library_moves_a_path_to_other_noise_levels():
     schedule, _, card = GoldenPathLibrary.execute(FLUX, sigmas).result
     assert Schedule.parse(schedule).num_steps == 20
     assert card.startswith(f"{schedule}: retargeted, not measured, made for 20 steps from\n{FLUX}")
+
+
+def test_a_path_that_comes_by_wire_keeps_its_provenance(model, monkeypatch):
+    monkeypatch.setattr(GoldenPathCache, "hidden", SimpleNamespace(unique_id="1"))
+    (by_hand, *_) = ScheduleEditor.execute("0-3,5,7/8").result
+    (wired, *_) = GoldenPathLibrary.execute(FLUX).result
+    (through_the_editor, *_) = ScheduleEditor.execute(wired).result
+    SaveGoldenPath.execute("mine", "0,2,5,7/8")
+    (own, *_) = GoldenPathLibrary.execute("yours: mine").result
+    origins = {}
+    for schedule, steps in ((by_hand, 8), (wired, 50), (through_the_editor, 50), (own, 8)):
+        (cached,) = GoldenPathCache.execute(model, "Custom", schedule).result
+        plan = patching.plan_of(cached)
+        record = listened(model, plan, steps)
+        origins.setdefault(record.origin, []).append(schedule)
+    assert origins == {
+        "your schedule": [by_hand],
+        "published for FLUX.1-dev": [wired, through_the_editor],
+        "drawn by hand, not measured: mine": [own],
+    }
+
+
+def listened(model, plan, steps):
+    tiny.sample(patching.attach(model, plan, listener := tiny.Listener()), steps=steps)
+    return listener.records[0]
 
 
 def test_a_path_without_noise_levels_cannot_be_moved():

@@ -1,6 +1,7 @@
 """The nodes' own checks: what they build, what they refuse before anything runs."""
 
 import os
+from types import SimpleNamespace
 
 import folder_paths
 import pytest
@@ -103,8 +104,9 @@ def test_an_unknown_policy_is_refused_by_name():
 
 
 @pytest.mark.parametrize("schedule", ["0,4/8", "", None])
-def test_off_hands_on_the_very_model_whatever_the_schedule(schedule):
+def test_off_hands_on_the_very_model_whatever_the_schedule(schedule, monkeypatch):
     model, policy = object(), TwoAnchor()
+    monkeypatch.setattr(GoldenPathCache, "hidden", SimpleNamespace(unique_id="1"))
     assert GoldenPathCache.validate_inputs("Off", schedule) is True
     assert GoldenPathCache.execute(model, "Off", schedule, policy).result[0] is model
 

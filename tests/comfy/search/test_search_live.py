@@ -1,10 +1,13 @@
 """What the page is told of a search, from the scores that the search reports."""
 
+import itertools
+
 import pytest
 from golden_path_pack.gph_core.policies.base import Policy
 from golden_path_pack.gph_core.quality.objective import JOINT, PSNR, Objective
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.budget import Budget
+from golden_path_pack.gph_core.search.log import StudyLog
 from golden_path_pack.gph_core.search.proposals import Proposal, Score
 from golden_path_pack.gph_core.search.protocol import Validated
 from golden_path_pack.gph_core.search.study import Study
@@ -33,8 +36,8 @@ class Given(MadeExamples):
 GIVEN = Given()
 
 
-def study_of(objective: Objective = PSNR, budget: Budget = WHOLE):
-    return Study(GIVEN, objective, budget)
+def study_of(objective: Objective = PSNR, budget: Budget = WHOLE, log: StudyLog | None = None):
+    return Study(GIVEN, objective, budget, log)
 
 
 def score(
@@ -118,15 +121,19 @@ def test_full_runs_are_reported_in_between(live, monkeypatch):
     ]
 
 
-def test_the_rate_does_not_count_the_time_of_full_runs(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
-    live = SearchLive("3", "PSNR", WHOLE)
-    clock[0] = 300.0
-    live.on_reference(8, 8)
-    clock[0] = 360.0
-    score(live, study_of(), A, 20.0)
-    assert live.facts["per_minute"] == 1.0
+def test_the_rate_is_that_of_the_runs_of_this_session_alone(monkeypatch):
+    clock = itertools.count(0, 30.0)  # a measurement takes half a minute
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    log = StudyLog(None, {})
+    first = SearchLive("3", "PSNR", WHOLE)
+    score(first, study_of(log=log), A, 20.0)
+    assert first.facts["per_minute"] == 2.0
+    resumed, study = SearchLive("3", "PSNR", WHOLE), study_of(log=log)
+    score(resumed, study, A, 20.0)
+    assert resumed.facts["per_minute"] == 0.0
+    score(resumed, study, B, 20.0)
+    score(resumed, study, C, 20.0)
+    assert resumed.facts["per_minute"] == 2.0
 
 
 def test_the_last_event_is_what_the_nodes_output_says(live):
