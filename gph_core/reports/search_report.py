@@ -33,16 +33,12 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
         f"{name}: mean on the {len(best.score.values)} {on} examples, and the lead of the best "
         "schedule (more is better) with a 95 % interval:",
     ]
-    for found in [best, *delivery.others]:
-        ahead = ""
-        if found is not best:
-            gain = paired_gain(best.score, found.score)
-            ahead = f"{gain.mean:+.3g}"
-            if math.isfinite(gain.low):  # one example has no interval
-                ahead += f" ({gain.low:+.3g} to {gain.high:+.3g})"
+    leads = ["", *(_lead(best, found) for found in delivery.others)]
+    width = max(map(len, leads))
+    for found, lead in zip([best, *delivery.others], leads, strict=True):
         lines.append(
-            f"{_value(name, found.score.mean):>10}  {ahead:28}  {found.schedule}, {found.policy}"
-            f" ({found.name or 'searched'})"
+            f"{_value(name, found.score.mean):>10}  {lead:{width}}  {found.schedule}, "
+            f"{found.policy} ({found.name or 'searched'})"
         )
     scored = sum(len(study.scores) for study in delivery.studies.values())
     lines.append(f"{scored} schedules scored; {delivery.reason}")
@@ -58,6 +54,14 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
             f"{FINE} steps too (not for models that are distilled to few steps)"
         )
     return "\n".join([*lines, *notes])
+
+
+def _lead(best: Validated, found: Validated) -> str:
+    """How far the best is ahead of another one."""
+    gain = paired_gain(best.score, found.score)
+    if not math.isfinite(gain.low):  # one example has no interval
+        return f"{gain.mean:+.3g}"
+    return f"{gain.mean:+.3g} ({gain.low:+.3g} to {gain.high:+.3g})"
 
 
 def cost(best: Validated) -> str:

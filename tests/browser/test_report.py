@@ -119,6 +119,17 @@ def test_a_run_that_stopped_says_after_how_many_steps(page, workflow):
     assert "Stopped after 3 of 5 steps" in panel(page).inner_text()
 
 
+def test_a_bypassed_node_shows_no_figures(page, workflow):
+    send(page, "done", record=RECORD)
+    bypass = "([id, mode]) => { app.rootGraph.getNodeById(id).mode = mode; app.canvas.%s(); }"
+    for mode, words in ((4, "Bypassed: all steps are computed in full"), (0, "1.10× faster")):
+        page.evaluate(bypass % "emitBeforeChange", [NODE, 0 if mode else 4])
+        page.evaluate(bypass % "emitAfterChange", [NODE, mode])
+        page.wait_for_function(
+            "words => document.querySelector('.gph-report').innerText.startsWith(words)", arg=words
+        )
+
+
 def test_several_runs_of_a_prompt_can_be_looked_at(page, workflow):
     send(page, "done", run=0, record=RECORD)
     send(page, "done", run=1, record=OTHER)

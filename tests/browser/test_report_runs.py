@@ -203,6 +203,7 @@ def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     wait_for_field(page, "chosen when it runs")
 
     set_widget(page, PROMPT, "text", "a zebra")
+    before = page.evaluate("id => [...app.rootGraph.getNodeById(id).size]", PROMPT)
     assert run(page) == "refused"
     assert "'zebra'" in view(page, PROMPT, "golden_path_failure").inner_text()
     set_widget(page, PROMPT, "text", "a red square")
@@ -212,14 +213,18 @@ def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     page.wait_for_function(
         "document.querySelector('.gph-report').innerText.includes('takes 12 steps')"
     )
+    assert "Off" in panel(page).inner_text()  # still the last run
     assert "the schedule covers 8 steps but the sampler runs 12" in run(page)
-    assert not page.query_selector(".gph-failure[data-testid]")
+    assert not page.query_selector(".gph-failure-line")
+    assert page.evaluate("id => [...app.rootGraph.getNodeById(id).size]", PROMPT) == before
     said = panel(page).inner_text()
     assert "Failed" in said
     assert "the schedule covers 8 steps but the sampler runs 12" in said
     assert "faster" not in said
     panel(page).query_selector("button").click()
-    page.wait_for_function("id => app.rootGraph.getNodeById(id).widgets[1].value.endsWith('/12')", arg=NODE)
+    page.wait_for_function(
+        "id => app.rootGraph.getNodeById(id).widgets[1].value.endsWith('/12')", arg=NODE
+    )
     assert run(page) == "execution_success"
     said = panel(page).inner_text()
     assert "Failed" not in said
@@ -231,7 +236,8 @@ def wait_for_field(page, words):
     page.wait_for_function(
         """([id, words]) => {
           const node = app.rootGraph.getNodeById(id);
-          const field = document.querySelector(`.lg-node[data-node-id="${id}"] input[aria-label=schedule]`);
+          const shown = document.querySelector(`.lg-node[data-node-id="${id}"]`);
+          const field = shown?.querySelector("input[aria-label=schedule]");
           if (field) return field.value === words;
           const widget = node.widgets.find(w => w.name === "schedule");
           node.updateComputedDisabled();

@@ -10,6 +10,7 @@ export default {
   "report.running": "Step {done} of {steps}",
   "report.stopped": "Stopped after {done} of {steps} steps",
   "report.off": "Off: all steps are computed in full",
+  "report.bypassed": "Bypassed: all steps are computed in full",
   "report.field.off": "all steps are full",
   "report.field.open": "chosen when it runs",
   "report.state.refused": "Refused: nothing ran",

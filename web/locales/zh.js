@@ -9,6 +9,7 @@ export default {
   "report.running": "第 {done} / {steps} 步",
   "report.stopped": "在第 {done} / {steps} 步后停止",
   "report.off": "关闭：所有步都完整计算",
+  "report.bypassed": "已绕过：所有步都完整计算",
   "report.field.off": "所有步都完整",
   "report.field.open": "运行时选定",
   "report.state.refused": "被拒绝：没有运行",

@@ -16,7 +16,9 @@ export function createFailureLine(node, t) {
     view = null;
     if (!failure) return;
     const element = failureText(failure, t);
-    element.dataset.testid = "gph-failure";
+    element.classList.add("gph-failure-line");
+    element.title = element.textContent;
+    element.dataset.gphScrolls = "";
     view = addView(node, "golden_path_failure", element, { height: 34 });
   }
   return { show };

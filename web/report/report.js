@@ -70,12 +70,12 @@ register({
   },
 });
 
-/** A prompt was queued or refused: what failed before is no news of it. */
+/** A prompt was queued, and what failed before is no news of it; or it was refused, for other reasons. */
 function begun({ workflow, nodes, prompt, errors }) {
   for (const [id, { class_type: kind, inputs }] of Object.entries(nodes)) {
-    const isCache = CACHES.includes(kind);
-    if (isCache && prompt) remember(workflow, id, { failure: undefined, speed: textOf(inputs.speed) });
-    else if (remembered(workflow, id).failure) remember(workflow, id, { failure: undefined });
+    const { failure } = remembered(workflow, id);
+    if (failure && (prompt || failure.state === "refused")) remember(workflow, id, { failure: undefined });
+    if (prompt && CACHES.includes(kind)) remember(workflow, id, { speed: textOf(inputs.speed) });
   }
   for (const [id, failure] of refusals(nodes, errors)) remember(workflow, id, { failure });
   if (!prompt) return;

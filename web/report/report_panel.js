@@ -18,7 +18,7 @@ import {
 /**
  * What the settings of the node say, whatever ran.
  * @typedef {object} Settings
- * @property {boolean} isOff whether it hands the model on as it is
+ * @property {"off" | "bypassed"} [off] why it hands the model on as it is, if it does
  * @property {{steps: number, count: number, adapt: () => void}} [misfit] the sampler's steps, if the
  *   schedule has another number
  */
@@ -33,7 +33,7 @@ export function createPanel(say) {
   /** @type {import("./failures.js").Failure | undefined} */
   let failure;
   /** @type {Settings} */
-  let settings = { isOff: false };
+  let settings = {};
   let selected = -1;
 
   /** Show what is known of the node: the report of its last prompt, and why that failed. */
@@ -59,7 +59,7 @@ export function createPanel(say) {
   }
 
   function parts() {
-    if (settings.isOff) return [line(title(say("report.off"))), ...reason()];
+    if (settings.off) return [line(title(say(`report.${settings.off}`))), ...reason()];
     const isBefore = !failure?.prompt || report?.prompt !== failure.prompt;
     if (failure && isBefore) return [line(title(say(`report.state.${failure.state}`))), ...reason()];
     if (!report) return [el("div", { className: "gph-report-idle" }, say("report.idle"))];

@@ -4,6 +4,8 @@ import { parse } from "../editor/schedule.js";
 import * as host from "../shared/host.js";
 import { samplerBehind, scheduleWidget, value } from "../shared/links.js";
 
+const BYPASSED = 4; // LiteGraph's mode of such a node
+
 /**
  * @param {object} node
  * @param {ReturnType<import("./report_panel.js").createPanel>} panel
@@ -20,9 +22,9 @@ export function followSettings(node, panel, removed, t) {
   function look() {
     if (!node.graph) return;
     const speed = value(node, "speed");
-    const isOff = speed === "Off";
+    const off = node.mode === BYPASSED ? "bypassed" : speed === "Off" ? "off" : undefined;
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
-    panel.tell({ isOff, misfit: misfit && { ...misfit, adapt: () => adapt(node, misfit, t) } });
+    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adapt(node, misfit, t) } });
     if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
   }
 

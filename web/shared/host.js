@@ -1,6 +1,6 @@
 /**
  * What the pack asks of ComfyUI's front end: nodes, widgets, wires, events, dialogs, the server. This
- * module and `views.js` alone touch it (`app`, `api`, `.lg-node`). Importing them does nothing.
+ * module, `queue.js` and `views.js` alone touch it (`app`, `api`, `.lg-node`). Importing them does nothing.
  */
 
 import { app } from "../../../scripts/app.js";
