@@ -19,7 +19,8 @@ const ended = (node, executed, message) => ({
   prompt_id: "p", node_id: node, node_type: NODES[node].class_type, executed, exception_message: message,
 });
 const states = (found) => Object.fromEntries([...found].map(([id, { state }]) => [id, state]));
-const of = (...end) => failures(NODES, ended(...end), (kind) => TYPES[kind] ?? ["LATENT"]);
+const typesOf = (kind) => TYPES[kind] ?? ["LATENT"];
+const of = (...end) => failures(NODES, ended(...end), [], typesOf);
 
 test("an error of a sampler stands at the cache node whose model it samples", () => {
   const found = of("4", ["1", "2:7", "3", "8", "6"], "20 steps\n");
@@ -29,6 +30,8 @@ test("an error of a sampler stands at the cache node whose model it samples", ()
 
 test("an error behind all samplers is no news of a cache node", () => {
   assert.deepEqual(states(of("9", ["1", "2:7", "3", "8", "6", "4", "5"], "disk full")), {});
+  const known = failures(NODES, ended("9", [], "disk full"), ["4", "5", "8"], typesOf);
+  assert.deepEqual(states(known), {}); // ComfyUI had their results
 });
 
 test("an error before a sampler says that it did not run, and a node of ours has its own words", () => {
@@ -42,7 +45,7 @@ test("a cancelled run concerns the cache nodes whose sampler did not end", () =>
 
 test("a loop in a prompt ends the walk", () => {
   const nodes = { 1: { class_type: "Patch", inputs: { model: ["1", 0] } } };
-  assert.equal(failures(nodes, { node_id: "1", executed: [] }, () => ["MODEL"]).size, 0);
+  assert.equal(failures(nodes, { node_id: "1", executed: [] }, [], () => ["MODEL"]).size, 0);
 });
 
 test("what the server refuses stands at nodes of ours, each reason once and without the input", () => {

@@ -21,15 +21,18 @@ export function refusals(nodes, errors) {
  * @param {Record<string, {class_type: string, inputs: object}>} nodes of the prompt
  * @param {{prompt_id: string, node_id: string, node_type: string, executed: string[],
  *   exception_message?: string}} end ComfyUI's event
+ * @param {string[]} cached nodes whose results ComfyUI had already
  * @param {(kind: string) => string[]} typesOf the types of the outputs of a kind of node
  * @returns {Map<string, Failure>}
  */
-export function failures(nodes, end, typesOf) {
-  const [failed, done] = [String(end.node_id), new Set((end.executed ?? []).map(String))];
+export function failures(nodes, end, cached, typesOf) {
+  const failed = String(end.node_id);
+  const done = new Set([...(end.executed ?? []), ...cached].map(String));
   const words = end.exception_message?.trim() ?? "";
   const failure = (state) => ({ state, words, at: end.node_type, prompt: end.prompt_id });
   const found = new Map();
-  for (const id of Object.keys(nodes).filter((node) => !done.has(node))) {
+  for (const [id, { class_type: kind }] of Object.entries(nodes)) {
+    if (done.has(id) || CACHES.includes(kind)) continue; // a cache is told by what it feeds
     for (const cache of cachesOf(nodes, id, typesOf)) {
       found.set(cache, failure(words ? "notRun" : "cancelled"));
     }

@@ -11,7 +11,8 @@ import { afterEvent, savedReport } from "./run_view.js";
 import { followSettings } from "./settings.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/cache/report.py
-const ENDS = ["execution_error", "execution_interrupted"];
+const SUCCESS = "execution_success";
+const ENDS = ["execution_error", "execution_interrupted", SUCCESS];
 
 /** What shows reports and failures, by node. */
 const panels = new WeakMap();
@@ -24,9 +25,8 @@ const panels = new WeakMap();
  */
 const memory = new Map();
 
-/** Queued prompts that have not ended, and ends that came before the answer to the queueing. */
-const queued = new Map();
-const early = new Map();
+/** What is known of prompts that have not ended; their events may come before the answer to the queueing. */
+const prompts = new Map();
 
 register({
   name: "golden-path.report",
@@ -37,8 +37,10 @@ register({
       const { report } = remembered(workflow, event.node_id);
       remember(workflow, event.node_id, { report: afterEvent(report, event) });
     });
-    for (const type of ENDS) host.onEvent(type, (_node, end) => ended(end));
-    host.onEvent("execution_success", (_node, { prompt_id }) => queued.delete(prompt_id));
+    host.onEvent("execution_cached", (_node, { prompt_id, nodes }) => learn(prompt_id, { cached: nodes }));
+    for (const type of ENDS) {
+      host.onEvent(type, (_node, end) => learn(end.prompt_id, { end: { type, ...end } }));
+    }
     onQueued(begun);
     separateTabs((workflow) => {
       for (const [key, entry] of memory) if (entry.workflow === workflow) memory.delete(key);
@@ -78,25 +80,23 @@ function begun({ workflow, nodes, prompt, errors }) {
     if (prompt && CACHES.includes(kind)) remember(workflow, id, { speed: textOf(inputs.speed) });
   }
   for (const [id, failure] of refusals(nodes, errors)) remember(workflow, id, { failure });
-  if (!prompt) return;
-  queued.set(prompt, { workflow, nodes });
-  if (early.has(prompt)) ended(early.get(prompt));
+  if (prompt) learn(prompt, { workflow, nodes });
 }
 
 /** A value that does not come by a wire. */
 const textOf = (input) => (typeof input === "string" ? input : undefined);
 
-function ended(end) {
-  const known = queued.get(end.prompt_id);
-  if (!known) {
-    early.set(end.prompt_id, end);
-    return;
+/** Something became known of a prompt; once it has ended, what that means for its nodes. */
+function learn(id, news) {
+  const known = { cached: [], ...prompts.get(id), ...news };
+  prompts.set(id, known);
+  const { workflow, nodes, cached, end } = known;
+  if (!nodes || !end) return;
+  prompts.delete(id);
+  if (end.type === SUCCESS) return;
+  for (const [node, failure] of failures(nodes, end, cached, outputTypes)) {
+    remember(workflow, node, { failure });
   }
-  for (const [id, failure] of failures(known.nodes, end, outputTypes)) {
-    remember(known.workflow, id, { failure });
-  }
-  queued.delete(end.prompt_id);
-  early.delete(end.prompt_id);
 }
 
 /** What is known of a node: of this session, else what the open workflow's file carries. */

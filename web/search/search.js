@@ -3,6 +3,7 @@
 import * as host from "../shared/host.js";
 import { createPanel } from "./search_panel.js";
 import { ended, searchOf } from "./search_view.js";
+import { separateTabs } from "../shared/queue.js";
 import { texts } from "../shared/strings.js";
 import { addView, register } from "../shared/views.js";
 
@@ -25,6 +26,9 @@ register({
 
   setup() {
     host.onEvent(EVENT, (_node, event) => remember(event));
+    separateTabs((workflow) => {
+      for (const [key, entry] of memory) if (entry.workflow === workflow) memory.delete(key);
+    });
     for (const [type, state] of Object.entries(ENDS)) {
       host.onEvent(type, (_node, { prompt_id }) =>
         endAll(state, (search) => search.prompt === prompt_id));
