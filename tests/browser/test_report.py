@@ -268,6 +268,12 @@ def test_a_template_that_is_opened_again_shows_no_report_of_its_other_tab(page, 
     assert len(strip(panel(page))) == 2
     back_to(page, workflow)
     assert len(strip(panel(page))) == 5
+    again = workflow | {"id": page.evaluate("crypto.randomUUID()")}
+    for _ in range(2):  # ComfyUI loads an open template into its own tab
+        page.evaluate("w => app.loadGraphData(w, true, true, 'a template')", again)
+        two_frames(page)
+        assert is_idle(panel(page))
+        send(page, "done", record=RECORD)
 
 
 def test_a_report_changes_neither_the_workflow_nor_its_undo_steps(page, workflow):
