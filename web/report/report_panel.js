@@ -48,8 +48,9 @@ export function createPanel(say) {
 
   /** @param {Settings} found */
   function tell(found) {
+    const isSame = JSON.stringify(found) === JSON.stringify(settings);
     settings = found;
-    draw();
+    if (!isSame) draw(); // a reader may have selected text
   }
 
   function draw() {

@@ -24,7 +24,7 @@ export function followSettings(node, panel, removed, t) {
     const speed = value(node, "speed");
     const off = node.mode === BYPASSED ? "bypassed" : speed === "Off" ? "off" : undefined;
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
-    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adapt(node, misfit, t) } });
+    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adapt(node, t) } });
     if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
   }
 
@@ -69,7 +69,9 @@ function otherSteps(node) {
 }
 
 /** Let the server propose a schedule for the sampler's number of steps. */
-async function adapt(node, { steps, text }, t) {
+async function adapt(node, t) {
+  const { steps, text } = otherSteps(node) ?? {};
+  if (!text) return;
   try {
     const { schedule, origin } = await host.ask("/retarget", { body: { schedule: text, steps } });
     const widget = scheduleWidget(node);
