@@ -51,6 +51,26 @@ def test_a_node_in_a_subgraph_gets_its_search(page, workflow):
     page.evaluate("app.canvas.setGraph(app.rootGraph)")
 
 
+def test_a_higher_node_gives_its_height_to_the_table_and_takes_it_back(page, workflow):
+    send(page, "done", DONE)
+    heights = []
+    for more in (0, 150, -150):
+        page.evaluate(
+            """([id, more]) => {
+              const node = app.rootGraph.getNodeById(id);
+              node.setSize([node.size[0], node.size[1] + more]);
+              node.setDirtyCanvas(true, true);
+            }""",
+            [NODE, more],
+        )
+        two_frames(page)
+        two_frames(page)
+        table = panel(page).query_selector(".gph-search-result")
+        heights.append(table.bounding_box()["height"])
+    assert heights[1] > heights[0] + 100
+    assert heights[2] == pytest.approx(heights[0], abs=1)
+
+
 def test_a_search_of_another_workflow_waits_for_its_tab(page, workflow):
     send(page, "searching", OTHER)
     load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
