@@ -32,8 +32,8 @@ def ways(
         **{name: partial(way_of, name, lab, full) for name in compared(ALL)},
     }  # fmt: skip
     for name, make in makers.items():
-        if (not names or name in names) and (full, name) not in missing:
-            yield make()
+        if (not names or name in names) and (full, name) not in missing and (way := make()):
+            yield way
 
 
 def baselines(steps: int, full: int) -> tuple[Way, Way]:
@@ -60,8 +60,8 @@ def of_path(path: GoldenPath) -> Way:
     return fixed(FITTED, path.schedule, _fitted_paths.of_pack(path))
 
 
-def way_of(name: str, lab: Lab, full: int) -> Way:
-    """One of the methods, as it is calibrated."""
+def way_of(name: str, lab: Lab, full: int) -> Way | None:
+    """One of the methods, as it is calibrated; None if it cannot plan so few full steps."""
     from golden_path_pack.gph_core.calibration.fitted import fit_of, settings_of
     from golden_path_pack.gph_core.methods.table import ALL
     from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan, setting_of
@@ -71,7 +71,11 @@ def way_of(name: str, lab: Lab, full: int) -> Way:
     run = workload.run_conditions(policy)
     setting = setting_of(workload.guider.model_patcher, run, full, fit_of(method, entry))
     if not method.is_adaptive:
-        return fixed(name, *method.plan(setting)[:2])
+        try:
+            return fixed(name, *method.plan(setting)[:2])
+        except ValueError as reason:
+            print(f"{lab}, {full} full, {name}: {reason}", flush=True)
+            return None
     settings = settings_of(method, setting, policy)
     threshold = entry.threshold(settings, lab.steps - full)
     plan = AdaptivePlan(method, policy, threshold, full, entry)
