@@ -26,9 +26,12 @@ def error(reference: Tensor, test: Tensor) -> Tensor:
 
 def heat_map(errors: Tensor, scale: float) -> Tensor:
     """Errors as colours, ``[B, H, W, 3]``: black is none, pale yellow is ``scale`` and more."""
-    colors = _colors().to(errors.device)
-    steps = (errors / scale).clamp(0, 1) * (len(colors) - 1)
-    return colors[steps.round().long()]
+    return colors().to(errors.device)[shades(errors, scale).long()]
+
+
+def shades(errors: Tensor, scale: float) -> Tensor:
+    """Numbers of the errors' colours, as bytes: 0 is none, 255 is ``scale`` and more."""
+    return (255 * (errors / scale).clamp(0, 1)).round().byte()
 
 
 def strip(panels: Sequence[Tensor], captions: Sequence[Sequence[str]], scale: float) -> Tensor:
@@ -71,8 +74,8 @@ def _fit(label, width: float, renderer) -> None:
     label.set_fontsize(label.get_fontsize() * min(1, width / wide))
 
 
-def _colors() -> Tensor:
-    """``[256, 3]``, from black to pale yellow."""
+def colors() -> Tensor:
+    """Colours of a heat map, ``[256, 3]``, from black to pale yellow."""
     # Imported here: the pack loads without the package.
     from matplotlib import colormaps
 

@@ -19,12 +19,15 @@ _LOG = logging.getLogger(__name__)
 
 
 def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
-    """Metrics by name, and the name of LPIPS's network."""
+    """Metrics by name, and the name of LPIPS's network.
+
+    LPIPS that is off is not missing; the change between frames, which was asked for, is.
+    """
     network, backbone = network_of(choice)
     chosen = {
         key: partial(row.compute, network=network) if row.needs_network else row.compute
         for key, row in OF_IMAGES.items()
-        if video or not row.of_frames
+        if (video if row.of_frames else choice != lpips_weights.OFF or not row.needs_network)
     }
     return chosen, backbone
 
@@ -50,7 +53,8 @@ def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"
     """
     if name in measured.figures:
         return measured.figures[name].mean
-    return ExecutionBlocker(f"{node} has no {name.upper()}: {measured.unavailable[name]}")
+    reason = measured.unavailable.get(name, lpips_weights.IS_OFF)
+    return ExecutionBlocker(f"{node} has no {name.upper()}: {reason}")
 
 
 def measured_beside_first(

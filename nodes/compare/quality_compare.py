@@ -1,4 +1,4 @@
-"""The *Quality Compare* node: metrics, an error heat map and a strip of two batches of images."""
+"""The *Quality Compare* node: metrics, pictures and verdicts of two batches of images."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from comfy_api.latest import io
 
 from ...gph_core.quality.comparison import Comparison, check_comparable, compare
 from ...gph_core.quality.metric_table import CAPTIONS
+from ...gph_core.quality.verdict import verdict
 from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.types import CATEGORY
+from . import comparison_files
 from .image_metrics import mean_or_block, metrics_for
 
 
 class QualityCompare(io.ComfyNode):
-    """Compare a test with its reference: figures, picture and table."""
+    """Compare a test with its reference: figures, pictures and a verdict."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -27,11 +29,11 @@ class QualityCompare(io.ComfyNode):
             display_name="Quality Compare",
             category=CATEGORY,
             description=(
-                "Measures how far images or video frames are from those of a reference, such as a "
-                "run without the cache: PSNR, SSIM, LPIPS and, for video, the change between "
-                "frames. Shows where they differ."
+                "Compares images or video frames with a reference, such as a run without the "
+                "cache. Shows both under a slider, says in words how visible the difference is, "
+                "and measures it: PSNR, SSIM, LPIPS and, for video, the change between frames."
             ),
-            search_aliases=["PSNR", "SSIM", "LPIPS", "difference", "heat map", "side by side"],
+            search_aliases=["PSNR", "SSIM", "LPIPS", "difference", "image comparer", "slider"],
             is_output_node=True,
             inputs=[
                 io.Image.Input(
@@ -121,6 +123,7 @@ class QualityCompare(io.ComfyNode):
             "width": reference.shape[2],
             "height": reference.shape[1],
             "lpips_network": network,
+            "verdicts": verdicts(measured),
             **measured.to_dict(),
             "heat_map": {
                 "shows": "mean absolute difference of the channels",
@@ -129,10 +132,22 @@ class QualityCompare(io.ComfyNode):
                 "to": scale,
             },
         }
-        table = report | {"workflow_id": prompts.current().workflow_id}
+        shown = report | {
+            "workflow_id": prompts.current().workflow_id,
+            "pictures": comparison_files.save(reference, test, errors, scale),
+        }
         means = [mean_or_block(measured, name) for name in ("psnr", "ssim", "lpips")]
         text = json.dumps(report, indent=2)
-        return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [table]})
+        return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [shown]})
+
+
+def verdicts(measured: Comparison) -> list[str]:
+    """Verdicts on each image, in words."""
+    psnr, ssim = (measured.figures.get(name) for name in ("psnr", "ssim"))
+    assert psnr is not None  # it refuses no images
+    return [
+        verdict(value, ssim.values[n] if ssim else None) for n, value in enumerate(psnr.values)
+    ]
 
 
 def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str | None]:

@@ -24,6 +24,7 @@ from ...gph_core.quality.metrics import Network
 
 OFF = "off"
 DOWNLOAD = "download now (233 MB)"
+IS_OFF = f"off; choose a file of weights, or {DOWNLOAD!r}"
 # AlexNet as torchvision publishes it; eight digits of the file's SHA-256 stand in its name.
 URL = "https://download.pytorch.org/models/alexnet-owt-7be5be79.pth"
 FOLDER = "lpips"
@@ -81,7 +82,7 @@ def load(choice: str, device) -> LpipsNetwork:
     Raises ``ValueError``, ``ImportError`` or ``OSError`` that says what to do.
     """
     if choice == OFF:
-        raise ValueError(f"off; choose a file of weights, or {DOWNLOAD!r}")
+        raise ValueError(IS_OFF)
     path = find(choice)
     if path is None and choice == DOWNLOAD:
         path = download(URL)

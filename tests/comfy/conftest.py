@@ -56,6 +56,16 @@ def user(monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def temporary(monkeypatch, tmp_path_factory):
+    """ComfyUI's folder for temporary files, empty."""
+    import folder_paths
+
+    place = tmp_path_factory.mktemp("temp")
+    monkeypatch.setattr(folder_paths, "get_temp_directory", lambda: str(place))
+    return place
+
+
+@pytest.fixture
 def inference():
     """ComfyUI runs everything in this mode."""
     with torch.inference_mode():

@@ -5,6 +5,7 @@ import math
 import sys
 
 import comfy.utils
+import numpy as np
 import pytest
 import torch
 from comfy_execution.graph_utils import ExecutionBlocker
@@ -12,7 +13,9 @@ from golden_path_pack.gph_core.reports import error_pictures
 from golden_path_pack.nodes.compare import quality_compare
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
+from PIL import Image
 
+pytestmark = pytest.mark.usefixtures("temporary")
 OFF = lpips_weights.OFF
 
 
@@ -48,7 +51,25 @@ def test_json_has_the_figures_of_each_image():
     expected = [20 * math.log10(255 / 26), 20 * math.log10(255 / 3)]
     assert report["metrics"]["psnr_8bit"]["values"] == pytest.approx(expected)
     assert (report["images"], report["width"], report["height"]) == (2, 32, 32)
-    assert report | {"workflow_id": None} == table(output)
+    shown = table(output)
+    pictures = shown.pop("pictures")
+    assert report | {"workflow_id": None} == shown
+    assert len(pictures["files"]) == 2
+
+
+def test_each_image_has_a_verdict_in_words():
+    test = greys(0.501, 0.9, 0.5)
+    report = table(QualityCompare.execute(greys(0.5, 0.5, 0.5), test, OFF))
+    # 60 dB, and 8 dB in the second; the third is the reference.
+    assert report["verdicts"] == ["not visible", "a different picture", "identical"]
+
+
+def test_lpips_that_is_off_is_not_reported_as_missing_but_blocks_its_output():
+    output = QualityCompare.execute(*noisy(1), OFF)
+    assert table(output)["unavailable"] == {}
+    assert "has no LPIPS: off; choose a file" in output.result[2].message
+    video = table(QualityCompare.execute(*noisy(2), OFF, video=True))
+    assert set(video["unavailable"]) == {"frame_change"}  # which was asked for
 
 
 def test_identical_images_are_named_and_left_out_of_the_mean():
@@ -102,6 +123,32 @@ def test_a_missing_package_for_pictures_is_named_before_anything_is_measured(mon
 
 
 # --- pictures -------------------------------------------------------------------------------------
+
+
+def test_the_page_fetches_every_picture_as_a_file_without_loss(temporary):
+    reference, test = noisy(2)
+    output = QualityCompare.execute(reference, test, OFF)
+    pictures = table(output)["pictures"]
+    assert len(json.dumps(pictures)) < 1000  # names, not images
+    for n, files in enumerate(pictures["files"]):
+        opened = {
+            kind: np.asarray(Image.open(temporary / pictures["subfolder"] / file).convert("RGB"))
+            for kind, file in files.items()
+        }
+        shown = {"reference": reference[n], "test": test[n], "difference": output.result[3][n]}
+        assert {kind: picture.shape for kind, picture in opened.items()} == {
+            kind: (32, 40, 3) for kind in shown
+        }
+        for kind, image in shown.items():
+            assert np.abs(opened[kind] - 255 * image.numpy()).max() <= 0.51, kind
+
+
+def test_no_run_overwrites_the_pictures_of_another():
+    names = set()
+    for _ in range(2):
+        (files,) = table(QualityCompare.execute(*noisy(1), OFF))["pictures"]["files"]
+        names |= set(files.values())
+    assert len(names) == 6
 
 
 def brightness(picture):

@@ -19,6 +19,8 @@ from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
 from torchvision.models import AlexNet_Weights, alexnet
 
+pytestmark = pytest.mark.usefixtures("temporary")
+
 OFF, DOWNLOAD = lpips_weights.OFF, lpips_weights.DOWNLOAD
 PUBLISHED = lpips_weights.URL
 REGISTERED = folder_paths.get_folder_paths("lpips")

@@ -1,0 +1,61 @@
+"""Pictures of a comparison as files that the page fetches: in ComfyUI's folder for temporary ones."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import folder_paths
+from PIL import Image
+from torch import Tensor
+
+from ...gph_core.reports import error_pictures
+
+SUBFOLDER = "golden_path"
+# Half the time of level 4, which ComfyUI takes for its files, and a fifth larger (4096 x 4096).
+COMPRESSION = 1
+
+
+def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[str, Any]:
+    """Save each item's reference, test and heat map without loss; return their file names.
+
+    Args:
+        reference: ``[B, H, W, 3]`` in [0, 1].
+        test: the same.
+        errors: ``[B, H, W]``.
+        scale: error of the brightest colour.
+    """
+    folder = Path(folder_paths.get_temp_directory()) / SUBFOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    name = uuid.uuid4().hex  # the page keeps what it has fetched under a name
+    palette = error_pictures.colors().mul(255).round().byte().flatten().tolist()
+
+    def drawn(errors: Tensor) -> Image.Image:
+        picture = Image.fromarray(error_pictures.shades(errors, scale).cpu().numpy())
+        picture.putpalette(palette)
+        return picture
+
+    def write(kind: str, number: int, picture: Callable[[Tensor], Image.Image], item: Tensor) -> str:
+        file = f"{name}_{number}_{kind}.png"
+        picture(item).save(folder / file, compress_level=COMPRESSION)
+        return file
+
+    kinds = {
+        "reference": (_colored, reference),
+        "test": (_colored, test),
+        "difference": (drawn, errors),
+    }
+    with ThreadPoolExecutor() as pool:  # compression leaves Python's lock to others
+        files = [
+            {kind: pool.submit(write, kind, n, way, items[n]) for kind, (way, items) in kinds.items()}
+            for n in range(len(reference))
+        ]
+        named = [{kind: future.result() for kind, future in item.items()} for item in files]
+    return {"subfolder": SUBFOLDER, "files": named}
+
+
+def _colored(image: Tensor) -> Image.Image:
+    return Image.fromarray(image.float().clamp(0, 1).mul(255).round().byte().cpu().numpy())
