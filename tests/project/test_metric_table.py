@@ -31,7 +31,7 @@ def test_the_page_has_the_same_rows():
         assert ("needsNetwork: true" in rows[key]) == row.needs_network
 
 
-@pytest.mark.parametrize("file", ["en.js", "zh.js"])
+@pytest.mark.parametrize("file", ["en_quality.js", "zh_quality.js"])
 @pytest.mark.parametrize("key", METRICS)
 def test_the_page_names_every_metric(key, file):
     assert f'"quality.{key}"' in (WEB / "locales" / file).read_text("utf-8")
@@ -39,7 +39,7 @@ def test_the_page_names_every_metric(key, file):
 
 @pytest.mark.parametrize("key", METRICS)
 def test_table_and_page_agree_on_which_way_is_better(key):
-    page = (WEB / "locales/en.js").read_text("utf-8")
+    page = (WEB / "locales/en_quality.js").read_text("utf-8")
     arrow = {HIGHER: "↑", LOWER: "↓", NEITHER: "→"}[METRICS[key].better]
     assert arrow in page.partition(f'"quality.{key}.best": "')[2].partition('"')[0]
 

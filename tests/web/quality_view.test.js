@@ -21,15 +21,15 @@ test("the mean stands first, then each image in the columns' order", () => {
   assert.deepEqual(columns.map(({ key }) => key), ["psnr", "ssim", "lpips"]);
   assert.deepEqual(rows, [
     { label: "mean", isMain: true, cells: ["31.26", "0.9877", "0.0500"] },
-    { label: "0", isMain: false, cells: ["31.26", "0.9753", "0.1000"] },
-    { label: "1", isMain: false, cells: ["identical", "1.0000", "0.0000"] },
+    { label: "1", isMain: false, cells: ["31.26", "0.9753", "0.1000"] },
+    { label: "2", isMain: false, cells: ["identical", "1.0000", "0.0000"] },
   ]);
 });
 
 test("one image needs no mean", () => {
   const metrics = { psnr: { mean: 20, identical: 0, values: [20] } };
   const { rows } = table({ ...report, images: 1, metrics }, say);
-  assert.deepEqual(rows, [{ label: "0", isMain: false, cells: ["20.00"] }]);
+  assert.deepEqual(rows, [{ label: "1", isMain: false, cells: ["20.00"] }]);
 });
 
 test("the metrics with a network name it", () => {

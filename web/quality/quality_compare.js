@@ -1,7 +1,8 @@
-// Shows on each node that compares the figures of its last run as a table, of a shootout also live.
+// Shows on each node that compares what its last run found: pictures or a table, of a shootout also live.
 
 import { el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
+import { createComparison } from "./comparison_panel.js";
 import { methodsTable, runsTable, table } from "./quality_view.js";
 import { fillStrip } from "../shared/strip.js";
 import { texts } from "../shared/strings.js";
@@ -10,14 +11,14 @@ import { addView, register } from "../shared/views.js";
 const EVENT = "golden_path.shootout"; // sent by nodes/shootout/shootout_live.py
 
 /**
- * Of each node: the key of its output, what it says before a run, what makes a table of a report, and
- * how wide the node and how high the table (as in the style sheet) are at least.
+ * Of each node: the key of its output, what makes its panel, how wide the node and how high the panel
+ * (as in the style sheet) are at least, and whether the panel fills a higher node.
  */
 const NODES = {
-  GPH_QualityCompare: { output: "gph_quality", idle: "quality.idle", tableOf: table, width: 0, height: 190 },
-  GPH_CompareRun: { output: "gph_compare", idle: "quality.runIdle", tableOf: runsTable, width: 0, height: 190 },
+  GPH_QualityCompare: { output: "gph_quality", create: comparison, width: 420, height: 440, fills: true },
+  GPH_CompareRun: { output: "gph_compare", create: tables("quality.runIdle", runsTable), width: 0, height: 190 },
   GPH_MethodShootout: {
-    output: "gph_shootout", idle: "quality.methodsIdle", tableOf: methodsTable, width: 860, height: 300,
+    output: "gph_shootout", create: tables("quality.methodsIdle", methodsTable), width: 860, height: 300,
   },
 };
 
@@ -43,17 +44,13 @@ register({
   nodeCreated(node) {
     const kind = NODES[node.comfyClass];
     if (!kind) return;
-    const element = el("div", {
-      className: `gph-quality ${kind.output}`, "data-testid": "gph-quality", tabIndex: 0, role: "region",
-      "aria-live": "polite", "data-gph-scrolls": "", "data-capture-wheel": "true",
-    });
+    const panel = kind.create(kind.output);
     const show = (output) => {
       const reports = (output?.[kind.output] ?? []).filter(isOfThisWorkflow);
-      if (reports.length) element.replaceChildren(...reports.flatMap((report) => draw(report, kind.tableOf(report, say))));
+      if (reports.length) panel.show(reports);
     };
-    element.append(el("div", { className: "gph-quality-idle" }, say(kind.idle)));
     host.heighten(host.findWidget(node, "methods"), 120); // ten of its lines
-    addView(node, "quality_table", element, { height: kind.height });
+    addView(node, "quality_table", panel.element, { height: kind.height, fills: kind.fills, focus: panel.focus });
     if (node.size[0] < kind.width) node.setSize([kind.width, node.size[1]]);
     host.chain(node, "onExecuted", show);
     panels.set(node, show);
@@ -88,6 +85,29 @@ function isOfThisWorkflow({ workflow_id }) {
 
 function say(key, values) {
   return texts(host.locale())(key, values);
+}
+
+/** The pictures of Quality Compare. */
+function comparison() {
+  return createComparison({
+    language: () => say,
+    urlOf: host.temporaryUrl,
+    draw: (report) => draw(report, table(report, say)),
+  });
+}
+
+/** A panel of tables; `tableOf` makes one of a report. */
+function tables(idle, tableOf) {
+  return (output) => {
+    const element = el("div", {
+      className: `gph-quality ${output}`, "data-testid": "gph-quality", tabIndex: 0, role: "region",
+      "aria-live": "polite", "data-gph-scrolls": "", "data-capture-wheel": "true",
+    }, el("div", { className: "gph-quality-idle" }, say(idle)));
+    const show = (reports) => {
+      element.replaceChildren(...reports.flatMap((report) => draw(report, tableOf(report, say))));
+    };
+    return { element, show };
+  };
 }
 
 /** Of each execution: a node that gets a list of images runs for each of them. */

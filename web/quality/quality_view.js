@@ -3,7 +3,7 @@
 import { parse } from "../editor/schedule.js";
 import { METRICS } from "../shared/metrics.js";
 
-const IDENTICAL = "identical"; // in the place of infinity, as in gph_core/quality/comparison.py
+export const IDENTICAL = "identical"; // in the place of infinity, as in gph_core/quality/comparison.py
 
 /**
  * @typedef {object} Table
@@ -26,7 +26,7 @@ export function table(report, say) {
   const { metrics, images } = report;
   const keys = Object.keys(METRICS).filter((key) => metrics[key]);
   const row = (label, isMain, valueOf) => ({ label, isMain, cells: keys.map((key) => cell(key, valueOf(key), say)) });
-  const rows = Array.from({ length: images }, (_, n) => row(String(n), false, (key) => valueAt(metrics, key, n)));
+  const rows = Array.from({ length: images }, (_, n) => row(String(n + 1), false, (key) => valueAt(metrics, key, n)));
   if (images > 1) rows.unshift(row(say("quality.mean"), true, (key) => metrics[key].mean));
   return { kind: "image", columns: columns(keys, report), rows, notes: notes(report, say) };
 }
@@ -132,7 +132,8 @@ function valueAt(metrics, key, n) {
   return metrics[key].values[key === "frame_change" ? n - 1 : n];
 }
 
-function cell(key, value, say) {
+/** A value as a table writes it. */
+export function cell(key, value, say) {
   if (value === undefined) return "–";
   if (value === IDENTICAL) return say("quality.identical");
   return METRICS[key].write(value);

@@ -161,6 +161,11 @@ export async function ask(path, { method, body } = {}) {
   throw Object.assign(new Error(reason), { status: response.status });
 }
 
+/** The address of a file in ComfyUI's folder for temporary ones. */
+export function temporaryUrl({ filename, subfolder }) {
+  return api.apiURL(`/view?${new URLSearchParams({ filename, subfolder, type: "temp" })}`);
+}
+
 /** "en", "zh", …: the language of ComfyUI. */
 export function locale() {
   return app.extensionManager?.setting?.get("Comfy.Locale") ?? "en";

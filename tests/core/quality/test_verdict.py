@@ -33,7 +33,7 @@ def test_the_worse_of_both_figures_decides(psnr, ssim, words):
     assert verdict(psnr, ssim) == words
 
 
-@pytest.mark.parametrize("file", ["en.js", "zh.js"])
+@pytest.mark.parametrize("file", ["en_quality.js", "zh_quality.js"])
 def test_the_page_says_every_verdict(file):
     text = (LOCALES / file).read_text("utf-8")
     said = set(re.findall(r'"quality\.verdict\.([^"]+)":', text))

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { figuresLine, itemsOf, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
+import { texts } from "../../web/shared/strings.js";
+
+const say = texts("en");
+const report = {
+  verdicts: ["hardly visible", "identical", "a different picture"],
+  metrics: {
+    psnr: { mean: 25.6, values: [41.24, "identical", 9.96] },
+    ssim: { mean: 0.7, values: [0.9912, 1, 0.1] },
+    frame_change: { mean: -0.01, values: [0.01, -0.03] },
+  },
+};
+
+test("one line says how visible the difference is, and by which figures", () => {
+  const lines = itemsOf([report]).map((item) => verdictLine(item, say));
+  assert.deepEqual(lines, [
+    "Difference hardly visible: 41.2 dB, SSIM 0.991",
+    "Identical: no pixel differs",
+    "A different picture: 10.0 dB, SSIM 0.100. Do both runs have the same seed and settings?",
+  ]);
+});
+
+test("without SSIM the line goes by PSNR alone", () => {
+  const { ssim, ...metrics } = report.metrics;
+  assert.equal(verdictLine({ report: { ...report, metrics }, n: 0 }, say), "Difference hardly visible: 41.2 dB");
+});
+
+test("the figures of an image and their means stand in one line each", () => {
+  assert.equal(figuresLine({ report, n: 1 }, say), "PSNR identical · SSIM 1.0000 · Δt +0.0100");
+  assert.equal(figuresLine({ report, n: 0 }, say), "PSNR 41.24 dB · SSIM 0.9912 · Δt –");
+  assert.equal(figuresLine({ report }, say), "PSNR 25.60 dB · SSIM 0.7000 · Δt -0.0100");
+});
+
+test("images of several reports follow one another, and the worst is found among all", () => {
+  const worse = { verdicts: ["a different picture"], metrics: { psnr: { values: [3] } } };
+  const items = itemsOf([report, worse]);
+  assert.deepEqual(items.map(({ n }) => n), [0, 1, 2, 0]);
+  assert.equal(worstOf(items), 3);
+  assert.equal(worstOf(itemsOf([report])), 2);
+});
+
+test("a whole picture lies in the middle of its frame", () => {
+  // 400 x 200 in 200 x 200: half the size, 50 above and below.
+  const { scale, size, start } = place([200, 200], [400, 200]);
+  assert.deepEqual([scale, size, start], [0.5, [200, 100], [0, 50]]);
+});
+
+test("a magnified picture shows the wanted part and never more than its edge", () => {
+  assert.deepEqual(place([100, 100], [400, 400], 1).start, [-150, -150]);
+  assert.deepEqual(place([100, 100], [400, 400], 1, [0.25, 0.75]).start, [-50, -250]);
+  const beyond = place([100, 100], [400, 400], 1, [-3, 9]);
+  assert.deepEqual(beyond.start, [0, -300]);
+  assert.deepEqual(beyond.middle, [0.125, 0.875]);
+  // Where the picture is narrower than the frame it stays in the middle.
+  assert.deepEqual(place([100, 100], [60, 400], 1, [0, 0]).start, [20, 0]);
+});

@@ -1,0 +1,64 @@
+/** What Quality Compare says of an image, and where a picture lies in its frame. Needs no page. */
+
+import { METRICS } from "../shared/metrics.js";
+import { cell, IDENTICAL } from "./quality_view.js";
+
+/**
+ * The images of all reports, in order: a node that gets a list of batches sends a report for each.
+ * @returns {{report: object, n: number}[]}
+ */
+export function itemsOf(reports) {
+  return reports.flatMap((report) => report.verdicts.map((_, n) => ({ report, n })));
+}
+
+/** One plain line on an image: how visible its difference is, and by which figures. */
+export function verdictLine({ report, n }, say) {
+  const { psnr, ssim } = report.metrics;
+  const figures = [];
+  if (psnr.values[n] !== IDENTICAL) figures.push(`${psnr.values[n].toFixed(1)} dB`);
+  if (ssim) figures.push(`SSIM ${ssim.values[n].toFixed(3)}`);
+  return say(`quality.verdict.${report.verdicts[n]}`, { figures: figures.join(", ") });
+}
+
+/** All figures of an image, or with `n` undefined their means, in one line. */
+export function figuresLine({ report, n }, say) {
+  const parts = Object.entries(report.metrics).map(([key, { mean, values }]) => {
+    const value = n === undefined ? mean : values[key === "frame_change" ? n - 1 : n];
+    const unit = key.startsWith("psnr") && Number.isFinite(value) ? " dB" : "";
+    return `${say(`quality.${key}`)} ${cell(key, value, say)}${unit}`;
+  });
+  return parts.join(" · ");
+}
+
+/** The number of the image whose PSNR is the lowest. */
+export function worstOf(items) {
+  const psnr = ({ report, n }) => {
+    const value = report.metrics.psnr.values[n];
+    return value === IDENTICAL ? Infinity : value;
+  };
+  return items.reduce((worst, item, at) => (psnr(item) < psnr(items[worst]) ? at : worst), 0);
+}
+
+/**
+ * Where a picture lies in a frame, in the frame's pixels.
+ * @param {[number, number]} frame its width and height
+ * @param {[number, number]} picture its width and height in its own pixels
+ * @param {number} [scale] of a pixel of the picture; without it the whole picture fits
+ * @param {[number, number]} [middle] which part of the picture is in the middle, 0 to 1
+ * @returns {{scale: number, size: number[], start: number[], middle: number[]}} `middle` within bounds
+ */
+export function place(frame, picture, scale, middle = [0.5, 0.5]) {
+  scale ??= fitting(frame, picture);
+  const size = picture.map((side) => side * scale);
+  const start = frame.map((side, axis) => {
+    const room = side - size[axis];
+    const wanted = side / 2 - middle[axis] * size[axis];
+    return room >= 0 ? room / 2 : Math.min(0, Math.max(room, wanted));
+  });
+  return { scale, size, start, middle: frame.map((side, axis) => (side / 2 - start[axis]) / size[axis]) };
+}
+
+/** The scale at which the whole picture just fits. */
+export function fitting(frame, picture) {
+  return Math.min(...frame.map((side, axis) => side / picture[axis]));
+}
