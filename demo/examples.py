@@ -30,7 +30,6 @@ from .workflow_edits import (
     read,
     remove,
     replace,
-    slot,
 )
 
 COMPARE = "Compare_Full_and_Cached"
@@ -147,45 +146,40 @@ def note_text(example: ExampleWorkflow, subgraph: str | None) -> str:
 
 
 def build_comparison() -> dict:
-    """The bundled demo workflow with a second sampler that has the uncached model."""
+    """The bundled workflow with four images, each of which is also shown alone."""
     workflow = as_dicts(read(FOLDER / f"{TRY}.json"))
+    of_type = {node["type"]: node for node in workflow["nodes"]}
+    compare, enlarge = of_type["GPH_QualityCompare"], of_type["ImageScale"]
+    gone = [of_type[kind]["id"] for kind in ("SaveImage", "MarkdownNote")]
+    gone += [compare["id"], enlarge["id"]]
+    remove(workflow, gone)
+    workflow["links"] = [k for k in workflow["links"] if k["target_id"] not in gone]
+    of_type["EmptyLatentImage"]["widgets_values"][2] = 4
     ids = Ids(workflow)
-    of_type = {node["type"]: node for node in workflow["nodes"]}  # the last of each type
-    model, sampler, decoder = (of_type[t] for t in ("GPH_DemoModel", "KSampler", "VAEDecode"))
-    save = of_type["SaveImage"]
-    sampler["title"], decoder["title"] = "KSampler (cached)", "VAE Decode (cached)"
-    full = copy_of(workflow, sampler, "KSampler (full)", ids)
-    decoded = copy_of(workflow, decoder, "VAE Decode (full)", ids)
-    remove(workflow, [save["id"]])
-    workflow["links"] = [k for k in workflow["links"] if k["target_id"] != save["id"]]
-    connect(workflow, model["id"], 0, full, "model", "MODEL", ids)
-    for name in ("positive", "negative", "latent_image"):
-        source = next(k for k in workflow["links"] if k["id"] == slot(sampler, name)["link"])
-        origin, kind = (source["origin_id"], source["origin_slot"]), source["type"]
-        connect(workflow, *origin, full, name, kind, ids)
-    connect(workflow, full["id"], 0, decoded, "samples", "LATENT", ids)
-    connect(workflow, model["id"], 1, decoded, "vae", "VAE", ids)
-    views = [
-        preview("Full", [1110, 120], ids),
-        preview("Cached", [1510, 120], ids),
-    ]
+    cached, full = (n for n in workflow["nodes"] if n["type"] == "VAEDecode")
+    views = [preview("Full", [1680, 300], ids), preview("Cached", [2080, 300], ids)]
+    add_note(workflow, of_type["GPH_DemoModel"], COMPARISON_NOTE, ids)
+    compare = copy_of(workflow, compare, "Quality Compare", ids)
+    for source, entry in ((full, "reference"), (cached, "test")):
+        connect(workflow, source["id"], 0, compare, entry, "IMAGE", ids)
+    for source, view in zip((full, cached), views, strict=True):
+        larger = copy_of(workflow, enlarge, "Enlarge", ids)
+        larger["pos"] = [view["pos"][0], 120]
+        connect(workflow, source["id"], 0, larger, "image", "IMAGE", ids)
+        connect(workflow, larger["id"], 0, view, "images", "IMAGE", ids)
     workflow["nodes"] += views
-    for source, view in zip((decoded, decoder), views, strict=True):
-        connect(workflow, source["id"], 0, view, "images", "IMAGE", ids)
-    full["pos"], decoded["pos"] = [760, 120], [760, 460]
-    sampler["pos"], decoder["pos"] = [760, 580], [760, 920]
-    add_note(workflow, model, COMPARISON_NOTE, ids)
     return finished(workflow, ids)
 
 
 COMPARISON_NOTE = (
     "## Full and cached\n\n"
-    "Two samplers with the same seed, prompt and steps: the upper one has the model itself, the "
-    "lower one the model with *Golden Path Cache*.\n\n"
-    "*Balanced* computes 13 of 50 steps in full. Change the speed or write a schedule and queue "
-    "again: only the cached image is sampled anew.\n\n"
-    "The demo model comes with this extension and runs on any CPU in seconds. Exchange the model, "
-    "the prompts and the latent for yours to compare there."
+    "Two samplers with the same seed, prompt and steps make four images each: one with the model "
+    "itself, the other with *Golden Path Cache*.\n\n"
+    "*Quality Compare* shows both under a line that you move; the arrows below it, or Page Up and "
+    "Page Down, go through the four images. Change the speed and run the workflow again: only the "
+    "cached images are sampled anew.\n\n"
+    "The demo model comes with this extension and runs on any CPU in seconds. Replace the model, "
+    "the prompts and the latent with yours to compare there, and remove *Enlarge*."
 )
 
 

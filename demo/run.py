@@ -32,7 +32,7 @@ from gph_core.schedule import Schedule
 from . import network, pictures
 from .client import Client
 from .sampling import GUIDANCE, sigmas
-from .workflow import nodes_of_type, to_prompt
+from .workflow import cached_run, nodes_of_type, to_prompt
 
 WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "Try_Golden_Path_Cache.json"
 # Held-out captions: the model was not trained on them.
@@ -117,7 +117,7 @@ async def sample_all(url: str, rows: list[Row]) -> dict:
     async with aiohttp.ClientSession() as session:
         server = Client(session, url)
         workflow = json.loads(WORKFLOW.read_text("utf-8"))
-        prompt = to_prompt(workflow, await server.get("/object_info"))
+        prompt = cached_run(to_prompt(workflow, await server.get("/object_info")))
         print("warming up", flush=True)
         await server.run(variant(prompt, rows[0], 0, ""))  # loads the model
         for row in rows:

@@ -34,6 +34,18 @@ def to_prompt(workflow: dict, object_info: dict) -> dict:
     return prompt
 
 
+def cached_run(prompt: dict) -> dict:
+    """The part of the bundled workflow that samples with the cache, its image in its own size."""
+    (save,), (enlarge,) = (nodes_of_type(prompt, kind) for kind in ("SaveImage", "ImageScale"))
+    prompt[save]["inputs"]["images"] = prompt[enlarge]["inputs"]["image"]
+    needed, found = {}, [save]
+    while found:
+        name = found.pop()
+        needed[name] = prompt[name]
+        found += [value[0] for value in prompt[name]["inputs"].values() if isinstance(value, list)]
+    return {name: node for name, node in prompt.items() if name in needed}
+
+
 def nodes_of_type(prompt: dict, class_type: str) -> list[str]:
     """Ids of the nodes of one type, in the order of the workflow."""
     return [name for name, node in prompt.items() if node["class_type"] == class_type]

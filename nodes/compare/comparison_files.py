@@ -1,9 +1,8 @@
-"""Pictures of a comparison as files that the page fetches: in ComfyUI's folder for temporary ones."""
+"""Pictures of a comparison as files that the page fetches, in ComfyUI's temporary folder."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -33,28 +32,28 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
     name = uuid.uuid4().hex  # the page keeps what it has fetched under a name
     palette = error_pictures.colors().mul(255).round().byte().flatten().tolist()
 
-    def drawn(errors: Tensor) -> Image.Image:
+    def heat_map(errors: Tensor) -> Image.Image:
         picture = Image.fromarray(error_pictures.shades(errors, scale).cpu().numpy())
         picture.putpalette(palette)
         return picture
 
-    def write(kind: str, number: int, picture: Callable[[Tensor], Image.Image], item: Tensor) -> str:
+    def write(kind: str, number: int) -> str:
+        draw, images = kinds[kind]
         file = f"{name}_{number}_{kind}.png"
-        picture(item).save(folder / file, compress_level=COMPRESSION)
+        draw(images[number]).save(folder / file, compress_level=COMPRESSION)
         return file
 
     kinds = {
         "reference": (_colored, reference),
         "test": (_colored, test),
-        "difference": (drawn, errors),
+        "difference": (heat_map, errors),
     }
     with ThreadPoolExecutor() as pool:  # compression leaves Python's lock to others
-        files = [
-            {kind: pool.submit(write, kind, n, way, items[n]) for kind, (way, items) in kinds.items()}
-            for n in range(len(reference))
+        tasks = [
+            {kind: pool.submit(write, kind, n) for kind in kinds} for n in range(len(reference))
         ]
-        named = [{kind: future.result() for kind, future in item.items()} for item in files]
-    return {"subfolder": SUBFOLDER, "files": named}
+        files = [{kind: task.result() for kind, task in item.items()} for item in tasks]
+    return {"subfolder": SUBFOLDER, "files": files}
 
 
 def _colored(image: Tensor) -> Image.Image:

@@ -145,9 +145,7 @@ def verdicts(measured: Comparison) -> list[str]:
     """Verdicts on each image, in words."""
     psnr, ssim = (measured.figures.get(name) for name in ("psnr", "ssim"))
     assert psnr is not None  # it refuses no images
-    return [
-        verdict(value, ssim.values[n] if ssim else None) for n, value in enumerate(psnr.values)
-    ]
+    return [verdict(value, ssim.values[n] if ssim else None) for n, value in enumerate(psnr.values)]
 
 
 def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str | None]:

@@ -28,6 +28,7 @@ SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 # They sample in their analyses alone, without a cache node.
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
+COMPARED = ("Compare_Full_and_Cached", "Try_Golden_Path_Cache")
 # How many images come of those that need no files, and where each runs.
 CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
@@ -70,7 +71,7 @@ def name(request):
 @pytest.fixture(scope="module")
 def prompt(page, name):
     """What the page sends, with the workflow open."""
-    load(page, example(name))
+    load(page, example(name, whole=True))
     return page.evaluate("async () => (await app.graphToPrompt()).output")
 
 
@@ -115,8 +116,8 @@ def test_every_sampler_has_the_cached_model(prompt, name):
     models = [node["inputs"]["model"] for node in of_type(prompt, *kinds)]
     cached = [is_cached(prompt, model) for model in models]
     assert bool(cached) == (name not in INSIDE)
-    # The comparison has one without, on purpose.
-    assert cached.count(False) == (name == "Compare_Full_and_Cached")
+    # Those that compare have one without, on purpose.
+    assert cached.count(False) == (name in COMPARED)
 
 
 def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):

@@ -11,11 +11,12 @@ def test_the_nodes_are_registered(page):
 
 
 def test_the_bundled_workflow_opens_whole(page):
-    load(page, example("Try_Golden_Path_Cache"))
+    load(page, example("Try_Golden_Path_Cache", whole=True))
     types = page.evaluate("app.rootGraph.nodes.filter(n => !n.has_errors).map(n => n.type)")
     assert sorted(types) == [
         "EmptyLatentImage", "GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_DemoPrompt",
-        "KSampler", "SaveImage", "VAEDecode",
+        "GPH_QualityCompare", "ImageScale", "KSampler", "KSampler", "MarkdownNote", "SaveImage",
+        "VAEDecode", "VAEDecode",
     ]  # fmt: skip
     assert page.locator("[role=dialog]").count() == 0
 

@@ -1,4 +1,4 @@
-"""The table on Quality Compare: real runs on images of one colour, and reports that tests send."""
+"""What Quality Compare shows: real runs on images of one colour, and reports that tests send."""
 
 import json
 
@@ -14,6 +14,7 @@ REPORT = {
     "width": 64,
     "height": 48,
     "lpips_network": "AlexNet",
+    "verdicts": ["hardly visible", "identical", "visible"],
     "metrics": {
         "psnr": {"mean": 30.5, "identical": 1, "values": [31, "identical", 30]},
         "lpips": {"mean": 0.05, "identical": 0, "values": [0.1, 0, 0.05]},
@@ -56,10 +57,16 @@ def workflow(page):
 
 
 def send(page, *reports):
+    """Reports as a run sends them, with pictures that are not there; the details are opened."""
+    kinds = ("reference", "test", "difference")
+    files = [{kind: f"lost_{n}_{kind}.png" for kind in kinds} for n in range(80)]
+    pictures = {"pictures": {"subfolder": "elsewhere", "files": files}}
+    reports = [report | pictures for report in reports]
     page.evaluate(
         "([id, reports]) => app.rootGraph.getNodeById(id).onExecuted({ gph_quality: reports })",
         [NODE, reports],
     )
+    page.evaluate("document.querySelectorAll('.gph-details').forEach(d => { d.open = true; })")
 
 
 def panel(page):
@@ -77,17 +84,97 @@ def test_a_node_that_has_not_run_says_what_it_will_show(page, workflow):
     assert panel(page).inner_text().startswith("After a run:")
 
 
-def test_a_run_fills_the_table(page, workflow):
+def shown(page):
+    """What the panel shows of the pictures."""
+    return panel(page).evaluate("""e => {
+      const [stage, verdict, number] = ["stage", "verdict", "number"]
+        .map(name => e.querySelector(`.gph-${name}`));
+      const images = [...stage.querySelectorAll("img")];
+      return {
+        verdict: verdict.innerText, number: number.innerText,
+        line: stage.getAttribute("aria-valuetext"),
+        isHeatMap: stage.classList.contains("gph-heat"),
+        isZoomed: stage.classList.contains("gph-zoomed"),
+        sizes: images.map(image => [image.naturalWidth, image.naturalHeight]),
+        at: images.slice(0, 2).map(image => image.getBoundingClientRect().left),
+      };
+    }""")
+
+
+def loaded_pictures(page, kind="reference"):
+    page.wait_for_function(
+        "kind => document.querySelector(`img.gph-${kind}`)?.naturalWidth", arg=kind
+    )
+
+
+def test_a_run_shows_its_pictures_under_a_verdict(page, workflow):
+    page.evaluate("""() => [1, 2].forEach(id => {
+      app.rootGraph.getNodeById(id).widgets.slice(0, 2).forEach(w => { w.value = 1024; });
+    })""")
     assert run(page) == "execution_success"
-    page.locator(".gph-quality table").wait_for()
-    head, *rows = table(page)
-    assert [title.split("\n")[0] for title in head] == ["image", "PSNR", "PSNR 8-bit", "SSIM"]
+    loaded_pictures(page)
+    loaded_pictures(page, "test")
+    found = shown(page)
     # A fifth everywhere: -20 log10(0.2) dB; flat: SSIM is c / (0.04 + c) with c = 0.0001.
-    assert rows == [[label, "13.98", "13.98", "0.0025"] for label in ("mean", "0", "1")]
+    assert found["verdict"].startswith("A different picture: 14.0 dB, SSIM 0.002.")
+    # The heat map is not fetched before it is wanted.
+    assert found["sizes"] == [[1024, 1024], [1024, 1024], [0, 0]]
+    assert (found["number"], found["line"]) == ("1 / 2", "50 % reference")
     text = panel(page).inner_text()
-    assert "Images: 2, 64 × 64 pixels" in text
-    assert "pale yellow 0.2" in text
-    assert "LPIPS not available: off; choose a file of weights" in text
+    assert "PSNR 13.98 dB" in text
+    assert "Mean of 2: PSNR 13.98 dB" in text
+    assert "LPIPS" not in text
+
+    stage = panel(page).query_selector(".gph-stage")
+    box = stage.bounding_box()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 40)
+    assert shown(page)["line"] == "25 % reference"
+    size = "app.rootGraph.getNodeById(3).size[1]"
+    before = page.evaluate(size)
+    panel(page).query_selector("button:text('Difference')").click()
+    loaded_pictures(page, "difference")
+    assert shown(page)["isHeatMap"]
+    panel(page).query_selector("button:text('Difference')").click()
+    panel(page).query_selector("button:text('1:1')").click()
+    zoomed = shown(page)
+    assert (zoomed["isHeatMap"], zoomed["isZoomed"]) == (False, True)
+    width = stage.query_selector("img").bounding_box()["width"]
+    assert width == pytest.approx(1024, abs=1)
+    where = page.evaluate("JSON.stringify(app.rootGraph.getNodeById(3).pos)")
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 60, box["y"] + 100)
+    page.mouse.up()
+    assert shown(page)["at"] == pytest.approx([left - 40 for left in zoomed["at"]], abs=1)
+    assert page.evaluate("JSON.stringify(app.rootGraph.getNodeById(3).pos)") == where
+    assert page.evaluate(size) == before
+
+
+def test_keys_move_the_line_and_choose_image_heat_map_and_zoom(page, workflow):
+    send(page, REPORT)
+    stage = panel(page).query_selector(".gph-stage")
+    stage.focus()
+    for key, expected in (
+        ("ArrowLeft", {"line": "48 % reference"}),
+        ("ArrowRight", {"line": "50 % reference"}),
+        ("End", {"line": "100 % reference"}),
+        ("Home", {"line": "0 % reference"}),
+        ("d", {"isHeatMap": True}),
+        ("d", {"isHeatMap": False}),
+        ("PageDown", {"number": "2 / 3", "verdict": "Identical: no pixel differs"}),
+        ("PageUp", {"number": "1 / 3"}),
+        ("PageUp", {"number": "3 / 3"}),
+    ):
+        page.keyboard.press(key)
+        found = shown(page)
+        assert {name: found[name] for name in expected} == expected, key
+    assert stage.get_attribute("role") == "slider"
+    assert "Arrow keys" in stage.get_attribute("aria-label")
+    assert page.evaluate("app.rootGraph.nodes.length") == 3
+    panel(page).query_selector("button:text('Worst')").click()
+    assert shown(page)["number"] == "3 / 3"  # 30 dB
+    page.wait_for_function("!document.querySelector('.gph-lost').hidden")
+    assert "Run the workflow again" in panel(page).inner_text()
 
 
 def test_images_of_unequal_sizes_are_both_named(page, workflow):
@@ -105,9 +192,9 @@ def test_every_figure_and_reason_of_a_report_is_shown(page, workflow):
     ]  # fmt: skip
     assert rows == [
         ["mean", "30.50", "0.0500", "-0.0100"],
-        ["0", "31.00", "0.1000", "–"],
-        ["1", "identical", "0.0000", "+0.0100"],
-        ["2", "30.00", "0.0500", "-0.0300"],
+        ["1", "31.00", "0.1000", "–"],
+        ["2", "identical", "0.0000", "+0.0100"],
+        ["3", "30.00", "0.0500", "-0.0300"],
     ]
     assert "PSNR: 1 of 3 identical, the mean is of the others" in panel(page).inner_text()
 
@@ -124,6 +211,7 @@ def test_a_node_that_ran_for_a_list_of_images_shows_each_of_its_runs(page, workf
     assert "Images: 3, 64 × 48 pixels" in text
     assert "Images: 3, 32 × 48 pixels" in text
     assert len(table(page)) == 2 * 5
+    assert shown(page)["number"] == "1 / 6"
 
 
 def test_a_result_of_another_workflow_is_not_shown(page, workflow):
@@ -133,25 +221,36 @@ def test_a_result_of_another_workflow_is_not_shown(page, workflow):
     assert len(table(page)) == 5
 
 
-def test_a_long_table_scrolls_below_its_head(page, workflow):
-    send(page, {**REPORT, "images": 80, "metrics": {
-        "ssim": {"mean": 1, "identical": 0, "values": [1] * 80},
-    }})  # fmt: skip
+def long(count):
+    """A report of many images."""
+    figures = {"mean": 30, "identical": 0, "values": [30] * count}
+    return REPORT | {
+        "images": count, "verdicts": ["visible"] * count, "metrics": {"psnr": figures},
+    }  # fmt: skip
+
+
+def test_the_notes_of_six_images_are_not_cut_and_a_long_table_scrolls(page, workflow):
+    send(page, long(6))
+    details = "document.querySelector('.gph-details')"
+    assert page.evaluate(f"{details}.scrollHeight <= {details}.clientHeight")
+    send(page, long(80))
     scale = "() => app.canvas.ds.scale"
     before = page.evaluate(scale)
-    panel(page).click()
+    summary = panel(page).query_selector(".gph-details summary")
+    summary.focus()  # as a click on it, which opens the details
+    summary.hover()
     page.mouse.wheel(0, 400)
-    page.wait_for_function("document.querySelector('.gph-quality').scrollTop > 100")
+    page.wait_for_function(f"{details}.scrollTop > 100")
     assert page.evaluate(scale) == before
-    tops = panel(page).evaluate(
-        "e => [e, e.querySelector('thead th')].map(x => x.getBoundingClientRect().top)"
+    tops = page.evaluate(
+        f"[{details}, {details}.querySelector('thead th')].map(x => x.getBoundingClientRect().top)"
     )
     assert tops[1] - tops[0] == pytest.approx(0, abs=4)
 
 
 def test_the_table_comes_back_with_its_tab(page, workflow):
     assert run(page) == "execution_success"
-    page.locator(".gph-quality table").wait_for()
+    page.locator(".gph-verdict").wait_for()
     load(page, example("Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
     back_to(page, workflow)
     assert len(table(page)) == 4
@@ -159,7 +258,7 @@ def test_the_table_comes_back_with_its_tab(page, workflow):
 
 def test_undo_and_redo_keep_the_table(page, workflow):
     assert run(page) == "execution_success"
-    page.locator(".gph-quality table").wait_for()
+    page.locator(".gph-verdict").wait_for()
     for _ in undone_and_redone(page, NODE, "heat_map_max", 0.5):
         assert len(table(page)) == 4
 
@@ -167,7 +266,7 @@ def test_undo_and_redo_keep_the_table(page, workflow):
 def test_the_table_goes_with_a_change_of_renderer(page, workflow, renderer):
     send(page, REPORT)
     for place in there_and_back(page, renderer):
-        page.locator(f"{place} .gph-quality table").wait_for()
+        page.locator(f"{place} .gph-verdict").wait_for()
         assert len(table(page)) == 5
 
 

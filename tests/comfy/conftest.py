@@ -103,11 +103,11 @@ def object_info(url):
 
 @pytest.fixture
 def prompt(object_info):
-    """The bundled workflow with 12 steps, as the page sends it."""
+    """The cached run of the bundled workflow with 12 steps, as the page sends it."""
     from demo.run import WORKFLOW
-    from demo.workflow import nodes_of_type, to_prompt
+    from demo.workflow import cached_run, nodes_of_type, to_prompt
 
-    prompt = to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info)
+    prompt = cached_run(to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info))
     prompt[nodes_of_type(prompt, "KSampler")[0]]["inputs"]["steps"] = 12
     return prompt
 

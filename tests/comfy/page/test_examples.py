@@ -8,6 +8,7 @@ from PIL import Image
 
 from demo import examples, inside_examples
 from demo.workflow import widget_values
+from demo.workflow_edits import slot
 
 FILES = sorted(examples.FOLDER.glob("*.json"))
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
@@ -120,7 +121,7 @@ def test_our_nodes_saved_a_value_for_each_widget(workflow, object_info):
 def test_the_cache_stands_between_model_and_sampler(cached):
     graph, by_id, caches = cache_graph(cached)
     for cache in caches:
-        incoming = examples.slot(cache, "model")["link"]
+        incoming = slot(cache, "model")["link"]
         (link,) = (k for k in graph["links"] if k["id"] == incoming)
         assert link["type"] == "MODEL"
         ends = targets(graph, by_id, cache)

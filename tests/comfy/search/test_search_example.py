@@ -11,7 +11,7 @@ from PIL import Image
 import dev
 from demo import examples, scenes
 from demo.search_example import NAME
-from demo.workflow import nodes_of_type, to_prompt
+from demo.workflow import cached_run, nodes_of_type, to_prompt
 from gph_core.paths.golden_path import GoldenPath
 from gph_core.schedule import Schedule
 
@@ -45,7 +45,7 @@ def image(url, output):
 
 
 def test_it_samples_as_the_bundled_workflow_does(object_info, prompt):
-    bundled = prompt_of(examples.TRY, object_info)
+    bundled = cached_run(prompt_of(examples.TRY, object_info))
     search, sampler = only(prompt, "GPH_ScheduleSearch"), only(prompt, "SamplerCustom")
     for name in ("sampler", "sigmas", "cfg"):
         assert search[name] == sampler[name]
