@@ -1,101 +1,190 @@
-"""Photograph the example workflows for ComfyUI's template list: python dev.py examples"""
+"""Draw the pictures of ComfyUI's template list: python dev.py examples
+
+Each shows what its workflow makes, above the steps of the run: tall ones are full, low ones cached.
+No model but the demo's was run for them: the others are the pictures of ComfyUI's own templates.
+"""
 
 from __future__ import annotations
 
+import importlib.resources
 import io
 import json
+import math
 import os
 import sys
-import tempfile
+import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 import dev
-from demo import examples
+from demo import examples, inside_example, run, search_example
+from gph_core.paths.noise_spacing import noise_spacing
+from gph_core.schedule import Schedule
 
 from .conftest import CHROMIUM, FLAGS, SETTINGS
-from .page import READY, load, run, two_frames
+from .page import READY, load
+from .page import run as queue
 
 VIEWPORT = {"width": 1540, "height": 1000}
-CLIP = {"x": 130, "y": 120, "width": 960, "height": 720}  # free of bars, tools and messages
-SIZE = (640, 480)
-# Which folder each loader lists: the page marks nodes whose file is missing.
-LOADERS = {
-    "UNETLoader": "diffusion_models",
-    "CLIPLoader": "text_encoders",
-    "DualCLIPLoader": "text_encoders",
-    "VAELoader": "vae",
-    "LoraLoaderModelOnly": "loras",
-    "LatentUpscaleModelLoader": "latent_upscale_models",
+SIZE = WIDTH, HEIGHT = (640, 480)
+BAND, MARGIN, STRIP, TEXT = 84, 14, 36, 22  # pixels
+BACKGROUND, FULL, CACHED, WORDS = "#202020", "#3b9cf0", "#8a8a8a", "#f0f0f0"
+MEDIA = ("comfyui_workflow_templates_media_image", "comfyui_workflow_templates_media_video")
+# Shift of the noise levels that each template samples on; all of them use the scheduler *simple*,
+# or one with its levels. And the model's own, where the template changes it.
+SHIFTS = {
+    "FLUX.1-dev_Golden_Path": math.exp(1.15),
+    "FLUX.2_Golden_Path": 9.01,  # Flux2Scheduler at 20 steps and 1024 x 1024
+    "HunyuanVideo_1.5_Golden_Path": 7.0,
+    "Qwen-Image-Edit_Golden_Path": 3.1,
+    "Qwen-Image_Golden_Path": 3.1,
+    "Wan_2.1_T2V_Golden_Path": 8.0,
+    "Wan_2.2_14B_Two_Experts_Golden_Path": 5.0,
+    "Z-Image_Golden_Path": 3.0,
 }
 
-# Open the subgraph that has the cache, if one has.
-ENTER = """() => {
-  const graphs = [app.rootGraph, ...app.rootGraph.nodes.map(n => n.subgraph).filter(Boolean)];
-  const graph = graphs.find(g => g.nodes.some(n => n.type === "GPH_Cache"));
-  if (graph && graph !== app.rootGraph) app.canvas.setGraph(graph);
-}"""
-# All of the graph if that is readable, else a search and its result, where a run is sensitive, or
-# what is around the cache.
-SHOW = """clip => {
-  const graph = app.canvas.graph;
-  const of = kind => graph.nodes.filter(n => kind.test(n.type)).map(n => n.boundingRect);
-  const search = of(/^GPH_ScheduleSearch$/);
-  const inside = of(/^GPH_(PropagationGain|PlanSchedule|ScheduleEditor)$/);
-  const chosen = search.length ? [...search, ...of(/^Preview/)]
-    : inside.length ? inside : of(/^GPH_Cache$/);
-  const all = of(/./);
-  const span = (boxes, axis) => [
-    Math.min(...boxes.map(b => b[axis])), Math.max(...boxes.map(b => b[axis] + b[axis + 2]))];
-  const fit = 0.96 * Math.min(...[0, 1].map(axis => {
-    const [from, to] = span(all, axis);
-    return [clip.width, clip.height][axis] / (to - from);
-  }));
-  const scale = fit < 0.5 ? 0.6 : Math.min(fit, 1);
-  const boxes = fit < 0.5 ? chosen : all;
-  const offset = [0, 1].map(axis => {
-    const [from, to] = span(boxes, axis);
-    const middle = [clip.x + clip.width / 2, clip.y + clip.height / 2][axis];
-    const bounds = app.canvas.canvas.getBoundingClientRect();
-    return (middle - [bounds.left, bounds.top][axis]) / scale - (from + to) / 2;
-  });
-  app.canvas.ds.scale = scale;
-  app.canvas.ds.offset = offset;
-  app.canvas.setDirty(true, true);
-}"""
 
+def main(names: Sequence[str]) -> None:
+    """Draw the pictures of some workflows, or of all."""
 
-def main() -> None:
-    names = sorted(file.stem for file in examples.FOLDER.glob("*.json"))
+    def is_wanted(name: str) -> bool:
+        return name in names or not names
+
+    for example in filter(lambda example: is_wanted(example.name), examples.EXAMPLES):
+        write(example.name, card(template_picture(example.template), schedules_of(example)))
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
-        arguments = pretend_models(Path(temporary), names)
+    with sync_playwright() as playwright, dev.server(tools, ["--cpu"], threads=1) as running:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        with dev.server(tools, ["--cpu", *arguments], threads=1) as running:
-            page = opened(browser, running.url, {"Comfy.VueNodes.Enabled": False})
-            for name in names:
-                photograph(page, name, examples.FOLDER / f"{name}.jpg")
+        page = opened(browser, running.url, {"Comfy.VueNodes.Enabled": False})
+        for name, draw in filter(lambda row: is_wanted(row[0]), DEMO.items()):
+            load(page, examples.read(examples.FOLDER / f"{name}.json"))
+            if (outcome := queue(page)) != "execution_success":
+                raise RuntimeError(f"{name} did not run: {outcome}")
+            write(name, draw(page, running.url))
         browser.close()
 
 
-def pretend_models(folder: Path, names: list[str]) -> list[str]:
-    """Empty files under the models' names; returns the server's arguments that list them."""
-    for name in names:
-        workflow = examples.read(examples.FOLDER / f"{name}.json")
-        for graph in examples.graphs(workflow):
-            for node in graph["nodes"]:
-                for value in node.get("widgets_values") or []:
-                    if node["type"] in LOADERS and str(value).endswith(".safetensors"):
-                        file = folder / LOADERS[node["type"]] / value
-                        file.parent.mkdir(exist_ok=True)
-                        file.touch()
-    lines = "".join(f"  {kind}: {kind}\n" for kind in set(LOADERS.values()))
-    paths = folder / "paths.yaml"
-    paths.write_text(f"pretended:\n  base_path: {folder.as_posix()}\n{lines}", "utf-8")
-    return ["--extra-model-paths-config", str(paths)]
+# --- what is shown ----------------------------------------------------------------------------
+
+
+def template_picture(template: str) -> Image.Image:
+    """ComfyUI's own picture of a template; of a video its first frame."""
+    name = f"templates/{template}-1.webp"
+    files = (importlib.resources.files(package) / name for package in MEDIA)
+    with Image.open(io.BytesIO(next(f for f in files if f.is_file()).read_bytes())) as picture:
+        return picture.convert("RGB")
+
+
+def schedules_of(example: examples.ExampleWorkflow) -> list[Schedule]:
+    """Schedule of each sampler of a template: no published path has its noise levels."""
+    shift, parts = SHIFTS[example.name], len(example.parts)
+    total = parts * example.steps
+    times = [1 - n / total for n in range(total + 1)]
+    levels = [shift * t / (1 + (shift - 1) * t) for t in times]
+    spans = [levels[n * example.steps : (n + 1) * example.steps + 1] for n in range(parts)]
+    return [noise_spacing(span, example.full, shift / (1 + shift), True) for span in spans]
+
+
+def halves(page: Page, url: str) -> Image.Image:
+    """The full run's image on the left of a line, the cached run's on its right."""
+    ((full, cached),) = compared(page, url)
+    middle = full.width // 2
+    full.paste(cached.crop((middle, 0, *cached.size)), (middle, 0))
+    picture = enlarged(full, HEIGHT - BAND)
+    middle = picture.width // 2
+    ImageDraw.Draw(picture).line((middle, 0, middle, picture.height), "white", 3)
+    return card(picture, balanced())
+
+
+def pairs(page: Page, url: str) -> Image.Image:
+    """The images of the full run, and those of the cached one below them."""
+    columns = compared(page, url)
+    side = WIDTH // len(columns)
+    sheet = Image.new("RGB", (WIDTH, 2 * side), BACKGROUND)
+    for column, images in enumerate(columns):
+        for row, image in enumerate(images):
+            sheet.paste(enlarged(image, side), (column * side, row * side))
+    return card(sheet, balanced())
+
+
+def first(page: Page, url: str) -> Image.Image:
+    """The first figure of an analysis."""
+    images = page.evaluate("Object.values(app.nodeOutputs).flatMap(o => o.images ?? [])")
+    return card(view(url, images[0]))
+
+
+DEMO = {
+    examples.TRY: halves,
+    examples.COMPARE: pairs,
+    search_example.NAME: first,
+    inside_example.NAME: first,
+}
+
+
+def balanced() -> list[Schedule]:
+    """Schedule of the demo model at 50 steps with the speed *Balanced*."""
+    return [
+        next(row.schedule for group in run.plan(50) for row in group if row.speed == "Balanced")
+    ]
+
+
+def compared(page: Page, url: str) -> list[tuple[Image.Image, Image.Image]]:
+    """The pictures that *Quality Compare* shows: reference and test of each image."""
+    (report,) = page.evaluate("Object.values(app.nodeOutputs).flatMap(o => o.gph_quality ?? [])")
+    found = []
+    for files in report["pictures"]["files"]:
+        place = {"subfolder": report["pictures"]["subfolder"], "type": "temp"}
+        full, cached = (view(url, place | {"filename": files[k]}) for k in ("reference", "test"))
+        found.append((full, cached))
+    return found
+
+
+def view(url: str, image: dict) -> Image.Image:
+    with dev.LOCAL.open(f"{url}/view?{urllib.parse.urlencode(image)}") as answer:
+        return Image.open(io.BytesIO(answer.read())).convert("RGB")
+
+
+# --- how it is drawn --------------------------------------------------------------------------
+
+
+def enlarged(image: Image.Image, height: int) -> Image.Image:
+    """An image whose pixels stay squares."""
+    width = round(image.width * height / image.height)
+    return image.resize((width, height), Image.Resampling.NEAREST)
+
+
+def card(picture: Image.Image, schedules: Sequence[Schedule] = ()) -> Image.Image:
+    """A picture above the steps of its samplers; without any, the picture alone."""
+    sheet = Image.new("RGB", SIZE, BACKGROUND)
+    room = (WIDTH, HEIGHT - BAND if schedules else HEIGHT)
+    picture = ImageOps.contain(picture, room, Image.Resampling.LANCZOS)
+    sheet.paste(picture, ((room[0] - picture.width) // 2, (room[1] - picture.height) // 2))
+    if schedules:
+        steps = "".join(schedule.bits for schedule in schedules)  # 1 is cached
+        words = f"{steps.count('0')} of {len(steps)} steps computed in full"
+        draw_steps(ImageDraw.Draw(sheet), steps, words)
+    return sheet
+
+
+def draw_steps(draw: ImageDraw.ImageDraw, steps: str, words: str) -> None:
+    """A bar for each step, and words below."""
+    top, wide = HEIGHT - BAND + 8, (WIDTH - 2 * MARGIN) / len(steps)
+    for n, step in enumerate(steps):
+        left, right = (round(MARGIN + (n + edge) * wide) for edge in (0, 1))
+        height, color = (STRIP, FULL) if step == "0" else (STRIP // 4, CACHED)
+        draw.rectangle((left, top + STRIP - height, right - 3, top + STRIP), color)
+    font = ImageFont.load_default(TEXT)
+    draw.text((WIDTH / 2, top + STRIP + 6), words, WORDS, font, anchor="ma")
+
+
+def write(name: str, picture: Image.Image) -> None:
+    file = examples.FOLDER / f"{name}.jpg"
+    picture.save(file, quality=80)
+    print(f"wrote {file.name} ({file.stat().st_size // 1024} KiB)")
 
 
 def opened(browser, url: str, settings: dict) -> Page:
@@ -110,22 +199,5 @@ def opened(browser, url: str, settings: dict) -> Page:
     return page
 
 
-def photograph(page: Page, name: str, file: Path) -> None:
-    workflow = examples.read(examples.FOLDER / f"{name}.json")
-    load(page, workflow)
-    if any(node["type"] == "GPH_DemoModel" for node in workflow["nodes"]):
-        outcome = run(page)
-        if outcome != "execution_success":
-            raise RuntimeError(f"{name} did not run: {outcome}")
-    page.evaluate(ENTER)
-    page.wait_for_timeout(1500)  # the page fits a graph that it enters, some time later
-    page.evaluate(SHOW, CLIP)
-    page.wait_for_timeout(1000)  # texts over the canvas follow later
-    two_frames(page)
-    picture = Image.open(io.BytesIO(page.screenshot(clip=CLIP))).convert("RGB")
-    picture.resize(SIZE, Image.Resampling.LANCZOS).save(file, quality=80)
-    print(f"wrote {file.name} ({file.stat().st_size // 1024} KiB)")
-
-
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
