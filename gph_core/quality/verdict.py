@@ -1,12 +1,12 @@
 """How visible a difference between two images is, in words, by PSNR and SSIM.
 
 The five grades are those of the impairment scale of ITU-R BT.500 (imperceptible; perceptible, but
-not annoying; slightly annoying; annoying; very annoying). Their limits are a table that is common
-in work on video quality, attributed to Zinner, Hohlfeld, Abboud and Hossfeld, "Impact of frame rate
-and resolution on objective QoE metrics" (QoMEX 2010): PSNR of 45, 33, 27.4 and 18.7 dB, SSIM of
-0.99, 0.95, 0.88 and 0.5. They are means over viewers and videos, so for one image they are a
-convention, not a measurement. The words are ours. LPIPS has no such published table and takes no
-part.
+not annoying; slightly annoying; annoying; very annoying). Their limits are a table of PSNR and SSIM
+by mean opinion score that is published for video (https://html.scirp.org/file/_9-8102789_1.htm);
+as far as we know it goes back to Zinner, Hohlfeld, Abboud and Hossfeld, "Impact of frame rate and
+resolution on objective QoE metrics" (QoMEX 2010). They are means over viewers of videos, so for one
+image they are a convention, not a measurement. The words are ours. LPIPS has no such table that we
+know of and takes no part.
 """
 
 from __future__ import annotations

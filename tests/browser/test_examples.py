@@ -34,7 +34,7 @@ CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
 )  # fmt: skip
 DEMO = {
-    "Compare_Full_and_Cached": (2, CLASSIC),
+    "Compare_Full_and_Cached": (8, CLASSIC),
     "Look_Inside_a_Run": (2, VUE, pytest.mark.long),
     "Find_Sensitive_Steps": (1, VUE, pytest.mark.long),
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
