@@ -1,7 +1,7 @@
 """Build the example workflows: ComfyUI's templates with *Golden Path Cache* before the sampler.
 
 Writes ``example_workflows/*.json`` from the package ``comfyui-workflow-templates-json``, those of
-the demo model without it, except ``Try_Golden_Path_Cache.json``, whose cache node is the pattern
+the demo model without it, except ``1_Try_Golden_Path_Cache.json``, whose cache node is the pattern
 of all others. Run it with ``python dev.py examples``. Standard library only.
 """
 

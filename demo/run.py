@@ -34,7 +34,7 @@ from .client import Client
 from .sampling import GUIDANCE, sigmas
 from .workflow import cached_run, nodes_of_type, to_prompt
 
-WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "Try_Golden_Path_Cache.json"
+WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "1_Try_Golden_Path_Cache.json"
 # Held-out captions: the model was not trained on them.
 PROMPTS = {
     11: "red cross left of yellow circle on gradient white background",

@@ -9,7 +9,7 @@ from copy import deepcopy
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "example_workflows"
-TRY = "Try_Golden_Path_Cache"  # its cache node is the pattern of all others
+TRY = "1_Try_Golden_Path_Cache"  # its cache node is the pattern of all others
 LINK = ("id", "origin_id", "origin_slot", "target_id", "target_slot", "type")
 CACHE_SIZE, NOTE_SIZE, GAP = (360, 380), (520, 300), 50
 YELLOW = {"color": "#432", "bgcolor": "#653"}  # what the page's colour menu calls so

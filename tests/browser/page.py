@@ -9,7 +9,7 @@ from pathlib import Path
 import dev
 
 WORKFLOWS = Path(dev.ROOT) / "example_workflows"
-TRY = "Try_Golden_Path_Cache"
+TRY = "1_Try_Golden_Path_Cache"
 
 # Earlier the default workflow may still be loading.
 READY = """

@@ -46,7 +46,7 @@ def main() -> None:
 
 def edited_demo(seed: int) -> dict:
     """The demo workflow with an editor beside its cache; another seed runs anew."""
-    workflow = example("Try_Golden_Path_Cache")
+    workflow = example("1_Try_Golden_Path_Cache")
     cache = next(n for n in workflow["nodes"] if n["id"] == CACHE)
     sampler = next(n for n in workflow["nodes"] if n["type"] == "KSampler")
     sampler["widgets_values"][0] = seed

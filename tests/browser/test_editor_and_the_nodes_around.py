@@ -18,7 +18,7 @@ def around(page):
     """Opens the bundled workflow with an editor and a policy selector before the cache node."""
 
     def opened(text=FLUX, *, steps=50, speed="Custom", policy="residual reuse", path="none"):
-        whole = example("Try_Golden_Path_Cache")
+        whole = example("1_Try_Golden_Path_Cache")
         whole["id"] = page.evaluate("crypto.randomUUID()")
         nodes = {n["id"]: n for n in whole["nodes"]}
         nodes[SAMPLER]["widgets_values"][2] = steps

@@ -19,7 +19,7 @@ STEPS = {
     "Qwen-Image-Edit_Golden_Path": 40,
     "Qwen-Image_Golden_Path": 50,
     "Search_a_Golden_Path": 20,
-    "Try_Golden_Path_Cache": 50,
+    "1_Try_Golden_Path_Cache": 50,
     "Wan_2.1_T2V_Golden_Path": 30,
     "Wan_2.2_14B_Two_Experts_Golden_Path": 20,
     "Z-Image_Golden_Path": 25,
@@ -28,7 +28,7 @@ SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 # They sample in their analyses alone, without a cache node.
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
-COMPARED = ("Compare_Full_and_Cached", "Try_Golden_Path_Cache")
+COMPARED = ("Compare_Full_and_Cached", "1_Try_Golden_Path_Cache")
 # How many images come of those that need no files, and where each runs.
 CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
@@ -39,7 +39,7 @@ DEMO = {
     "Find_Sensitive_Steps": (1, VUE, pytest.mark.long),
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
-    "Try_Golden_Path_Cache": (1, VUE),
+    "1_Try_Golden_Path_Cache": (1, VUE),
 }
 # A search of four schedules of 12 steps, or analyses of two prompts, which take seconds.
 SHORTEN = """() => {

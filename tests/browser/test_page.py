@@ -11,7 +11,7 @@ def test_the_nodes_are_registered(page):
 
 
 def test_the_bundled_workflow_opens_whole(page):
-    load(page, example("Try_Golden_Path_Cache", whole=True))
+    load(page, example("1_Try_Golden_Path_Cache", whole=True))
     types = page.evaluate("app.rootGraph.nodes.filter(n => !n.has_errors).map(n => n.type)")
     assert sorted(types) == [
         "EmptyLatentImage", "GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_DemoPrompt",
@@ -22,7 +22,7 @@ def test_the_bundled_workflow_opens_whole(page):
 
 
 def test_the_template_opens_from_a_link(page, url):
-    page.goto(f"{url}/?template=Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
+    page.goto(f"{url}/?template=1_Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
     page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")
 
 

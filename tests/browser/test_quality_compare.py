@@ -256,7 +256,7 @@ def test_the_notes_of_six_images_are_not_cut_and_a_long_table_scrolls(page, work
 def test_the_table_comes_back_with_its_tab(page, workflow):
     assert run(page) == "execution_success"
     page.locator(".gph-verdict").wait_for()
-    load(page, example("Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
+    load(page, example("1_Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
     back_to(page, workflow)
     assert len(table(page)) == 4
 

@@ -43,7 +43,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
 
 
 def test_the_report_is_empty_until_the_next_run(page, keeping):
-    workflow = example("Try_Golden_Path_Cache")
+    workflow = example("1_Try_Golden_Path_Cache")
     workflow["id"] = page.evaluate("crypto.randomUUID()")
     sampler(workflow)[0] = next(SEEDS)
     load(page, workflow)

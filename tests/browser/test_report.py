@@ -35,7 +35,7 @@ DECIDED = RECORD | {
 @pytest.fixture
 def workflow(page):
     """The bundled workflow, opened under an id of its own."""
-    workflow = example("Try_Golden_Path_Cache")
+    workflow = example("1_Try_Golden_Path_Cache")
     workflow["id"] = page.evaluate("crypto.randomUUID()")
     load(page, workflow)
     return workflow
@@ -189,7 +189,7 @@ def test_a_node_in_a_subgraph_gets_its_runs(page, workflow):
 
 def test_runs_of_another_workflow_wait_for_their_tab(page, workflow):
     send(page, "done", record=OTHER)
-    elsewhere = example("Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")}
+    elsewhere = example("1_Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")}
     load(page, elsewhere)
     assert is_idle(panel(page))
     send(page, "done", prompt="q", workflow=workflow["id"], record=RECORD)

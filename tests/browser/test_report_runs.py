@@ -21,7 +21,7 @@ SEEDS = itertools.count(2**32)  # the server would not run an equal prompt again
 @pytest.fixture
 def workflow(page):
     """The bundled workflow with few steps, under an id and with a seed of its own."""
-    workflow = example("Try_Golden_Path_Cache")
+    workflow = example("1_Try_Golden_Path_Cache")
     workflow["id"] = page.evaluate("crypto.randomUUID()")
     settings = sampler(workflow)
     settings[0], settings[2] = next(SEEDS), STEPS

@@ -127,7 +127,7 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
 def test_a_result_comes_back_with_its_tab_and_from_a_search_that_need_not_run(page, demo):
     assert run(page) == "execution_success"
     here = {"id": page.evaluate("app.rootGraph.id")}
-    load(page, example("Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
+    load(page, example("1_Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
     back_to(page, here)
     assert status(panel(page, demo)) == "Done"
     assert run(page) == "execution_success"
