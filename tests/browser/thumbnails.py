@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 import dev
-from demo import examples, inside_example, run, search_example
+from demo import examples, inside_examples, run, search_example
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.schedule import Schedule
 
@@ -121,7 +121,7 @@ DEMO = {
     examples.TRY: halves,
     examples.COMPARE: pairs,
     search_example.NAME: first,
-    inside_example.NAME: first,
+    **{example.name: first for example in inside_examples.EXAMPLES},
 }
 
 
