@@ -37,8 +37,8 @@ class AdaptiveCache(io.ComfyNode):
                 "good, and its speed is known before the run."
             ),
             search_aliases=[
-                "TeaCache", "SeaCache", "SenCache", "DiCache", "EasyCache", "MagCache",
-                "FirstBlockCache", "WaveSpeed", "adaptive", "dynamic", "cache",
+                "adaptive TeaCache", "adaptive SeaCache", "adaptive SenCache", "adaptive DiCache",
+                "adaptive EasyCache", "adaptive MagCache", "adaptive First Block Cache", "dynamic",
             ],
             inputs=[
                 io.Model.Input("model"),

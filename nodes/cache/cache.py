@@ -13,7 +13,14 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ..hook import patching
 from ..hook.starting import BUDGET_MIB
-from ..schema.types import CATEGORY, DEFAULT_SCHEDULE, PolicyType, ScheduleType, origin_of
+from ..schema.types import (
+    CATEGORY,
+    DEFAULT_SCHEDULE,
+    FRONT,
+    PolicyType,
+    ScheduleType,
+    origin_of,
+)
 from .plan import CachePlan
 from .report import Reporter
 
@@ -41,10 +48,7 @@ class GoldenPathCache(io.ComfyNode):
                 "transformer (full), the others skip its blocks and predict their effect from "
                 "earlier full steps (cached). Place it between the model and the sampler."
             ),
-            search_aliases=[
-                "TeaCache", "EasyCache", "MagCache", "FirstBlockCache", "WaveSpeed", "speed up",
-                "faster", "accelerate", "cache", "skip steps",
-            ],
+            search_aliases=[*FRONT, "FirstBlockCache", "faster", "accelerate", "skip steps"],
             inputs=[
                 io.Model.Input("model"),
                 io.Combo.Input(

@@ -58,8 +58,8 @@ class PlanSchedule(io.ComfyNode):
                 "uniform spacing. Connect both to Golden Path Cache and set its speed to Custom."
             ),
             search_aliases=[
-                "TaylorSeer", "HiCache", "L2P", "DPCache", "BudCache", "MeanCache", "uniform",
-                "schedule", "planner",
+                "TaylorSeer, HiCache, L2P", "DPCache, BudCache, MeanCache", "uniform", "schedule",
+                "planner",
             ],
             inputs=[
                 io.Combo.Input(

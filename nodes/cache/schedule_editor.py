@@ -9,6 +9,7 @@ from ...gph_core.schedule import Schedule
 from ..schema.types import (
     CATEGORY,
     DEFAULT_SCHEDULE,
+    FRONT,
     ScheduleText,
     ScheduleType,
     SensitivityType,
@@ -32,7 +33,7 @@ class ScheduleEditor(io.ComfyNode):
                 "that by hand. Connect the schedule to Golden Path Cache and set its speed to "
                 "Custom."
             ),
-            search_aliases=["cache schedule", "golden path", "step grid", "full steps"],
+            search_aliases=[*FRONT, "cache schedule", "step grid", "full steps"],
             inputs=[
                 io.MultiType.Input(
                     io.String.Input("schedule", default=DEFAULT_SCHEDULE),

@@ -53,8 +53,7 @@ class Calibrate(OnFile):
                 "at any time; queue again to continue."
             ),
             search_aliases=[
-                "TeaCache coefficients", "SenCache", "MagCache ratios", "L2P", "DPCache",
-                "MeanCache", "BudCache", "fit", "measure",
+                "calibrate TeaCache, MagCache", "coefficients", "ratios", "L2P", "fit", "measure",
             ],
             is_output_node=True,
             inputs=[

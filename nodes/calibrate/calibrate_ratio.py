@@ -37,7 +37,7 @@ class CalibrateRatio(OnFile):
                 "again to continue."
             ),
             search_aliases=[
-                "threshold", "rel_l1_thresh", "cache ratio", "TeaCache", "SeaCache", "tune",
+                "threshold", "rel_l1_thresh", "ratio", "calibrate TeaCache", "tune",
             ],
             is_output_node=True,
             inputs=[

@@ -14,7 +14,7 @@ from ...gph_core.quality.verdict import verdict
 from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
-from ..schema.types import CATEGORY
+from ..schema.types import CATEGORY, FRONT
 from . import comparison_files
 from .image_metrics import mean_or_block, metrics_for
 
@@ -33,7 +33,15 @@ class QualityCompare(io.ComfyNode):
                 "cache. Shows both under a slider, says in words how visible the difference is, "
                 "and measures it: PSNR, SSIM, LPIPS and, for video, the change between frames."
             ),
-            search_aliases=["PSNR", "SSIM", "LPIPS", "difference", "image comparer", "slider"],
+            search_aliases=[
+                *FRONT,
+                "PSNR",
+                "SSIM",
+                "LPIPS",
+                "difference",
+                "image comparer",
+                "slider",
+            ],
             is_output_node=True,
             inputs=[
                 io.Image.Input(

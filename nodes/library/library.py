@@ -53,7 +53,7 @@ class GoldenPathLibrary(io.ComfyNode):
                 "what is known about it. Connect schedule and policy to Golden Path Cache and "
                 "set its speed to Custom."
             ),
-            search_aliases=["schedule", "preset", "published", "cache", "steps"],
+            search_aliases=["schedule", "preset", "published", "cache schedules", "steps"],
             inputs=[
                 io.Combo.Input(
                     "path",

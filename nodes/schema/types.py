@@ -11,6 +11,23 @@ CATEGORY = "Golden Path"
 COMPARE, ANALYSIS = f"{CATEGORY}/compare", f"{CATEGORY}/analysis"
 METHODS, DEMO = f"{CATEGORY}/adaptive and methods", f"{CATEGORY}/demo"
 
+# What people search for who want a faster model: it finds the five nodes that most of them need.
+# ComfyUI ranks whole search words before parts of them, so the others have these names inside
+# longer ones.
+FRONT = (
+    "golden",
+    "golden path",
+    "cache",
+    "speed",
+    "speed up",
+    "TeaCache",
+    "MagCache",
+    "EasyCache",
+    "WaveSpeed",
+    "First Block Cache",
+    "FBCache",
+)
+
 # The choice of a speed for which the number of full steps is another input.
 COUNT = "full_steps below"
 

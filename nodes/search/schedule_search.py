@@ -26,7 +26,15 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..schema import prompts
 from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
-from ..schema.types import CATEGORY, COUNT, ExamplesType, PolicyType, ScheduleText, ScheduleType
+from ..schema.types import (
+    CATEGORY,
+    COUNT,
+    FRONT,
+    ExamplesType,
+    PolicyType,
+    ScheduleText,
+    ScheduleType,
+)
 from .path_search import search
 from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
@@ -57,7 +65,7 @@ class ScheduleSearch(io.ComfyNode):
                 "and settings, and saves it in the library. Golden Path Cache then uses it at "
                 "the same speed. You can cancel at any time; queue again to continue."
             ),
-            search_aliases=["golden path", "optimize", "find schedule", "calibrate", "tune"],
+            search_aliases=[*FRONT, "optimize", "find schedule", "calibrate", "tune"],
             is_output_node=True,
             inputs=[
                 *sampling_inputs(

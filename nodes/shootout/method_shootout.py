@@ -57,8 +57,8 @@ class MethodShootout(io.ComfyNode):
                 "method for your model. You can cancel at any time; queue again to continue."
             ),
             search_aliases=[
-                "benchmark", "compare methods", "TeaCache", "SeaCache", "DiCache", "TaylorSeer",
-                "cache", "PSNR", "LPIPS",
+                "benchmark", "compare methods", "compare TeaCache", "compare SeaCache",
+                "compare TaylorSeer", "PSNR", "LPIPS",
             ],
             is_output_node=True,
             inputs=[
