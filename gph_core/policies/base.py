@@ -100,6 +100,10 @@ class Policy:
         """Whether a cached step has the anchors that it needs, of those that a branch has."""
         return True
 
+    def risk(self, schedule: Schedule) -> str:
+        """Warning that the policy may ruin pictures under a schedule; empty without one."""
+        return ""
+
     def check(self, schedule: Schedule, family: str = "") -> None:
         """Raise ``ValueError`` if the schedule gives too few anchors.
 

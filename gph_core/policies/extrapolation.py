@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
+
+# Largest amplification that ruined no picture of the benchmark, see docs/methods.md.
+SAFE = 16
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,25 @@ class Extrapolation(Prediction):
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
+
+    def amplification(self, schedule: Schedule) -> tuple[float, int]:
+        """Largest sum of the absolute weights of a cached step, and that step; (1, 0) for none."""
+
+        def at(step: int) -> float:
+            full = [known for known in schedule.full_steps if known < step]
+            return sum(map(abs, self.weights(full[::-1], step)))
+
+        return max(((at(step), step) for step in schedule.cached_steps), default=(1.0, 0))
+
+    def risk(self, schedule: Schedule) -> str:
+        factor, step = self.amplification(schedule)
+        if factor <= SAFE:
+            return ""
+        return (
+            f"{self} can multiply errors by {factor:.0f} at step {step}, and above {SAFE} pictures "
+            "are often ruined: compare with a full run. Safer: more full steps, residual reuse, or "
+            "a limit in max_amplification"
+        )
 
     def __str__(self) -> str:
         options = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import causal_linear
 from .base import Policy, Site
@@ -45,21 +45,36 @@ class Options:
     of_path: Callable[[], Policy]
 
 
+class Choice(NamedTuple):
+    """A policy that people choose: what makes it, and the names of the options that it takes."""
+
+    make: Callable[[Options], Policy]
+    options: tuple[str, ...] = ()
+
+
 CAUSAL_LINEAR = "causal linear (L2P)"
 FITTED = "fitted (golden path)"
 
+EXTRAPOLATION = ("differences", "max_amplification", "max_distance")
+
 # By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates.
-CHOICES: dict[str, Callable[[Options], Policy]] = {
-    "residual reuse": lambda o: Reuse(),
-    "Taylor": lambda o: Taylor(o.order, **o.extrapolation),
-    "Hermite": lambda o: Hermite(o.order, o.scale, **o.extrapolation),
-    "two-anchor (DiCache)": lambda o: TwoAnchor(),
-    "token prediction (DPCache)": lambda o: TokenTaylor(**o.extrapolation),
-    CAUSAL_LINEAR: lambda o: causal_linear.load(o.weights()),
-    "output reuse": lambda o: Reuse(Site.OUTPUT),
-    "output Taylor": lambda o: Taylor(o.order, site=Site.OUTPUT, **o.extrapolation),
-    "velocity reuse": lambda o: Reuse(Site.GUIDED),
-    "velocity Taylor": lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation),
-    "mean velocity (MeanCache)": lambda o: MeanVelocity(o.span),
-    FITTED: lambda o: o.of_path(),
+CHOICES: dict[str, Choice] = {
+    "residual reuse": Choice(lambda o: Reuse()),
+    "Taylor": Choice(lambda o: Taylor(o.order, **o.extrapolation), ("order", *EXTRAPOLATION)),
+    "Hermite": Choice(
+        lambda o: Hermite(o.order, o.scale, **o.extrapolation), ("order", "scale", *EXTRAPOLATION)
+    ),
+    "two-anchor (DiCache)": Choice(lambda o: TwoAnchor()),
+    "token prediction (DPCache)": Choice(lambda o: TokenTaylor(**o.extrapolation), EXTRAPOLATION),
+    CAUSAL_LINEAR: Choice(lambda o: causal_linear.load(o.weights()), ("weights",)),
+    "output reuse": Choice(lambda o: Reuse(Site.OUTPUT)),
+    "output Taylor": Choice(
+        lambda o: Taylor(o.order, site=Site.OUTPUT, **o.extrapolation), ("order", *EXTRAPOLATION)
+    ),
+    "velocity reuse": Choice(lambda o: Reuse(Site.GUIDED)),
+    "velocity Taylor": Choice(
+        lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation), ("order", *EXTRAPOLATION)
+    ),
+    "mean velocity (MeanCache)": Choice(lambda o: MeanVelocity(o.span), ("span",)),
+    FITTED: Choice(lambda o: o.of_path(), ("path",)),
 }

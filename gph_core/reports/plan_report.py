@@ -34,6 +34,9 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
         f"{schedule.num_steps / schedule.num_full:.2f}x faster"
     )
     yield f"policy: {plan.policy}"
+    risk = plan.policy.risk(schedule)
+    if risk:
+        yield f"warning: {risk}"
     if plan.cost:
         yield f"cost {plan.cost:.4g}, comparable only with plans of this calibration"
     if plan.note:

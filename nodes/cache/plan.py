@@ -44,10 +44,13 @@ class CachePlan:
 
     def resolve(self, patcher, run: Conditions, sigma_max: float, continues: bool) -> Choice:
         if self.custom is None:
-            return speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
-        grids = _grids(patcher, self.custom.num_steps)
-        choice = fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
-        return choice._replace(origin=choice.origin.replace(OWN, self.origin or OWN, 1))
+            choice = speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
+        else:
+            grids = _grids(patcher, self.custom.num_steps)
+            choice = fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
+            choice = choice._replace(origin=choice.origin.replace(OWN, self.origin or OWN, 1))
+        risk = choice.policy.risk(self.custom or choice.schedule)  # a run may take a part of it
+        return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
 
 
 def _grids(patcher, num_steps: int) -> Iterator[list[float]]:

@@ -18,7 +18,7 @@ from ..library import user_paths
 from ..library.library import find, fitted_paths
 from ..library.user_files import written_at
 from ..schema.inputs import checked
-from ..schema.types import CATEGORY, PolicyType
+from ..schema.types import CATEGORY, FRONT, PolicyType
 
 RECURSIVE, DIVIDED = "recursive", "divided"
 
@@ -69,7 +69,8 @@ class PolicySelector(io.ComfyNode):
             category=CATEGORY,
             description="Chooses how Golden Path Cache predicts the steps it does not compute.",
             search_aliases=[
-                "TaylorSeer", "HiCache", "BudCache", "DiCache", "MeanCache", "DPCache", "L2P",
+                *FRONT, "TaylorSeer", "HiCache", "BudCache", "DiCache", "MeanCache", "DPCache",
+                "L2P",
             ],
             inputs=[
                 io.Combo.Input(
@@ -85,6 +86,8 @@ class PolicySelector(io.ComfyNode):
                         "weights; Plan Schedule fits them and gives this policy with them. fitted: "
                         "from a golden path that has weights."
                     ),
+                    # The page shows these inputs alone.
+                    extra_dict={"gph_inputs": {name: c.options for name, c in CHOICES.items()}},
                 ),
                 io.Int.Input(
                     "order",
@@ -109,7 +112,6 @@ class PolicySelector(io.ComfyNode):
                         "For Hermite. Larger follows the trend more, smaller stays closer to "
                         "residual reuse. The method's authors use 0.5."
                     ),
-                    advanced=True,
                 ),
                 io.Int.Input(
                     "span",
@@ -121,7 +123,6 @@ class PolicySelector(io.ComfyNode):
                         "For mean velocity: how many steps it looks back. Larger follows the trend "
                         "more; 1 repeats the last velocity."
                     ),
-                    advanced=True,
                 ),
                 io.String.Input(
                     "weights",
@@ -131,7 +132,6 @@ class PolicySelector(io.ComfyNode):
                         "For causal linear with weights of your own: the name of a safetensors "
                         "file in the folder golden_path/causal_linear of ComfyUI's user directory."
                     ),
-                    advanced=True,
                 ),
                 io.Combo.Input(
                     "differences",
@@ -143,7 +143,6 @@ class PolicySelector(io.ComfyNode):
                         "the papers' codes do; divided is exact on unequal gaps, but amplifies "
                         "errors more."
                     ),
-                    advanced=True,
                 ),
                 io.Float.Input(
                     "max_amplification",
@@ -157,7 +156,6 @@ class PolicySelector(io.ComfyNode):
                         "weights add up to more than this. Larger allows bolder predictions; 0 "
                         "sets no limit, 8 is a cautious one."
                     ),
-                    advanced=True,
                 ),
                 io.Int.Input(
                     "max_distance",
@@ -170,7 +168,6 @@ class PolicySelector(io.ComfyNode):
                         "steps ahead of the newest full step. Larger follows the trend further; 0 "
                         "sets no limit."
                     ),
-                    advanced=True,
                 ),
                 io.Combo.Input(
                     "path",
@@ -227,4 +224,4 @@ class PolicySelector(io.ComfyNode):
             order, scale, span, lambda: weights_file(weights), extrapolation,
             lambda: fitted_policy(path),
         )  # fmt: skip
-        return io.NodeOutput(CHOICES[policy](options))
+        return io.NodeOutput(CHOICES[policy].make(options))

@@ -163,6 +163,42 @@ export default {
   "editor.replaceTitle": "Replace it?",
   "editor.deleted": "{name} is deleted",
 
+  "policy.linked": "The policy comes from the connected node, so all inputs are shown.",
+  "policy.residual reuse": "Suits every schedule, and few full steps most: it amplifies no errors. It costs fine detail.",
+  "policy.Taylor":
+    "Suits schedules with 40 % full steps or more. Long gaps ruin the picture, above all with CFG: 12 of 28 full " +
+    "steps gave 40 dB, 7 of 28 only 16 dB (demo model, CFG 3).",
+  "policy.Hermite":
+    "Suits schedules with 40 % full steps or more. It is a damped Taylor, but long gaps still ruin the picture: 12 of " +
+    "28 full steps gave 40 dB, 7 of 28 only 20 dB (demo model, CFG 3).",
+  "policy.two-anchor (DiCache)":
+    "Suits schedules that were searched with it, and 40 % full steps or more. It runs the first block at every step, " +
+    "which costs time. With few full steps residual reuse is often closer.",
+  "policy.token prediction (DPCache)":
+    "Suits schedules with 40 % full steps or more. Long gaps ruin the picture, above all with CFG: 21 of 50 full " +
+    "steps gave 50 dB, 9 of 50 only 17 dB (demo model, CFG 3).",
+  "policy.causal linear (L2P)":
+    "Suits the schedule and model that its weights were fitted to; others give noise. Weights that build on " +
+    "predictions can drift: Plan Schedule says how far. L2P (full steps only) is safer.",
+  "policy.output reuse":
+    "Suits models that are not on the list: it works with all, and cached steps are nearly free. With few full " +
+    "steps the picture differs as much as with fewer steps.",
+  "policy.output Taylor":
+    "Suits models that are not on the list, with 40 % full steps or more. Long gaps ruin the picture, above all " +
+    "with CFG.",
+  "policy.velocity reuse":
+    "Suits every model; cached steps are free. With Euler it is the same as fewer, uneven steps, so few full steps " +
+    "change the picture as much.",
+  "policy.velocity Taylor":
+    "Suits every model, with 40 % full steps or more; cached steps are free. Long gaps ruin the picture, above all " +
+    "with CFG.",
+  "policy.mean velocity (MeanCache)":
+    "Suits every model, with 40 % full steps or more; cached steps are free. Few full steps ruin the picture, above " +
+    "all with CFG: 21 of 50 gave 48 dB, 7 of 28 only 23 dB (demo model, CFG 3).",
+  "policy.fitted (golden path)":
+    "Suits the golden path that it was fitted to, and is closest to the full run there. Another schedule, model, CFG " +
+    "or other noise levels have no weights: such a run is computed in full.",
+
   "summary.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
   "summary.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",
   "summary.GPH_ErrorDecomposition": "After a run: how much of the error comes from the step itself and how much from the state before it.",

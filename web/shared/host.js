@@ -41,6 +41,22 @@ export function findWidget(node, name) {
   return node.widgets?.find((widget) => widget.name === name);
 }
 
+/** What the server's schema says about an input, beside its type. */
+export function inputOptions(node, name) {
+  const { required, optional } = node.constructor.nodeData.input;
+  return { ...required, ...optional }[name][1];
+}
+
+/** Show those widgets of a node that pass, hide the others, and fit its height to them. */
+export function showWidgets(node, passes) {
+  for (const widget of node.widgets) {
+    widget.hidden = !passes(widget);
+    widget.options.hidden = widget.hidden; // where Nodes 2.0 looks
+  }
+  node.setSize([node.size[0], node.computeSize()[1]]);
+  node.setDirtyCanvas?.(true, true);
+}
+
 /** Give a text of several lines, if there is one, more height; Nodes 2.0 leaves that to the user. */
 export function heighten(widget, height) {
   if (widget) widget.options.getMinHeight = () => height;

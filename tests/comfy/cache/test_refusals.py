@@ -8,7 +8,7 @@ import pytest
 import torch
 from comfy_extras.nodes_easycache import EasyCacheNode
 from golden_path_pack.gph_core.model import families
-from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.cache.report import Reporter
@@ -88,6 +88,14 @@ def test_blocks_that_cannot_be_observed_are_said():
     (record,) = listener.records
     assert record.cached_steps == ()
     assert "the blocks could not be observed" in record.notes[0]
+
+
+def test_a_run_whose_policy_amplifies_says_so(model):
+    listener = tiny.Listener()
+    plan = CachePlan("Custom", Schedule.parse("0-2,15,27/28"), Taylor(1))
+    tiny.sample(patching.attach(model, plan, listener), steps=28, size=4)
+    (note,) = listener.records[0].notes
+    assert note.startswith("Taylor order 1 can multiply errors by 25 at step 14")
 
 
 def test_a_second_kind_of_cache_is_warned_of(model):

@@ -55,6 +55,13 @@ def test_each_choice_makes_its_policy(name, settings, expected):
     assert select(name, **settings) == expected
 
 
+def test_every_input_belongs_to_a_choice():
+    choice, *others = PolicySelector.define_schema().inputs
+    page = choice.as_dict()["gph_inputs"]
+    assert list(page) == list(CHOICES)
+    assert {name for names in page.values() for name in names} == {i.id for i in others}
+
+
 def test_causal_linear_reads_its_file(weights):
     policy = select(LINEAR, weights="three.safetensors")
     assert policy.matrix.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]

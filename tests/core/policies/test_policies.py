@@ -144,14 +144,6 @@ def test_hermite_of_order_1_is_exact_on_a_line_at_scale_root_half():
 def test_long_gaps_after_close_anchors_amplify(path, taylor_1, hermite_2, taylor_2, divided_2):
     # The largest sum of absolute weights over the cached steps; published rounded as here.
     schedule = Schedule.parse(path)
-
-    def largest(policy):
-        sums = []
-        for step in schedule.cached_steps:
-            before = [s for s in schedule.full_steps if s < step][::-1]
-            sums.append(sum(map(abs, policy.weights(before, step))))
-        return max(sums)
-
     expected = {
         Taylor(1): taylor_1,
         Hermite(2): hermite_2,
@@ -159,7 +151,17 @@ def test_long_gaps_after_close_anchors_amplify(path, taylor_1, hermite_2, taylor
         Taylor(2, divided=True): divided_2,
     }
     for policy, value in expected.items():
-        assert largest(policy) == pytest.approx(value, rel=0.04)  # published with two digits
+        found, _ = policy.amplification(schedule)
+        assert found == pytest.approx(value, rel=0.04)  # published with two digits
+
+
+def test_a_policy_warns_of_gaps_that_amplify():
+    # Before step 15 the line through steps 1 and 2 is followed by 12 steps: 1 + 12 and 12.
+    risk = Taylor(1).risk(Schedule.parse("0-2,15,27/28"))
+    assert risk.startswith("Taylor order 1 can multiply errors by 25 at step 14, and above 16")
+    assert Taylor(1).risk(Schedule.parse("0-3,6,10,13,16,19,23,26-27/28")) == ""
+    assert Reuse().risk(Schedule.parse("0-2,15,27/28")) == ""
+    assert Taylor(1).risk(Schedule.all_full(4)) == ""
 
 
 def test_the_amplification_limit_lowers_the_order():

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def written():
 def chosen():
     """What each name gives, but for the one that needs a file."""
     options = Options(2, 0.7, 3, Path, {"divided": True}, lambda: Fitted("0/2"))
-    return {name: make(options) for name, make in CHOICES.items() if name != CAUSAL_LINEAR}
+    return {name: row.make(options) for name, row in CHOICES.items() if name != CAUSAL_LINEAR}
 
 
 def test_a_recording_keeps_every_policy_but_the_one_with_weights():
@@ -56,3 +57,29 @@ def test_options_reach_the_policies_that_have_them():
     assert divided == {
         "Taylor", "Hermite", "token prediction (DPCache)", "output Taylor", "velocity Taylor",
     }  # fmt: skip
+
+
+def test_the_options_of_a_choice_are_those_that_change_its_policy():
+    def policy(name, **changes):
+        plain = {"order": 1, "scale": 0.5, "span": 4, "extrapolation": {}}
+        options = Options(weights=Path, of_path=lambda: Fitted("0/2"), **(plain | changes))
+        return CHOICES[name].make(options)
+
+    changes = {
+        "order": {"order": 2}, "scale": {"scale": 0.7}, "span": {"span": 2},
+        "differences": {"extrapolation": {"divided": True}},
+        "max_amplification": {"extrapolation": {"max_amplification": 8.0}},
+        "max_distance": {"extrapolation": {"max_distance": 3}},
+    }  # fmt: skip
+    for name, row in CHOICES.items():
+        if name != CAUSAL_LINEAR:
+            changing = {
+                option for option, other in changes.items() if policy(name, **other) != policy(name)
+            }
+            assert changing == set(row.options) - {"path"}, name
+
+
+@pytest.mark.parametrize("file", ["en.js", "zh.js"])
+def test_the_page_says_what_each_choice_suits(file):
+    text = (Path(__file__).parents[3] / "web/locales" / file).read_text("utf-8")
+    assert set(re.findall(r'"policy\.(.+?)":', text)) == {*CHOICES, "linked"}

@@ -5,7 +5,7 @@ import pytest
 from gph_core.calibration.entry import Calibration
 from gph_core.methods.planned import PLANNED, RULES
 from gph_core.planning.planners import Plan
-from gph_core.policies.extrapolation import Reuse
+from gph_core.policies.extrapolation import Reuse, TokenTaylor
 from gph_core.reports.plan_report import calibration_text, plan_text
 from gph_core.schedule import Schedule
 
@@ -21,6 +21,15 @@ def test_a_plan_is_described_by_its_method_and_its_cost():
         "cost 1.5, comparable only with plans of this calibration",
         "a note",
     ]
+
+
+def test_a_plan_whose_policy_amplifies_warns_below_its_speed():
+    plan = Plan(Schedule.parse("0-2,8,27/28"), TokenTaylor(), 0.0)
+    _, speed, policy, warning = plan_text("DPCache", plan, PLANNED["DPCache"], "")
+    assert "5.60x faster" in speed
+    assert policy == "policy: DPCache order 2"
+    # By hand at step 26, from 8, 2 and 1: x = 18, so 1 + 3 + 4.5, -3 - 4.5 - 27, and 27.
+    assert warning.startswith("warning: DPCache order 2 can multiply errors by 70 at step 26")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""Policy Selector shows what belongs to the chosen policy, and keeps all that a workflow says."""
+
+import pytest
+
+from .editor import prompt, serialized, workflow
+from .page import load, set_widget, two_frames
+
+OTHERS = ["order", "scale", "span", "weights", "differences", "max_amplification", "max_distance",
+          "path"]  # fmt: skip
+# As a workflow of the first version has it: a value for each input, of whatever policy.
+VALUES = ["Hermite", 2, 0.7, 3, "mine.safetensors", "divided", 8.0, 5, "none"]
+
+
+def node(values):
+    return {
+        "id": 1, "type": "GPH_PolicySelector", "pos": [0, 0], "size": [320, 330], "flags": {},
+        "order": 0, "mode": 0, "properties": {}, "widgets_values": values,
+        "outputs": [{"name": "policy", "type": "GPH_POLICY", "links": None}],
+    }  # fmt: skip
+
+
+def shown(page, renderer):
+    """The names of the inputs that are in sight, but for the policy's own."""
+    two_frames(page)
+    if renderer == "vue":
+        text = page.locator('.lg-node[data-node-id="1"]').inner_text().split()
+        return [name for name in OTHERS if name in text]
+    return page.evaluate(
+        """names => {
+          const node = app.rootGraph.getNodeById(1);
+          return names.filter(name =>
+            node.isWidgetVisible(node.widgets.find(widget => widget.name === name)));
+        }""",
+        OTHERS,
+    )
+
+
+def advice(page):
+    return page.locator('[data-testid="gph-policy"]').inner_text()
+
+
+@pytest.mark.parametrize("values", [VALUES, VALUES[:4]], ids=["all values", "older"])
+def test_the_inputs_of_the_chosen_policy_are_in_sight_and_the_values_of_all_are_kept(
+    page, renderer, values
+):
+    load(page, workflow(node(values)))
+    extrapolation = ["differences", "max_amplification", "max_distance"]
+    assert shown(page, renderer) == ["order", "scale", *extrapolation]
+    assert "long gaps still ruin the picture" in advice(page)
+    set_widget(page, 1, "policy", "token prediction (DPCache)")
+    assert shown(page, renderer) == extrapolation
+    assert "9 of 50 only 17 dB" in advice(page)
+    set_widget(page, 1, "policy", "residual reuse")
+    assert shown(page, renderer) == []
+    assert "amplifies no errors" in advice(page)
+    saved = serialized(page)["widgets_values"]
+    assert saved[1 : len(values)] == values[1:]
+    inputs = prompt(page)["1"]["inputs"]
+    assert [inputs[name] for name in OTHERS] == saved[1:]
