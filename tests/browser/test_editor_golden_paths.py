@@ -2,8 +2,8 @@
 
 import json
 
-from .editor import OWN_PATHS, Editor, remove_path, share_fitted, undo_depth
-from .page import two_frames
+from .editor import OWN_PATHS, Editor, node, remove_path, share_fitted, undo_depth, workflow
+from .page import load, two_frames
 
 
 def open_menu(page, editor):
@@ -20,11 +20,25 @@ def answer(page, text):
     page.locator("[role=dialog]").wait_for(state="detached")
 
 
-def test_a_published_path_of_the_same_steps_is_taken_as_it_is(page):
-    editor = Editor.open(page, "0-49/50")
+def beside_a_loader(page, text):
+    """An editor, and a node that loads the demo model."""
+    loader = {"id": 2, "type": "GPH_DemoModel", "pos": [500, 0], "size": [240, 90]}
+    load(page, workflow(node(text), loader))
+    return Editor(page)
+
+
+def test_a_published_path_of_the_same_steps_is_found_and_taken_as_it_is(page):
+    editor = beside_a_loader(page, "0-49/50")
     before = undo_depth(page)
     menu = open_menu(page, editor)
-    path = menu.locator(".gph-path", has_text="13 of 50 full").first
+    assert "Golden Path Demo Model (this workflow's model) 17" in menu.inner_text()
+    assert menu.locator(".gph-path").count() == 17  # those of other models are folded
+    menu.locator("summary", has_text="Z-Image").click()
+    assert menu.locator(".gph-path").count() == 22
+    page.keyboard.press("ArrowUp")
+    menu.get_by_role("searchbox").fill("flux 13 of 50")
+    path = menu.locator(".gph-path").first
+    assert "13 of 50 full" in path.inner_text()
     assert "published" in path.inner_text()
     path.click()
     two_frames(page)
@@ -36,6 +50,7 @@ def test_a_published_path_of_the_same_steps_is_taken_as_it_is(page):
 def test_a_path_of_other_steps_is_adapted(page):
     editor = Editor.open(page, "0-19/20")
     menu = open_menu(page, editor)
+    menu.locator("summary", has_text="FLUX.1-dev").click()
     assert "adapted when chosen, not measured" in menu.inner_text()
     menu.locator(".gph-path", has_text="of 50 full").first.click()
     page.wait_for_function("app.rootGraph.getNodeById(1).widgets[0].value !== '0-19/20'")
@@ -77,7 +92,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
     page.get_by_text(f"{renamed} is deleted").first.wait_for()
 
-    open_menu(page, editor).get_by_text("Import…", exact=True).click()
+    open_menu(page, editor).get_by_text("Import from text…").click()
     answer(page, shared)
     page.get_by_text(f"Saved as {mine}").first.wait_for()
     editor.use("full")
@@ -105,7 +120,7 @@ def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     remove_path(page, name)
 
     with page.expect_file_chooser() as chooser:
-        open_menu(page, editor).get_by_text("Import a file…").click()
+        open_menu(page, editor).get_by_text("Import from file…").click()
     chooser.value.set_files(file)
     editor.use("full")
     own = f".gph-own .gph-path:has-text('{name}')"

@@ -3,7 +3,7 @@
 import { el, set } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 import { openPaths } from "../library/paths_menu.js";
-import { surroundings } from "../shared/links.js";
+import { modelWords, surroundings } from "../shared/links.js";
 import { format, readout } from "./schedule.js";
 import { askServer } from "./schedule_answers.js";
 import { createBar } from "./schedule_bar.js";
@@ -85,7 +85,7 @@ function createEditor(node) {
     copy: commands.copy,
     paste: commands.paste,
     presets: (button) => openPaths(button, {
-      t, steps: text.cells().length, current: text.value, signal: view.signal,
+      t, steps: text.cells().length, model: modelWords(node), current: text.value, signal: view.signal,
       apply: (path) => commands.apply(path.schedule, { source: path }),
     }),
   }, MAX_STEPS, t);

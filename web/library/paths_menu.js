@@ -1,16 +1,20 @@
-/** The menu of golden paths: choose one, save, rename, delete, share. */
+/** The menu of golden paths: find one by model or by words, save, rename, delete, share. */
 
 import { el, icon, svg } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 import { parse } from "../editor/schedule.js";
+import * as actions from "./paths_actions.js";
+import { groups, isUsers, search } from "./paths_groups.js";
 
-const OWN = "user/"; // begins the ids of the user's own paths
+const MOST_FOUND = 30; // entries that a search shows
+const HEIGHT = 480;
 
 /**
  * @typedef {object} Menu
  * @property {(key: string, values?: object) => string} t
  * @property {number} steps of the schedule being edited
- * @property {() => string} current its text
+ * @property {string} model what the workflow loads, see `modelWords`
+ * @property {() => string} current the schedule's text
  * @property {(path: {schedule: string, fitted: string}) => void} apply take a path's schedule;
  *   `fitted` is its option in Policy Selector, empty without weights
  * @property {AbortSignal} signal closes the menu
@@ -23,55 +27,108 @@ const OWN = "user/"; // begins the ids of the user's own paths
  */
 export async function openPaths(anchor, menu) {
   const { t } = menu;
-  const library = await orToast(t, () => host.ask("/paths"));
+  const library = await actions.orToast(t, () => host.ask("/paths"));
   if (!library || menu.signal.aborted) return;
   const panel = el("div", {
-    className: "gph-menu", role: "menu", popover: "auto", "data-testid": "gph-menu",
+    className: "gph-menu", role: "dialog", popover: "auto", "data-testid": "gph-menu",
     "aria-label": t("editor.presets"),
   });
-  const close = () => panel.remove();
   const act = (action) => async () => {
-    close();
-    await orToast(t, action);
+    panel.remove();
+    await actions.orToast(t, action);
   };
-
-  const own = library.paths.filter((path) => path.id.startsWith(OWN));
-  const bundled = library.paths.filter((path) => !path.id.startsWith(OWN));
-  const fits = (path) => path.num_steps === menu.steps;
-  const section = (title, paths, more) =>
-    paths.length ? [el("div", { className: "gph-menu-title" }, title), ...paths.map(more)] : [];
-  const bar = el(
-    "div", { className: "gph-menu-foot" },
-    command(t("editor.menuSave"), act(() => save(menu))),
-    command(t("editor.menuImport"), act(() => importText(menu))),
-    command(t("editor.menuImportFile"), act(() => importFile(menu))),
-  );
-  panel.append(
-    ...section(t("editor.menuOwn"), own, (path) => ownEntry(path, menu, act)),
-    ...section(t("editor.menuSame", { steps: menu.steps }), bundled.filter(fits), (path) =>
-      entry(path, menu, act)),
-    ...section(t("editor.menuOthers"), bundled.filter((path) => !fits(path)), (path) =>
-      entry(path, menu, act)),
-    ...(library.paths.length ? [] : [el("div", { className: "gph-menu-note" }, t("editor.menuNone"))]),
-    ...library.broken.map((file) =>
-      el("div", { className: "gph-menu-note gph-warning" }, t("editor.menuBroken", file))),
-    bar,
-  );
+  const list = el("div", { className: "gph-menu-list" });
+  const field = el("input", {
+    type: "search", className: "gph-menu-search", placeholder: t("editor.menuSearch"),
+    "aria-label": t("editor.menuSearch"),
+    oninput() {
+      list.replaceChildren(...content(library, menu, act, field.value));
+      list.scrollTop = 0;
+    },
+  });
+  list.append(...content(library, menu, act, ""));
+  panel.append(field, list, foot(menu, act));
   show(panel, anchor, menu.signal);
+  field.focus();
 }
 
+/** What the list shows: groups, or what a search has found. */
+function content(library, menu, act, text) {
+  const { t } = menu;
+  if (text.trim()) return found(search(library.paths, text), menu, act);
+  return [
+    ...groups(library.paths, menu.steps, menu.model).map((group) => groupOf(group, menu, act)),
+    ...(library.paths.length ? [] : [note(t("editor.menuNone"))]),
+    ...library.broken.map((file) => note(t("editor.menuBroken", file), "gph-warning")),
+  ];
+}
+
+function found(paths, menu, act) {
+  const { t } = menu;
+  if (!paths.length) return [note(t("editor.menuNothing"))];
+  const more = paths.length - MOST_FOUND;
+  return [
+    ...paths.slice(0, MOST_FOUND).map((path) => entry(path, menu, act)),
+    ...(more > 0 ? [note(t("editor.menuMore", { count: more }))] : []),
+  ];
+}
+
+/** A model's paths: folded, unless the workflow loads it, and made when they are unfolded. */
+function groupOf({ model, isOwnModel, paths }, menu, act) {
+  const { t, steps } = menu;
+  const name = model || t("editor.menuOwn");
+  const label = isOwnModel ? t("editor.menuModel", { model: name }) : name;
+  const group = el(
+    "details", { className: "gph-menu-group" },
+    el("summary", {}, label, " ", el("span", { className: "gph-menu-count" }, String(paths.length))),
+  );
+  const fill = () => {
+    if (!group.open || group.childElementCount > 1) return;
+    const same = paths.filter((path) => path.num_steps === steps);
+    const others = paths.filter((path) => path.num_steps !== steps);
+    group.append(
+      ...section(t("editor.menuSame", { steps }), same, menu, act),
+      ...section(t("editor.menuOthers"), others, menu, act),
+    );
+  };
+  group.addEventListener("toggle", fill);
+  group.open = isOwnModel || !model;
+  fill();
+  return group;
+}
+
+function section(title, paths, menu, act) {
+  if (!paths.length) return [];
+  return [note(title), ...paths.map((path) => entry(path, menu, act))];
+}
+
+function note(words, more = "") {
+  return el("div", { className: `gph-menu-note ${more}` }, words);
+}
+
+function foot(menu, act) {
+  const { t } = menu;
+  const command = (words, run) => el("button", { type: "button", onclick: act(run) }, words);
+  return el(
+    "div", { className: "gph-menu-foot" },
+    command(t("editor.menuSave"), () => actions.save(menu)),
+    command(t("editor.menuImport"), () => actions.importText(menu)),
+    command(t("editor.menuImportFile"), () => actions.importFile(menu)),
+  );
+}
+
+/** Show the panel on the side of the button that has more room. */
 function show(panel, anchor, signal) {
   document.body.append(panel);
   panel.showPopover();
   const { left, bottom, top } = anchor.getBoundingClientRect();
-  const { width, height } = panel.getBoundingClientRect();
-  const fitsBelow = bottom + 4 + height <= innerHeight;
-  panel.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
-  panel.style.top = `${fitsBelow ? bottom + 4 : Math.max(4, top - height - 4)}px`;
-  const items = [...panel.querySelectorAll("button")];
-  items[0]?.focus();
+  const [below, above] = [innerHeight - bottom - 8, top - 8];
+  panel.style.left = `${Math.max(4, Math.min(left, innerWidth - panel.offsetWidth - 4))}px`;
+  panel.style.maxHeight = `${Math.min(HEIGHT, Math.max(below, above))}px`;
+  if (below >= Math.min(HEIGHT, above)) panel.style.top = `${bottom + 4}px`;
+  else panel.style.bottom = `${innerHeight - top + 4}px`;
   panel.addEventListener("toggle", (event) => {
-    if (event.newState !== "closed") return;
+    if (event.target !== panel || event.newState !== "closed") return;
     panel.remove();
     if (document.activeElement === document.body) anchor.focus({ preventScroll: true });
   });
@@ -80,22 +137,26 @@ function show(panel, anchor, signal) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
+    const items = [...panel.querySelectorAll("input, summary, button")].filter(isShown);
     const at = items.indexOf(document.activeElement);
     items[(at + by + items.length) % items.length].focus();
   });
   signal.addEventListener("abort", () => panel.remove());
 }
 
-function command(label, run) {
-  return el("button", { type: "button", role: "menuitem", onclick: run }, label);
+function isShown(element) {
+  return element.checkVisibility();
 }
 
-function entry(path, { t, apply }, act) {
+function entry(path, menu, act) {
+  return isUsers(path) ? ownEntry(path, menu, act) : pathEntry(path, menu, act);
+}
+
+function pathEntry(path, { t, apply }, act) {
   const words = { full: path.num_full, count: path.num_steps, policy: path.policy, origin: path.origin };
   return el(
     "button",
-    { type: "button", role: "menuitem", className: "gph-path", title: path.card,
-      onclick: act(() => apply(path)) },
+    { type: "button", className: "gph-path", title: path.card, onclick: act(() => apply(path)) },
     el("span", { className: "gph-path-name" }, path.name),
     picture(path.schedule),
     el("span", { className: "gph-path-facts" }, t("editor.pathLine", words)),
@@ -106,16 +167,14 @@ function ownEntry(path, menu, act) {
   const { t } = menu;
   const { name } = path;
   const tool = (sign, words, run) =>
-    el("button", {
-      type: "button", role: "menuitem", title: words, "aria-label": words, onclick: act(run),
-    }, icon(sign));
+    el("button", { type: "button", title: words, "aria-label": words, onclick: act(run) }, icon(sign));
   return el(
-    "div", { className: "gph-own", role: "none" },
-    entry(path, menu, act),
-    tool("copy", t("editor.menuExport", { name }), () => exportText(menu, name)),
-    tool("file", t("editor.menuExportFile", { name }), () => exportFile(name)),
-    tool("rename", t("editor.menuRename", { name }), () => rename(menu, name)),
-    tool("remove", t("editor.menuDelete", { name }), () => remove(menu, name)),
+    "div", { className: "gph-own" },
+    pathEntry(path, menu, act),
+    tool("copy", t("editor.menuExport", { name }), () => actions.exportText(menu, name)),
+    tool("file", t("editor.menuExportFile", { name }), () => actions.exportFile(name)),
+    tool("rename", t("editor.menuRename", { name }), () => actions.rename(menu, name)),
+    tool("remove", t("editor.menuDelete", { name }), () => actions.remove(menu, name)),
   );
 }
 
@@ -129,87 +188,4 @@ function picture(schedule) {
       "aria-hidden": "true" },
     svg("path", { d: full.join("") }),
   );
-}
-
-const url = (name) => `/user_paths/${encodeURIComponent(name)}`;
-
-async function save({ t, current }) {
-  const name = await host.prompt(t("editor.menuSave"), t("editor.nameAsk"));
-  if (!name?.trim()) return;
-  await keep(t, "/user_paths", { name: name.trim(), schedule: current() });
-}
-
-async function importFile({ t }) {
-  const file = await pickFile();
-  if (file) await keep(t, "/user_paths/import", { text: await file.text() });
-}
-
-/** The file that the user picks, undefined if none. */
-function pickFile() {
-  const input = el("input", { type: "file", accept: ".json,application/json" });
-  return new Promise((resolve) => {
-    for (const type of ["change", "cancel"]) {
-      input.addEventListener(type, () => resolve(input.files[0]));
-    }
-    input.click();
-  });
-}
-
-async function importText({ t }) {
-  const text = await host.prompt(t("editor.menuImport"), t("editor.importAsk"));
-  if (text?.trim()) await keep(t, "/user_paths/import", { text });
-}
-
-/** Keep a path; where the name is taken, ask whether to replace that one. */
-async function keep(t, path, body) {
-  let answer;
-  try {
-    answer = await host.ask(path, { body: { ...body, replace: false } });
-  } catch (reason) {
-    if (reason.status !== 409) throw reason;
-    if (!(await host.confirm(t("editor.replaceTitle"), reason.message))) return;
-    answer = await host.ask(path, { body: { ...body, replace: true } });
-  }
-  host.toast("success", t("editor.saved", { name: answer.name }));
-}
-
-/** A path as it is shared. */
-async function shared(name) {
-  return JSON.stringify(await host.ask(url(name)), null, 1);
-}
-
-async function exportFile(name) {
-  const href = URL.createObjectURL(new Blob([await shared(name)], { type: "application/json" }));
-  el("a", { href, download: `${name}.json` }).click();
-  URL.revokeObjectURL(href);
-}
-
-async function exportText({ t }, name) {
-  const text = await shared(name);
-  const copied = await host.copy(text, t("editor.menuExport", { name }), t("editor.exportAsk"));
-  if (copied) host.toast("success", t("editor.exported", { name }));
-}
-
-async function rename({ t }, name) {
-  const next = await host.prompt(t("editor.menuRename", { name }), t("editor.nameAsk"), name);
-  if (!next?.trim() || next.trim() === name) return;
-  await host.ask(`${url(name)}/name`, { body: { name: next.trim() } });
-  host.toast("success", t("editor.saved", { name: next.trim() }));
-}
-
-async function remove({ t }, name) {
-  const words = t("editor.deleteAsk", { name });
-  if (!(await host.confirm(t("editor.menuDelete", { name }), words))) return;
-  await host.ask(url(name), { method: "DELETE" });
-  host.toast("success", t("editor.deleted", { name }));
-}
-
-/** What the action gives; undefined and a message if it fails. */
-async function orToast(t, action) {
-  try {
-    return await action();
-  } catch (reason) {
-    host.toast("error", t("editor.failed"), reason.message);
-    return undefined;
-  }
 }

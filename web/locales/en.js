@@ -111,11 +111,14 @@ export default {
   "editor.pasteAsk": "The schedule as text",
   "editor.presets": "Golden paths: choose, save, share",
 
-
   "editor.menuNone": "There is no path yet",
+  "editor.menuSearch": "Search: model, policy, 13 of 50…",
+  "editor.menuNothing": "No path has all these words",
+  "editor.menuMore": "{count} more: add a word to the search",
+  "editor.menuModel": "{model} (this workflow's model)",
   "editor.menuSave": "Save this schedule…",
-  "editor.menuImport": "Import…",
-  "editor.menuImportFile": "Import a file…",
+  "editor.menuImport": "Import from text…",
+  "editor.menuImportFile": "Import from file…",
   "editor.menuRename": "Rename {name}",
   "editor.menuDelete": "Delete {name}",
   "editor.menuExport": "Copy {name} as text to share",

@@ -106,9 +106,13 @@ export default {
 
 
   "editor.menuNone": "还没有路径",
+  "editor.menuSearch": "搜索：模型、策略、13 of 50…",
+  "editor.menuNothing": "没有路径包含所有这些词",
+  "editor.menuMore": "还有 {count} 条：请再添加一个搜索词",
+  "editor.menuModel": "{model}（此工作流的模型）",
   "editor.menuSave": "保存此计划…",
-  "editor.menuImport": "导入…",
-  "editor.menuImportFile": "导入文件…",
+  "editor.menuImport": "从文本导入…",
+  "editor.menuImportFile": "从文件导入…",
   "editor.menuRename": "重命名 {name}",
   "editor.menuDelete": "删除 {name}",
   "editor.menuExport": "将 {name} 复制为文本以便分享",

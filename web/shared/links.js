@@ -40,6 +40,31 @@ export function surroundings(editor) {
   };
 }
 
+/**
+ * What the node that loads the model is set to, such as the name of a file: that of the cache behind
+ * an editor, else the first one that loads a model beside it.
+ * @param {object} editor
+ * @returns {string} empty without such a node
+ */
+export function modelWords(editor) {
+  const [cache] = surroundings(editor).caches;
+  const loader = cache
+    ? loaderOf(cache)
+    : editor.graph.nodes.find((node) => has(node.outputs, "MODEL") && !has(node.inputs, "MODEL"));
+  return loader ? [loader.comfyClass, ...Object.values(values(loader))].join(" ") : "";
+}
+
+function loaderOf(node) {
+  for (let depth = 0; node && has(node.inputs, "MODEL") && depth < FAR; depth++) {
+    node = sourceOf(node, node.inputs.find(({ type }) => type === "MODEL").name)?.node;
+  }
+  return node;
+}
+
+function has(slots, type) {
+  return slots?.some((slot) => slot.type === type);
+}
+
 /** `{steps, scheduler}` of the first sampler that a node's MODEL reaches. */
 export function samplerBehind(node, depth = 0) {
   for (const { node: next } of (node.outputs ?? []).flatMap((output, slot) =>

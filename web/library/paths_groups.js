@@ -1,0 +1,66 @@
+/** The order in which the menu shows golden paths, and what a search finds. No page, no ComfyUI. */
+
+const OWN = "user/"; // begins the ids of the user's own paths
+const DEMO = { GPH_DemoModel: "Golden Path Demo Model" };
+
+/**
+ * @typedef {object} Group
+ * @property {string} model empty for the user's own paths
+ * @property {boolean} isOwnModel whether the workflow loads that model
+ * @property {object[]} paths those of the wanted number of steps first
+ */
+
+/**
+ * The user's paths, those of the workflow's model, then those of the others by name.
+ * @param {object[]} paths as the server lists them
+ * @param {number} steps of the schedule being edited
+ * @param {string} words see `modelWords`
+ * @returns {Group[]}
+ */
+export function groups(paths, steps, words) {
+  const byModel = new Map();
+  for (const path of paths) {
+    const model = isUsers(path) ? "" : path.model;
+    byModel.set(model, [...(byModel.get(model) ?? []), path]);
+  }
+  const own = ownModel([...byModel.keys()], words);
+  const rank = ({ model }) => (model === "" ? 0 : model === own ? 1 : 2);
+  return [...byModel]
+    .map(([model, found]) => ({
+      model, isOwnModel: model === own, paths: sorted(found, (path) => path.num_steps !== steps),
+    }))
+    .sort((a, b) => rank(a) - rank(b) || a.model.localeCompare(b.model));
+}
+
+/** Whether it is a path that the user keeps. */
+export function isUsers(path) {
+  return path.id.startsWith(OWN);
+}
+
+/** The paths in which all words of a search occur. */
+export function search(paths, text) {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return paths.filter((path) => {
+    const { name, model, policy, origin, num_full, num_steps } = path;
+    const all = `${name} ${model} ${policy} ${origin} ${num_full} of ${num_steps}`.toLowerCase();
+    return wanted.every((word) => all.includes(word));
+  });
+}
+
+/** The longest of the models whose name is among the words: "Qwen-Image-2512" is "Qwen-Image", too. */
+function ownModel(models, words) {
+  const demo = Object.keys(DEMO).find((kind) => words.startsWith(kind));
+  const said = plain(demo ? DEMO[demo] : words);
+  return models
+    .filter((model) => model && said.includes(plain(model)))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+/** Letters and digits alone, as names of files and of models differ in the rest. */
+function plain(text) {
+  return text.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+function sorted(paths, isLater) {
+  return [...paths.filter((path) => !isLater(path)), ...paths.filter(isLater)];
+}
