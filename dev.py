@@ -134,7 +134,8 @@ def train(options: argparse.Namespace) -> int:
 
 def examples(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    modules = ("demo.examples", "tests.browser.thumbnails", "tests.browser.screenshots")
+    pictures = ("tests.browser.thumbnails", "tests.browser.screenshots", "tests.browser.artwork")
+    modules = ("demo.examples", *pictures)
     return next((status for name in modules if (status := tools.run("-m", name))), 0)
 
 
