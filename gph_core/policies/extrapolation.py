@@ -17,8 +17,8 @@ from typing import ClassVar
 from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
-# Largest amplification that ruined no picture of the benchmark, see docs/methods.md.
-SAFE = 16
+# Share of a run over which extrapolations of the benchmark began to fail, see docs/methods.md.
+FAR = 0.2
 
 
 @dataclass(frozen=True)
@@ -104,23 +104,26 @@ class Extrapolation(Prediction):
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
 
-    def amplification(self, schedule: Schedule) -> tuple[float, int]:
-        """Largest sum of the absolute weights of a cached step, and that step; (1, 0) for none."""
+    def reach(self, schedule: Schedule) -> tuple[int, int]:
+        """Longest extrapolation in steps, and the cached step at its end; (0, 0) without any."""
 
-        def at(step: int) -> float:
-            full = [known for known in schedule.full_steps if known < step]
-            return sum(map(abs, self.weights(full[::-1], step)))
+        def at(step: int) -> int:
+            full = [known for known in reversed(schedule.full_steps) if known < step]
+            if len(self.weights(full, step)) == 1:
+                return 0
+            return min(step - full[0], self.max_distance or step)
 
-        return max(((at(step), step) for step in schedule.cached_steps), default=(1.0, 0))
+        return max(((at(step), step) for step in schedule.cached_steps), default=(0, 0))
 
     def risk(self, schedule: Schedule) -> str:
-        factor, step = self.amplification(schedule)
-        if factor <= SAFE:
+        reach, step = self.reach(schedule)
+        share = reach / schedule.num_steps
+        if share <= FAR:
             return ""
         return (
-            f"{self} can multiply errors by {factor:.0f} at step {step}, and above {SAFE} pictures "
-            "are often ruined: compare with a full run. Safer: more full steps, residual reuse, or "
-            "a limit in max_amplification"
+            f"{self} extrapolates over {reach} steps up to step {step}, {share:.0%} of the run; "
+            f"beyond {FAR:.0%} pictures are often ruined, above all with CFG. Compare with a full "
+            "run; more full steps there or residual reuse are safer"
         )
 
     def __str__(self) -> str:

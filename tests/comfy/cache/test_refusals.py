@@ -90,12 +90,12 @@ def test_blocks_that_cannot_be_observed_are_said():
     assert "the blocks could not be observed" in record.notes[0]
 
 
-def test_a_run_whose_policy_amplifies_says_so(model):
+def test_a_run_whose_policy_extrapolates_far_says_so(model):
     listener = tiny.Listener()
     plan = CachePlan("Custom", Schedule.parse("0-2,15,27/28"), Taylor(1))
     tiny.sample(patching.attach(model, plan, listener), steps=28, size=4)
     (note,) = listener.records[0].notes
-    assert note.startswith("Taylor order 1 can multiply errors by 25 at step 14")
+    assert note.startswith("Taylor order 1 extrapolates over 12 steps up to step 14")
 
 
 def test_a_second_kind_of_cache_is_warned_of(model):
