@@ -52,7 +52,7 @@ def test_the_inputs_of_the_chosen_policy_are_in_sight_and_the_values_of_all_are_
     assert "9 of 50 only 17 dB" in advice(page)
     set_widget(page, 1, "policy", "residual reuse")
     assert shown(page, renderer) == []
-    assert "amplifies no errors" in advice(page)
+    assert "errors do not grow" in advice(page)
     saved = serialized(page)["widgets_values"]
     assert saved[1 : len(values)] == values[1:]
     inputs = prompt(page)["1"]["inputs"]

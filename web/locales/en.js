@@ -167,7 +167,7 @@ export default {
   "editor.deleted": "{name} is deleted",
 
   "policy.linked": "The policy comes from the connected node, so all inputs are shown.",
-  "policy.residual reuse": "Suits every schedule, and few full steps most: it amplifies no errors. It costs fine detail.",
+  "policy.residual reuse": "Suits every schedule, above all one with few full steps: errors do not grow. Fine detail is lost.",
   "policy.Taylor":
     "Suits schedules with 40 % full steps or more. Long gaps ruin the picture, above all with CFG: 12 of 28 full " +
     "steps gave 40 dB, 7 of 28 only 16 dB (demo model, CFG 3).",
