@@ -51,7 +51,6 @@ class CachePlan:
             choice = choice._replace(origin=choice.origin.replace(OWN, self.origin or OWN, 1))
         risk = choice.policy.risk(self.custom or choice.schedule)  # a run may take a part of it
         return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
-        return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
 
 
 def _grids(patcher, num_steps: int) -> Iterator[list[float]]:
