@@ -39,7 +39,7 @@ class UserFiles:
                 check_name(name)
                 names.append(name)
             except ValueError as error:
-                _LOG.warning("Golden Path: %s in %s is left out: %s", name, self.folder, error)
+                warn(name, self.folder, error)
         return sorted(names, key=str.casefold)
 
     def path_of(self, name: str) -> Path:
@@ -53,6 +53,13 @@ class UserFiles:
 
     def _every(self) -> Iterable[Path]:
         return self.folder.glob(f"*{self.ending}")
+
+
+def warn(name: str, folder: Path, reason: object) -> None:
+    """Name a file that is left out in the log, with the reason."""
+    text = f"Golden Path: {name} in {folder} is left out: {reason}"
+    # Broken files and names may hold characters that no log can encode.
+    _LOG.warning("%s", text.encode("utf-8", "backslashreplace").decode())
 
 
 def written_at(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import folder_paths
 
 from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
 from ...gph_core.paths.library import UserPaths, check_name
-
-_LOG = logging.getLogger(__name__)
+from .user_files import warn
 
 
 def library() -> UserPaths:
@@ -33,5 +31,5 @@ def read() -> tuple[GoldenPath, ...]:
     """Read all paths; the log names those that cannot be read."""
     paths, broken = library().read()
     for file, reason in broken.items():
-        _LOG.warning("Golden Path: %s in %s is left out: %s", file, library().folder, reason)
+        warn(file, library().folder, reason)
     return tuple(paths)

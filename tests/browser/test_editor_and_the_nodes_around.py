@@ -77,6 +77,8 @@ def test_the_samplers_steps_are_followed_while_they_change(page, around):
     editor = around()
     set_widget(page, SAMPLER, "steps", 30)
     editor.wait_for_message("The sampler takes 30 steps")
+    set_widget(page, SAMPLER, "denoise", 0.6)  # the last 30 of 50 steps
+    page.wait_for_function("root => !root.innerText.includes('The sampler takes')", arg=editor.root)
 
 
 def test_steps_from_a_wire_are_found(page, around):

@@ -89,9 +89,11 @@ function stepsOfSigmas(node) {
   return undefined;
 }
 
+/** Not of a sampler that covers a part of the noise: a schedule of more steps may be meant for it. */
 function stepsOf(node) {
   const steps = value(node, "steps");
-  return typeof steps === "number" ? { steps, scheduler: value(node, "scheduler") } : undefined;
+  if (typeof steps !== "number" || value(node, "denoise") < 1) return undefined;
+  return { steps, scheduler: value(node, "scheduler") };
 }
 
 /** The value of an input: of its widget, or of the widget that a wire leads to. */

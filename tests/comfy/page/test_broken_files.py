@@ -98,6 +98,7 @@ def test_every_node_is_there_and_every_broken_path_is_named(folder, calibration,
     assert {"folder.json", "...json", "none.json"} & files <= named
     assert len(named) > PATHS / 2
     assert all(file in caplog.text for file in named if file.isprintable())
+    caplog.text.encode("utf-8")  # as a log file is written
     assert max(len(entry["reason"]) for entry in listed["broken"]) < MOST
 
 
