@@ -93,7 +93,6 @@ def test_the_change_between_frames_is_measured_of_videos_alone(folder, weights):
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
-        (OFF, "choose a file of weights, or 'download now"),
         ("gone.pth", "gone.pth is not in .*; put it there, or choose 'download now"),
         ("../up.pth", "up.pth is not in"),
         (DOWNLOAD, "the download of http.* failed .*; try again, or put the file into"),
@@ -111,6 +110,12 @@ def test_without_weights_the_other_figures_are_there_and_the_reason(folder, choi
     assert re.search(reason, report["unavailable"]["lpips"])
     assert isinstance(output.result[2], ExecutionBlocker)
     assert report["unavailable"]["lpips"] in output.result[2].message
+
+
+def test_lpips_that_is_off_is_not_missing_but_its_output_says_why():
+    output = QualityCompare.execute(*noisy(2), OFF, video=True)
+    assert set(json.loads(output.result[5])["unavailable"]) == {"frame_change"}
+    assert "choose a file of weights, or 'download now" in output.result[2].message
 
 
 def test_a_missing_file_is_looked_for_again_and_a_new_one_is_read_again(folder, weights):
