@@ -65,8 +65,12 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _wanted(item, with_all):
-    """The pages of a test; one that takes long names the only one."""
+    """The pages of a test.
+
+    One that takes long names the only page, one of many alike the only one without ``--all``.
+    """
     named = item.get_closest_marker("one_page")
+    named = named or (not with_all and item.get_closest_marker("usual_page"))
     if named:
         return {named.args}
     return ALL if with_all else USUAL

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from .editor import OWN_PATHS, Editor, node, remove_path, share_fitted, undo_depth, workflow
 from .page import load, two_frames
 
@@ -71,6 +73,7 @@ def test_escape_closes_the_menu_and_gives_the_focus_back(page):
     assert editor.text == "0-19/20"
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     mine, renamed = f"mine {renderer}", f"ours {renderer}"
@@ -107,6 +110,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.get_by_text(f"{mine} is deleted").first.wait_for()
 
 
+@pytest.mark.one_page("pinned", "classic")
 def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     name = f"filed {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")
@@ -133,6 +137,7 @@ def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     remove_path(page, name)
 
 
+@pytest.mark.one_page("pinned", "classic")
 def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     name = f"taken {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")

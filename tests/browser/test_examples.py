@@ -63,7 +63,13 @@ OVERLAPS = """() => {
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
 
-@pytest.fixture(scope="module", params=STEPS)
+USUAL = [
+    pytest.param(name, marks=pytest.mark.usual_page(*(CLASSIC, VUE)[number % 2].args))
+    for number, name in enumerate(STEPS)
+]
+
+
+@pytest.fixture(scope="module", params=USUAL)
 def name(request):
     return request.param
 
@@ -142,7 +148,9 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
     assert sent == ["Fast"] * len(of_type(prompt, "GPH_Cache"))
 
 
-@pytest.mark.parametrize("name", [name for name in STEPS if name not in DEMO], indirect=True)
+@pytest.mark.parametrize(
+    "name", [name for name in USUAL if name.values[0] not in DEMO], indirect=True
+)
 def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
     refused = errors(url, prompt)
     assert refused

@@ -28,6 +28,7 @@ def set_locale(url, locale):
     dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_titles_and_inputs_are_chinese(chinese_page):
     title, labels, category = chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_Cache");

@@ -1,5 +1,7 @@
 """The pack arrives on the page."""
 
+import pytest
+
 from .page import example, load
 
 OURS = ["GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_PolicySelector"]
@@ -21,6 +23,7 @@ def test_the_bundled_workflow_opens_whole(page):
     assert page.locator("[role=dialog]").count() == 0
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_the_template_opens_from_a_link(page, url):
     page.goto(f"{url}/?template=1_Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
     page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")

@@ -108,6 +108,7 @@ def loaded_pictures(page, kind="reference"):
     )
 
 
+@pytest.mark.one_page("pinned", "classic")
 def test_a_run_shows_its_pictures_under_a_verdict(page, workflow):
     page.evaluate("""() => [1, 2].forEach(id => {
       app.rootGraph.getNodeById(id).widgets.slice(0, 2).forEach(w => { w.value = 1024; });

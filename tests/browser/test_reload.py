@@ -42,6 +42,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     assert editor.cells == "ooo.oo...o"
 
 
+@pytest.mark.one_page("pinned", "classic")
 def test_the_report_is_empty_until_the_next_run(page, keeping):
     workflow = example("1_Try_Golden_Path_Cache")
     workflow["id"] = page.evaluate("crypto.randomUUID()")

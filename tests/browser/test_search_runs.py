@@ -63,6 +63,7 @@ def demo(page):
     return node
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_out(page, demo):
     page.evaluate("""id => {
       app.rootGraph.getNodeById(id).onExecuted =
