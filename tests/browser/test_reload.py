@@ -29,6 +29,7 @@ def reload(page, text):
     two_frames(page)
 
 
+@pytest.mark.one_page("newest", "vue")
 def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     editor = Editor.open(page, "0-2,5,9/10")
     editor.click(4)

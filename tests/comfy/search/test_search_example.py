@@ -69,6 +69,7 @@ def test_validation_has_other_prompts_and_seeds_which_the_demo_model_knows(promp
         assert len(scenes.words_of(text)) >= 6  # an unknown word is an error
 
 
+@pytest.mark.long
 def test_a_short_search_ends_with_a_kept_path_and_a_picture_made_with_it(url, prompt):
     only(prompt, "GPH_ScheduleSearch")["evaluations"] = 4
     only(prompt, "BasicScheduler")["steps"] = 12
