@@ -166,6 +166,12 @@ class Editor:
         shortcut(self.page, "Control", "Shift", "Z")
 
 
+def settle(page) -> None:
+    """Let the page note sizes that it has corrected since the workflow was loaded."""
+    two_frames(page)
+    page.evaluate("app.extensionManager.workflow.activeWorkflow.changeTracker.captureCanvasState()")
+
+
 def undo_depth(page) -> int:
     """How many steps an undo can go back."""
     return page.evaluate(

@@ -6,7 +6,16 @@ import re
 
 import pytest
 
-from .editor import Editor, back_to_tab, node, remove_path, share_fitted, undo_depth, workflow
+from .editor import (
+    Editor,
+    back_to_tab,
+    node,
+    remove_path,
+    settle,
+    share_fitted,
+    undo_depth,
+    workflow,
+)
 from .page import example, load, run, set_widget, two_frames
 
 EDITOR, SELECTOR, CACHE, SAMPLER = 60, 61, 2, 6
@@ -64,6 +73,7 @@ def test_a_schedule_that_fits_all_around_has_no_warning(page, around):
 def test_other_steps_of_the_sampler_are_warned_of_and_adapted_to(page, around):
     editor = around(steps=20)
     editor.wait_for_message("The sampler takes 20 steps, this schedule has 50.")
+    settle(page)
     before = undo_depth(page)
     editor.root.query_selector("text=Adapt to 20").click()
     page.wait_for_function(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from .editor import OWN_PATHS, Editor, node, remove_path, share_fitted, undo_depth, workflow
+from .editor import OWN_PATHS, Editor, node, remove_path, settle, share_fitted, undo_depth, workflow
 from .page import load, two_frames
 
 
@@ -33,6 +33,7 @@ def beside_a_loader(page, text):
 
 def test_a_published_path_of_the_same_steps_is_found_and_taken_as_it_is(page):
     editor = beside_a_loader(page, "0-49/50")
+    settle(page)
     before = undo_depth(page)
     menu = open_menu(page, editor)
     assert "Golden Path Demo Model (this workflow's model) 17" in menu.inner_text()
