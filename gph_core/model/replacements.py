@@ -8,6 +8,7 @@ Another thread that calls the transformer meanwhile gets what the transformer's 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -104,7 +105,7 @@ class PassInput(RecordInput):
         return self.family.signal.passed_through(args, kwargs)
 
 
-class FinalLayer(nn.Module):
+class FinalLayer(nn.Module, ABC):
     """The final layer of one stream, changed for the length of a call."""
 
     def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int, tail: bool) -> None:
@@ -119,9 +120,9 @@ class FinalLayer(nn.Module):
             tokens = self.tokens(tokens)
         return self.final_layer(tokens, *args, **kwargs)
 
+    @abstractmethod
     def tokens(self, tokens: Tensor) -> Tensor:
         """Tokens that the final layer works on, from those that come in."""
-        raise NotImplementedError
 
 
 class RecordOutput(FinalLayer):

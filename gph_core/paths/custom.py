@@ -9,6 +9,8 @@ from ..run.noise_levels import SIGMA_TOLERANCE
 from ..schedule import Schedule
 from .choice import Choice
 
+OWN = "your schedule"
+
 
 def fit(
     schedule: Schedule,
@@ -17,8 +19,9 @@ def fit(
     sigma_max: float,
     continues: bool = False,
     grids: Iterable[Sequence[float]] = (),
+    origin: str = OWN,
 ) -> Choice:
-    """A user's schedule for a run with these noise levels.
+    """A given schedule for a run with these noise levels.
 
     A run of fewer steps than the schedule is a part of it: its first steps if it leaves noise, its
     last ones if it goes on with latents that have some, and if it does both, those that have its
@@ -33,6 +36,7 @@ def fit(
         continues: no noise is added before the first step.
         grids: noise levels of all steps, as schedulers have them; read only for a run in the
             middle.
+        origin: where the schedule comes from.
 
     Raises ``ValueError`` for a run in the middle whose noise levels are in none of the grids.
     """
@@ -40,15 +44,15 @@ def fit(
     leaves_noise = sigmas[-1] > 0
     goes_on = continues or share < 0.95  # some schedulers begin a little below pure noise
     if count >= total or not (leaves_noise or goes_on):
-        return Choice(schedule, "your schedule", policy)
+        return Choice(schedule, origin, policy)
     if leaves_noise and goes_on:
         first = _begin(sigmas, total, grids)
     else:
         first = 0 if leaves_noise else total - count
-    origin = f"steps {first} to {first + count - 1} of your schedule {schedule}"
+    words = f"steps {first} to {first + count - 1} of {origin} {schedule}"
     own = policy.part(first, count)
     part = own.covered(schedule.part(first, count, policy.min_anchors))
-    return Choice(part, origin, own)
+    return Choice(part, words, own)
 
 
 def _begin(sigmas: Sequence[float], total: int, grids: Iterable[Sequence[float]]) -> int:

@@ -68,12 +68,10 @@ _WANTED = {
 def _check_types(kind: str, options: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` for an option of another type, or a number that is none."""
     for option in fields(KINDS[kind]):  # type: ignore[arg-type] - every kind is a dataclass
-        wanted, types = _WANTED.get(str(option.type), ("", ()))
-        value = options.get(option.name, option.default)
-        is_number = type(value) in (int, float)
-        if (
-            types
-            and option.name in options
-            and (type(value) not in types or (is_number and not abs(value) <= sys.float_info.max))
-        ):
+        if option.name not in options or option.type not in _WANTED:
+            continue
+        wanted, types = _WANTED[option.type]
+        value = options[option.name]
+        is_no_number = isinstance(value, (int, float)) and not abs(value) <= sys.float_info.max
+        if type(value) not in types or is_no_number:
             raise ValueError(f"{option.name} of the policy {kind} must be {wanted}")

@@ -45,7 +45,7 @@ class Options:
     of_path: Callable[[], Policy]
 
 
-class Choice(NamedTuple):
+class Selectable(NamedTuple):
     """A policy that people choose: what makes it, and the names of the options that it takes."""
 
     make: Callable[[Options], Policy]
@@ -58,23 +58,25 @@ FITTED = "fitted (golden path)"
 EXTRAPOLATION = ("differences", "max_amplification", "max_distance")
 
 # By the names that workflows keep. OffsetReuse and RestReuse belong to methods with gates.
-CHOICES: dict[str, Choice] = {
-    "residual reuse": Choice(lambda o: Reuse()),
-    "Taylor": Choice(lambda o: Taylor(o.order, **o.extrapolation), ("order", *EXTRAPOLATION)),
-    "Hermite": Choice(
+CHOICES: dict[str, Selectable] = {
+    "residual reuse": Selectable(lambda o: Reuse()),
+    "Taylor": Selectable(lambda o: Taylor(o.order, **o.extrapolation), ("order", *EXTRAPOLATION)),
+    "Hermite": Selectable(
         lambda o: Hermite(o.order, o.scale, **o.extrapolation), ("order", "scale", *EXTRAPOLATION)
     ),
-    "two-anchor (DiCache)": Choice(lambda o: TwoAnchor()),
-    "token prediction (DPCache)": Choice(lambda o: TokenTaylor(**o.extrapolation), EXTRAPOLATION),
-    CAUSAL_LINEAR: Choice(lambda o: causal_linear.load(o.weights()), ("weights",)),
-    "output reuse": Choice(lambda o: Reuse(Site.OUTPUT)),
-    "output Taylor": Choice(
+    "two-anchor (DiCache)": Selectable(lambda o: TwoAnchor()),
+    "token prediction (DPCache)": Selectable(
+        lambda o: TokenTaylor(**o.extrapolation), EXTRAPOLATION
+    ),
+    CAUSAL_LINEAR: Selectable(lambda o: causal_linear.load(o.weights()), ("weights",)),
+    "output reuse": Selectable(lambda o: Reuse(Site.OUTPUT)),
+    "output Taylor": Selectable(
         lambda o: Taylor(o.order, site=Site.OUTPUT, **o.extrapolation), ("order", *EXTRAPOLATION)
     ),
-    "velocity reuse": Choice(lambda o: Reuse(Site.GUIDED)),
-    "velocity Taylor": Choice(
+    "velocity reuse": Selectable(lambda o: Reuse(Site.GUIDED)),
+    "velocity Taylor": Selectable(
         lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation), ("order", *EXTRAPOLATION)
     ),
-    "mean velocity (MeanCache)": Choice(lambda o: MeanVelocity(o.span), ("span",)),
-    FITTED: Choice(lambda o: o.of_path(), ("path",)),
+    "mean velocity (MeanCache)": Selectable(lambda o: MeanVelocity(o.span), ("span",)),
+    FITTED: Selectable(lambda o: o.of_path(), ("path",)),
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from comfy_api.latest import io
 
+from ...gph_core.paths.custom import OWN
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
@@ -132,7 +133,7 @@ class GoldenPathCache(io.ComfyNode):
             custom=Schedule.parse(schedule) if speed == CUSTOM else None,
             policy=policy or Reuse(),
             device_budget=CACHE_DEVICES[cache_device](cache_budget_mib),
-            origin=origin_of(schedule),
+            origin=origin_of(schedule) or OWN,
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)

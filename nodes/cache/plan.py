@@ -9,14 +9,12 @@ import comfy.samplers
 
 from ...gph_core.paths import speeds
 from ...gph_core.paths.choice import Choice, Conditions
-from ...gph_core.paths.custom import fit
+from ...gph_core.paths.custom import OWN, fit
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
 from ..hook.starting import BUDGET_MIB
 from ..library import user_paths
-
-OWN = "your schedule"  # as ``fit`` calls it
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class CachePlan:
 
     Args:
         custom: the schedule; None for that of the speed.
-        origin: where the schedule comes from, if it is not the user's own.
+        origin: where the schedule comes from.
     """
 
     speed: str
@@ -33,7 +31,7 @@ class CachePlan:
     policy: Policy
     device_budget: float = BUDGET_MIB * 2**20
     for_others: bool = False
-    origin: str = ""
+    origin: str = OWN
 
     @property
     def is_chosen(self) -> bool:
@@ -47,8 +45,9 @@ class CachePlan:
             choice = speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
         else:
             grids = _grids(patcher, self.custom.num_steps)
-            choice = fit(self.custom, self.policy, run.sigmas, sigma_max, continues, grids)
-            choice = choice._replace(origin=choice.origin.replace(OWN, self.origin or OWN, 1))
+            choice = fit(
+                self.custom, self.policy, run.sigmas, sigma_max, continues, grids, self.origin
+            )  # fmt: skip
         risk = choice.policy.risk(self.custom or choice.schedule)  # a run may take a part of it
         return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
 

@@ -2,6 +2,7 @@
 
 import * as host from "../shared/host.js";
 import { parse, readout } from "./schedule.js";
+import { adapt, takeAnswer } from "./schedule_answers.js";
 
 /**
  * @param {ReturnType<import("./schedule_text.js").createText>} text
@@ -18,34 +19,19 @@ export function createCommands(text, t, isGone, weights) {
     });
   }
 
-  /** Take the schedule that a route answers with, unless the user went on in the meantime. */
-  async function fromServer(path, body, source) {
-    const before = text.value();
-    try {
-      const answer = await host.ask(path, { body });
-      if (isGone() || text.value() !== before) return undefined;
-      set(answer.schedule, source);
-      return answer;
-    } catch (reason) {
-      host.toast("error", t("editor.failed"), reason.message);
-      return undefined;
-    }
-  }
+  const now = () => (isGone() ? undefined : text.value());
 
   return {
     /** The same number of full steps, evenly spread. */
     async spread() {
       const { numSteps, numFull } = readout(text.cells());
-      await fromServer("/uniform", { steps: numSteps, full: numFull });
+      await takeAnswer(t, "/uniform", { steps: numSteps, full: numFull }, now, set);
     },
 
     /** Take a schedule, for another number of steps the server's proposal from it. */
     async apply(found, { steps = text.cells().length, source } = {}) {
       if (parse(found).length === steps) return set(found, source);
-      const origin = await fromServer("/retarget", { schedule: found, steps }, source);
-      if (origin) {
-        host.toast("info", t("editor.retargeted", { count: steps, origin: origin.origin }));
-      }
+      await adapt(t, found, steps, now, (schedule) => set(schedule, source));
     },
 
     async copy() {

@@ -200,7 +200,7 @@ export default {
     "all with CFG: 21 of 50 gave 48 dB, 7 of 28 only 23 dB (demo model, CFG 3).",
   "policy.fitted (golden path)":
     "Suits the golden path that it was fitted to, and is closest to the full run there. Another schedule, model, CFG " +
-    "or other noise levels have no weights: such a run is computed in full.",
+    "or other noise levels have no weights: such a run is refused, with the reason.",
 
   "summary.GPH_RecordTrajectory": "After a run: what was recorded, and where.",
   "summary.GPH_TrajectoryProfile": "After a run: how straight, how planar and how alike the runs are.",

@@ -176,7 +176,7 @@ export default {
   "policy.mean velocity (MeanCache)":
     "适合任何模型，完整步应不少于 40 %；缓存步不花时间。完整步很少会毁掉图像，使用 CFG 时尤其如此：50 步中 21 个得到 48 dB，28 步中 7 个只有 23 dB（演示模型，CFG 3）。",
   "policy.fitted (golden path)":
-    "适合拟合它时所用的黄金路径，在那里最接近完整运行。其他计划、模型、CFG 或噪声水平没有权重：这样的运行会全部完整计算。",
+    "适合拟合它时所用的黄金路径，在那里最接近完整运行。其他计划、模型、CFG 或噪声水平没有权重：这样的运行会被拒绝，并说明原因。",
 
   "summary.GPH_RecordTrajectory": "运行后显示：记录了什么，保存在哪里。",
   "summary.GPH_TrajectoryProfile": "运行后显示：各次运行有多直、多平，彼此有多相似。",

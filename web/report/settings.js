@@ -1,6 +1,7 @@
 /** What the settings of a cache node mean for its report: before it runs, and while they differ. */
 
 import { parse } from "../editor/schedule.js";
+import { adapt } from "../editor/schedule_answers.js";
 import * as host from "../shared/host.js";
 import { samplerBehind, scheduleWidget, value } from "../shared/links.js";
 
@@ -24,7 +25,7 @@ export function followSettings(node, panel, removed, t) {
     const speed = value(node, "speed");
     const off = node.mode === BYPASSED ? "bypassed" : speed === "Off" ? "off" : undefined;
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
-    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adapt(node, t) } });
+    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node, t) } });
     if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
   }
 
@@ -69,16 +70,10 @@ function otherSteps(node) {
 }
 
 /** Let the server propose a schedule for the sampler's number of steps. */
-async function adapt(node, t) {
+async function adaptSchedule(node, t) {
   const { steps, text } = otherSteps(node) ?? {};
   if (!text) return;
-  try {
-    const { schedule, origin } = await host.ask("/retarget", { body: { schedule: text, steps } });
-    const widget = scheduleWidget(node);
-    if (widget?.value !== text) return; // the user went on in the meantime
-    host.oneStep(() => host.setValue(widget, schedule));
-    host.toast("info", t("editor.retargeted", { count: steps, origin }));
-  } catch (reason) {
-    host.toast("error", t("editor.failed"), reason.message);
-  }
+  const now = () => scheduleWidget(node)?.value;
+  await adapt(t, text, steps, now, (schedule) =>
+    host.oneStep(() => host.setValue(scheduleWidget(node), schedule)));
 }
