@@ -36,11 +36,14 @@ def test_a_published_path_of_the_same_steps_is_found_and_taken_as_it_is(page):
     settle(page)
     before = undo_depth(page)
     menu = open_menu(page, editor)
-    assert "Golden Path Demo Model (this workflow's model) 17" in menu.inner_text()
-    assert menu.locator(".gph-path").count() == 17  # those of other models are folded
-    menu.locator("summary", has_text="Z-Image").click()
-    menu.locator(".gph-path").nth(21).wait_for()  # 5 more
-    assert menu.locator(".gph-path").count() == 22
+    groups = menu.locator("details")
+    own_model = groups.filter(has_text="Golden Path Demo Model (this workflow's model) 17")
+    assert own_model.locator(".gph-path").count() == 17
+    other = groups.filter(has_text="Z-Image")
+    assert other.locator(".gph-path").count() == 0  # those of other models are folded
+    other.locator("summary").click()
+    other.locator(".gph-path").nth(4).wait_for()
+    assert other.locator(".gph-path").count() == 5
     page.keyboard.press("ArrowUp")
     menu.get_by_role("searchbox").fill("flux 13 of 50")
     path = menu.locator(".gph-path").first
