@@ -9,7 +9,7 @@ from .drawing import MODEL, Box, Part, drawn, examples, sampling
 from .search_example import CFG, SCORING, STEPS
 
 FULL_STEPS = 8
-NUM_EXAMPLES = 8  # of 16: each workflow takes at most two minutes on two CPU cores
+NUM_EXAMPLES = 8  # of 16: half a minute on two CPU cores
 # Of 20 steps: even, early, late, and a path that Schedule Search found for this model.
 SCHEDULES = "0-2,6,9,13,16,19/20\n0-4,7,11,19/20\n0,1,8,12,14,16,18,19/20\n0-3,5,8,13,19/20"
 OWN_MODEL = (
@@ -86,7 +86,7 @@ RUN = Inside(
     "Look_Inside_a_Run",
     "5d3f0c52-7f64-4c1b-9a7e-2f1f5f0b8c11",
     "## What happens in a run\n\n"
-    "Queue it; on a CPU it takes about a minute.\n\n"
+    "Queue it; on a CPU it takes less than a minute.\n\n"
     "- *Trajectory Profile* shows the path of full runs from noise to image: how far it is from a "
     "straight line, where it turns, and how similar it is for different prompts.\n"
     "- *Error Decomposition* splits the error of four schedules: what each cached step adds, and "
@@ -153,7 +153,7 @@ CHOICES = Inside(
     "Compare_Schedules_and_Methods",
     "c41b8d0f-92e5-4a3c-b6d7-15f8e03a7b92",
     "## Does the best schedule depend on the prompt?\n\n"
-    "Queue it; on a CPU it takes about two minutes.\n\n"
+    "Queue it; on a CPU it takes less than a minute.\n\n"
     "- *Record Runs* writes down what two adaptive methods decide for each prompt.\n"
     "- *Method Shootout* compares four schedules, under two policies.\n"
     "- *Schedule Statistics* shows how much the decisions differ, and whether schedules and "
