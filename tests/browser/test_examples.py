@@ -41,16 +41,21 @@ DEMO = {
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),
 }
-# A search of four schedules of 12 steps, or analyses of two prompts, which take seconds.
+# Two prompts, and a search of four schedules of 12 steps: seconds each.
 SHORTEN = """() => {
-  const set = (type, name, value) => {
-    const node = app.rootGraph.nodes.find(node => node.type === type);
-    if (node) node.widgets.find(widget => widget.name === name).value = value;
-    return Boolean(node);
+  const widgets = type => app.rootGraph.nodes.filter(node => node.type === type)
+    .map(node => Object.fromEntries(node.widgets.map(widget => [widget.name, widget])));
+  const first = (widget, between) => {
+    widget.value = widget.value.split(between).slice(0, 2).join(between);
   };
-  if (set("GPH_ScheduleSearch", "evaluations", 4)) return set("BasicScheduler", "steps", 12);
-  return set("GPH_ScoringExamples", "prompts", "two red circles\\na blue square")
-    && set("GPH_ScoringExamples", "seeds", "1, 2");
+  for (const { prompts, seeds } of widgets("GPH_ScoringExamples")) {
+    first(prompts, "\\n");
+    first(seeds, ", ");
+  }
+  for (const { evaluations } of widgets("GPH_ScheduleSearch")) {
+    evaluations.value = 4;
+    widgets("BasicScheduler")[0].steps.value = 12;
+  }
 }"""
 # Pairs of nodes that lie over each other, by name, after what a run shows has made them higher.
 OVERLAPS = """() => {
