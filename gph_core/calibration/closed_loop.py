@@ -13,7 +13,7 @@ evaluate the model. Ours: the methods that fit weights to the full run's velocit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,6 +60,17 @@ class Course:
         return [*self.now, *(tensor for found in self.known.values() for tensor in found)]
 
 
+class Products(NamedTuple):
+    """What one run adds to the normal equations ``A w = b`` of a step; plain numbers."""
+
+    a: list[list[float]]
+    b: list[float]
+
+
+# Gives the products of its own runs at each cached step and takes the weights of all.
+Fit = Generator[list[Products], Sequence[float], ClosedLoop]
+
+
 def fit(
     schedule: Schedule,
     steps: Steps,
@@ -85,20 +96,74 @@ def fit(
         memory: of courses of these runs, under other schedules too; none: always from the start.
     """
     chosen = tuple(range(len(starts)) if fitted_on is None else fitted_on)
-    loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors, ridge)
     course = memory.longest(chosen, schedule) if memory else None
+    going = fitting(
+        schedule, steps, starts, states, velocities, chosen, num_anchors, memory, course
+    )
+    return finished(going, ridge)
+
+
+def finished(going: Fit, ridge: float = RIDGE) -> ClosedLoop:
+    """The end of a fit whose runs are all here."""
+    try:
+        products = next(going)
+        while True:
+            products = going.send(solved(products, ridge))
+    except StopIteration as end:
+        return end.value
+
+
+def fitting(
+    schedule: Schedule,
+    steps: Steps,
+    starts: Sequence[Tensor],
+    states: Callable[[int], Sequence[Tensor]],
+    velocities: Callable[[int, list[Tensor]], Sequence[Tensor]],
+    chosen: tuple[int, ...],
+    num_anchors: int = NUM_ANCHORS,
+    memory: PrefixMemory[Course] | None = None,
+    course: Course | None = None,
+) -> Fit:
+    """Do the same for some of the runs of a fit, whose others may be in other processes.
+
+    Args:
+        chosen: numbers of the runs here whose states the weights are fitted to.
+        course: where to begin; none: at the start.
+    """
+    loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors)
     course = course or Course(0, list(starts), {}, [], [])
     while course.step < len(steps.moves):
-        course = loop.after(course)
+        weights: Sequence[float] = ()
+        if course.step not in schedule.full_steps:
+            weights = yield loop.products(course)
+        course = loop.after(course, weights)
         if memory and memory.wants(chosen, schedule, course.step):
             memory.keep(chosen, schedule, course)
-    weights = tuple((n, course.made[n]) for n in schedule.cached_steps)
-    return ClosedLoop(Fitted(str(schedule), weights), course.now)
+    found = tuple((n, course.made[n]) for n in schedule.cached_steps)
+    return ClosedLoop(Fitted(str(schedule), found), course.now)
+
+
+def solved(products: Sequence[Products], ridge: float = RIDGE) -> list[float]:
+    """Weights of a step, from the products of all runs that they are fitted to, in their order.
+
+    They are those of the newest velocity alone where there is nothing to tell them by.
+    """
+    a, b = (
+        torch.stack([torch.tensor(part, dtype=torch.float64) for part in parts]).sum(0)
+        for parts in zip(*products, strict=True)
+    )
+    reuse = torch.zeros_like(b)
+    reuse[0] = 1
+    pull = ridge * a.diag().mean() * torch.eye(len(reuse), dtype=torch.float64)
+    change, failed = torch.linalg.solve_ex(a + pull, b - a @ reuse)
+    found = reuse if failed or not change.isfinite().all() else reuse + change
+    # As a golden path keeps them.
+    return [float(f"{weight:.9g}") for weight in found.tolist()]
 
 
 @dataclass(frozen=True)
 class _Loop:
-    """Arguments of ``fit``."""
+    """Arguments of ``fitting``."""
 
     schedule: Schedule
     steps: Steps
@@ -106,19 +171,29 @@ class _Loop:
     velocities: Callable[[int, list[Tensor]], Sequence[Tensor]]
     chosen: Sequence[int]
     num_anchors: int
-    ridge: float
 
-    def after(self, course: Course) -> Course:
-        """All runs one step later."""
+    def products(self, course: Course) -> list[Products]:
+        """Products of the chosen runs at a cached step."""
+        length, shares = self._move(course.step)
+        before = _mixed(shares, course.made)
+        wanted, found = self.states(course.step + 1), []
+        for p in self.chosen:
+            target = (wanted[p].double() - course.now[p].double()) / length
+            for n, share in before.items():
+                target -= share * course.known[n][p].double()
+            found.append(_products([course.known[n][p] for n in course.anchors], target))
+        return found
+
+    def after(self, course: Course, weights: Sequence[float]) -> Course:
+        """All runs one step later; ``weights``: of the anchors, if the step is cached."""
         step, known, anchors = course.step, dict(course.known), course.anchors
-        (_, length), *past = self.steps.moves[step]
-        shares = [(n, distance / length) for n, distance in past]  # of the velocities before
+        length, shares = self._move(step)
         if step in self.schedule.full_steps:
             known[step] = list(self.velocities(step, list(course.now)))
             anchors = [step, *anchors][: self.num_anchors]
             made = [*course.made, ((step, 1.0),)]
         else:
-            made = [*course.made, self._weights(course, length, _mixed(shares, course.made))]
+            made = [*course.made, tuple(zip(anchors, weights, strict=True))]
         mixed = _mixed([(step, 1.0), *shares], made)
         now = []
         for p, state in enumerate(course.now):
@@ -128,15 +203,10 @@ class _Loop:
         known = {n: found for n, found in known.items() if n in used.union(anchors)}
         return Course(step + 1, now, known, made, anchors)
 
-    def _weights(self, course: Course, length: float, before: Mapping[int, float]) -> Weights:
-        """Weights of a cached step, of ``length``; ``before``: shares of what else moves it."""
-        wanted, equations = self.states(course.step + 1), _Equations(len(course.anchors))
-        for p in self.chosen:
-            target = (wanted[p].double() - course.now[p].double()) / length
-            for n, share in before.items():
-                target -= share * course.known[n][p].double()
-            equations.add([course.known[n][p] for n in course.anchors], target)
-        return tuple(zip(course.anchors, equations.solve(self.ridge), strict=True))
+    def _move(self, step: int) -> tuple[float, list[tuple[int, float]]]:
+        """Length of a step, and shares of it by which the velocities of steps before move it."""
+        (_, length), *past = self.steps.moves[step]
+        return length, [(n, distance / length) for n, distance in past]
 
 
 def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:
@@ -148,27 +218,13 @@ def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict
     return found
 
 
-class _Equations:
-    """Normal equations of one step, ``A w = b`` with the products of the velocities."""
-
-    def __init__(self, count: int) -> None:
-        self._a = torch.zeros(count, count, dtype=torch.float64)
-        self._b = torch.zeros(count, dtype=torch.float64)
-
-    def add(self, velocities: Sequence[Tensor], target: Tensor) -> None:
-        rows = torch.stack([velocity.flatten() for velocity in velocities])
-        parts = zip(rows.split(_COLUMNS, 1), target.flatten().split(_COLUMNS), strict=True)
-        for part, wanted in parts:
-            part, wanted = part.double(), wanted.double()
-            self._a += (part @ part.T).cpu()
-            self._b += (part @ wanted).cpu()
-
-    def solve(self, ridge: float) -> list[float]:
-        """Weights; of the newest velocity alone where there is nothing to tell them by."""
-        reuse = torch.zeros_like(self._b)
-        reuse[0] = 1
-        pull = ridge * self._a.diag().mean() * torch.eye(len(reuse), dtype=torch.float64)
-        change, failed = torch.linalg.solve_ex(self._a + pull, self._b - self._a @ reuse)
-        found = reuse if failed or not change.isfinite().all() else reuse + change
-        # As a golden path keeps them.
-        return [float(f"{weight:.9g}") for weight in found.tolist()]
+def _products(velocities: Sequence[Tensor], target: Tensor) -> Products:
+    rows = torch.stack([velocity.flatten() for velocity in velocities])
+    a = torch.zeros(len(rows), len(rows), dtype=torch.float64)
+    b = torch.zeros(len(rows), dtype=torch.float64)
+    parts = zip(rows.split(_COLUMNS, 1), target.flatten().split(_COLUMNS), strict=True)
+    for part, wanted in parts:
+        part, wanted = part.double(), wanted.double()
+        a += (part @ part.T).cpu()
+        b += (part @ wanted).cpu()
+    return Products(a.tolist(), b.tolist())
