@@ -115,8 +115,8 @@ def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str)
     from golden_path_pack.gph_core.search.log import StudyLog
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
+    from golden_path_pack.nodes.fitted.fitted_examples import FittedExamples, FittedValidation
     from golden_path_pack.nodes.sample.assessing import assessor_for
-    from golden_path_pack.nodes.search.fitted_examples import FittedExamples, FittedValidation
 
     MEMORY.mkdir(parents=True, exist_ok=True)
     lab, assessor = Lab(steps, cfg), assessor_for("PSNR", DemoVAE(), "off")

@@ -128,8 +128,8 @@ def row(lab: Elsewhere) -> dict:
 def fitted_there(lab: Elsewhere, schedule):
     """The policy whose weights are fitted to this schedule at this place."""
     from golden_path_pack.demo.comfy_model import DemoVAE
+    from golden_path_pack.nodes.fitted.fitted_examples import FittedExamples
     from golden_path_pack.nodes.sample.assessing import assessor_for
-    from golden_path_pack.nodes.search.fitted_examples import FittedExamples
 
     some = lab.workload(_fitted_paths.SCORING, _fitted_paths.SCORING_SEED, held_out=False)
     examples = lab.examples(some, assessor_for("PSNR", DemoVAE(), "off"))

@@ -29,6 +29,7 @@ from .sample.examples import ScoringExamples
 from .schema import prompts
 from .search.schedule_search import ScheduleSearch
 from .shootout.method_shootout import MethodShootout
+from .workers.search_workers import SearchWorkers
 
 
 class GoldenPathExtension(ComfyExtension):
@@ -43,8 +44,9 @@ class GoldenPathExtension(ComfyExtension):
     async def get_node_list(self) -> list[type[io.ComfyNode]]:
         return [
             GoldenPathCache, PolicySelector, ScheduleEditor, GoldenPathLibrary, SaveGoldenPath,
-            QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, AdaptiveCache, Calibrate,
-            CalibrateRatio, RecordRuns, MostFrequentSchedule, PlanSchedule, MethodShootout,
+            QualityCompare, CompareRun, ScoringExamples, ScheduleSearch, SearchWorkers,
+            AdaptiveCache, Calibrate, CalibrateRatio, RecordRuns, MostFrequentSchedule,
+            PlanSchedule, MethodShootout,
             RecordTrajectory, TrajectoryProfile, ErrorDecomposition, PropagationGain, Coverage,
             ScheduleStatistics, DemoModel, DemoPrompt,
         ]  # fmt: skip

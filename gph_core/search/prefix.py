@@ -55,7 +55,7 @@ class PrefixMemory(Generic[Kept]):
 
     def __init__(self, budget: float) -> None:
         self.num_bytes = 0
-        self._budget = budget
+        self.budget = budget
         self._states: OrderedDict[tuple[Hashable, tuple[int, ...]], Kept] = OrderedDict()
         self._users: Counter[int] = Counter()  # of each tensor, by id: the states hold them
 
@@ -81,7 +81,7 @@ class PrefixMemory(Generic[Kept]):
             self._users[id(tensor)] += 1
             if self._users[id(tensor)] == 1:
                 self.num_bytes += _bytes(tensor)
-        while self.num_bytes > self._budget:
+        while self.num_bytes > self.budget:
             self._drop()
 
     def clear(self) -> None:

@@ -54,6 +54,7 @@ class SampledExamples:
         self.references = References(count, prepare, assessor, batch, on_run, on_reference)
         self.policy = policy
         self.memory = memory
+        self.counts_check = True  # among the full steps of a measurement
         self._is_checked = False
         self._batches: Sequence[Batch] = ()  # that the states in memory are of
 
@@ -103,9 +104,13 @@ class SampledExamples:
             except (management.OOM_EXCEPTION, management.ACCELERATOR_ERROR) as error:
                 if not management.is_oom(error):
                     raise
-                self.references.halve(error)
-                if self.memory is not None:
-                    self.memory.clear()
+                self.halve(error)
+
+    def halve(self, error: Exception) -> None:
+        """Begin again with smaller batches, after the device ran out of memory."""
+        self.references.halve(error)
+        if self.memory is not None:
+            self.memory.clear()
 
     def _measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         found: dict[int, Metrics] = {}
@@ -139,7 +144,8 @@ class SampledExamples:
         latent, record = self._resumed(sampling, schedule, self.memory)
         steps = len(record.full_steps)
         if not self._is_checked:
-            steps += self._check(sampling, schedule, self.memory, latent)
+            checked = self._check(sampling, schedule, self.memory, latent)
+            steps += checked if self.counts_check else 0
         return latent, steps
 
     def _resumed(

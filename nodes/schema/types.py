@@ -37,6 +37,9 @@ DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 # A schedule on a wire is its text, so a string connects too.
 ScheduleType = io.Custom("GPH_SCHEDULE")
 
+# The choice of Search Workers.
+WorkersType = io.Custom("GPH_WORKERS")
+
 
 class ScheduleText(str):
     """Text of a schedule that is not the user's own: it keeps where the schedule comes from.

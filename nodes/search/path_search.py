@@ -8,11 +8,13 @@ from contextlib import ExitStack, closing
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
 from ...gph_core.search.protocol import Delivery, SearchSettings, find_path
+from ..fitted.fitted_examples import FittedExamples, FittedValidation
 from ..sample.measuring import SampledExamples
-from .fitted_examples import FittedExamples, FittedValidation
+from ..workers.pooled_examples import PooledExamples, PooledFitted
 from .search_session import SearchSession
 
-WITH_NOTES = SampledExamples, FittedExamples, FittedValidation
+FITTING = FittedExamples, PooledFitted
+WITH_NOTES = *FITTING, SampledExamples, FittedValidation, PooledExamples
 
 
 def search(
@@ -46,11 +48,11 @@ def search(
                 logs.enter_context(closing(control.log))
         delivery = find_path(contestants, session.num_steps, settings, session.live)
         scoring = {work.policy: work.scoring for work in contestants}.get(delivery.best.policy)
-        if isinstance(scoring, FittedExamples):
+        if isinstance(scoring, FITTING):
             fitted = scoring.policy_for(delivery.best.schedule)
             delivery = delivery._replace(best=delivery.best._replace(policy=fitted))
     notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
-    if isinstance(scoring, FittedExamples):
+    if isinstance(scoring, FITTING):
         fitted_to = counted(len(scoring), "scoring example")
         notes.append(f"fitted: each cached step has its own weights, fitted to all {fitted_to}")
     for work in contestants:

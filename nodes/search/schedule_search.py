@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack, closing
+from dataclasses import replace
 
 from comfy_api.latest import io
 
@@ -34,11 +36,17 @@ from ..schema.types import (
     PolicyType,
     ScheduleText,
     ScheduleType,
+    WorkersType,
 )
+from ..workers import capture
+from ..workers.pool import Pool
+from ..workers.ray_actors import Workers
+from ..workers.upstream import upstream
 from .path_search import search
 from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
 from .search_session import SearchSession
+from .session_checks import check
 
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
@@ -122,6 +130,11 @@ class ScheduleSearch(io.ComfyNode):
                     ),
                 ),
                 guider_input(),
+                WorkersType.Input(
+                    "workers",
+                    optional=True,
+                    tooltip="From Search Workers. Unconnected: everything is sampled here.",
+                ),
                 *advanced_inputs(),
             ],
             outputs=[
@@ -130,7 +143,7 @@ class ScheduleSearch(io.ComfyNode):
                 io.Image.Output(display_name="figure"),
                 io.String.Output(display_name="table"),
             ],
-            hidden=[io.Hidden.unique_id],
+            hidden=[io.Hidden.unique_id, io.Hidden.prompt],
         )
 
     @classmethod
@@ -147,10 +160,10 @@ class ScheduleSearch(io.ComfyNode):
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
         full_steps: int, minutes: float, study: str, vae=None,
         validation: tuple[Example, ...] = (), policy: Policy | None = None,
-        policies: str = AUTOMATIC, guider=None, objective: str = "PSNR",
-        lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC, evaluations: int = 0,
-        batch_size: int = 1, racing: bool = True, state_gib: float = 4.0, seed: int = 0,
-        required_steps: str = AUTOMATIC,
+        policies: str = AUTOMATIC, guider=None, workers: Workers | None = None,
+        objective: str = "PSNR", lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC,
+        evaluations: int = 0, batch_size: int = 1, racing: bool = True, state_gib: float = 4.0,
+        seed: int = 0, required_steps: str = AUTOMATIC,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         num_steps = len(sigmas) - 1
@@ -174,14 +187,23 @@ class ScheduleSearch(io.ComfyNode):
             live=live,
             fixed_ends=REQUIRED_STEPS[required_steps],
         )
+        if capture.take(session):  # in a worker
+            return io.NodeOutput()
         user_paths.check_replaceable(session.path_name)
-        session.check()
+        check(session)
         settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None, session.fixed_ends,
         )  # fmt: skip
         tried = (policy,) if policy else CHOICES[policies]
-        delivery, notes = search(session, tried, settings, in_order=policies == AUTOMATIC)
+        with ExitStack() as started:
+            if workers is not None:
+                prompt = upstream(cls.hidden.prompt, cls.hidden.unique_id, without="workers")
+                pool = started.enter_context(
+                    closing(Pool(workers, session, (prompt, cls.hidden.unique_id)))
+                )
+                session = replace(session, pool=pool)
+            delivery, notes = search(session, tried, settings, in_order=policies == AUTOMATIC)
         path = search_report.path_of(
             delivery, session.path_name, conditions_of(session.guider.model_patcher),
             sigmas.tolist(), session.described(), bool(validation),

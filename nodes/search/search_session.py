@@ -21,15 +21,20 @@ from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant
 from ...gph_core.search.selection import Control, PlainSteps
 from ...gph_core.search.setup import search_space
-from ..hook import compatibility, conditions, fingerprint, samplers, starting
+from ..fitted.fitted_examples import FittedExamples, FittedValidation
+from ..fitted.sampler_steps import steps_of
+from ..hook import compatibility, conditions, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
+from ..workers.pool import Pool
+from ..workers.pooled_examples import PooledExamples, PooledFitted
+from ..workers.worker import SCORING, VALIDATION
 from . import study_logs
-from .fitted_examples import FittedExamples, FittedValidation
-from .sampler_steps import steps_of
 from .search_live import SearchLive
+
+Sampled = SampledExamples | PooledExamples
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class SearchSession:
         vae, lpips: what the objective's metrics are computed with, see ``assessing``.
         state_bytes: of states that are kept, for all policies together.
         fixed_ends: see ``search_space``.
+        pool: workers that have the examples; none: they are sampled here.
     """
 
     guider: Any
@@ -59,6 +65,7 @@ class SearchSession:
     study: str
     live: SearchLive
     fixed_ends: bool | None = None
+    pool: Pool | None = None
 
     @property
     def num_steps(self) -> int:
@@ -74,35 +81,9 @@ class SearchSession:
         """Name of the path in the library: a study may serve several numbers of full steps."""
         return f"{self.study}, {self.num_full} of {self.num_steps}"
 
-    def check(self) -> None:
-        """Raise ``ValueError`` for settings that would make a search useless."""
-        compatibility.refuse_other_caches(self.guider.model_patcher)
-        if not 2 <= self.num_full < self.num_steps:
-            raise ValueError(
-                f"{self.num_full} of {self.num_steps} steps would be full; a search needs at "
-                "least 2 full and one cached step: choose another speed or full_steps, or use "
-                "more sigmas"
-            )
-        batch = self.latent["samples"].shape[0]
-        if batch != 1:
-            raise ValueError(f"the latent holds {batch} images; set its batch size to 1")
-        guided = getattr(self.guider, "cfg", 1.0) != 1.0
-        bare = [e for e in (*self.examples, *self.validation) if e.negative is None]
-        if guided and bare and "negative" not in self.guider.original_conds:
-            raise ValueError(
-                f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
-                "the examples lack: set one in Scoring Examples, or set cfg to 1"
-            )
-        same = [e for e in self.validation if any(_is_same(e, other) for other in self.examples)]
-        if same:
-            raise ValueError(
-                f"{len(same)} of the validation examples are also scoring examples, so they "
-                "validate nothing: use other prompts or seeds there"
-            )
-
     def contestants(self, policies: Sequence[Policy]) -> Iterator[Contestant]:
         """Contestants: the policies with the same examples, and their files."""
-        scoring, validation = self._examples(self.examples), self._examples(self.validation)
+        scoring, validation = self._parts()
         self._log("study", self.examples).close()  # refuses a study of other settings
         for policy in policies:
             share = self.state_bytes / len(policies)
@@ -121,18 +102,22 @@ class SearchSession:
     def _fitted(
         self,
         policy: Fitted,
-        scoring: SampledExamples,
-        validation: SampledExamples,
+        scoring: Sampled,
+        validation: Sampled,
         state_bytes: float,
     ) -> Contestant:
         """Contestant whose weights are fitted to every schedule that is scored."""
         space = search_space(self.num_steps, self.num_full, policy, self.fixed_ends)
         shape = self.latent["samples"].shape
-        fitted = FittedExamples(
-            scoring.under(policy),
-            plain(conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)),
-            PrefixMemory(state_bytes) if state_bytes else None,
+        fitted_for = plain(
+            conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)
         )
+        if isinstance(scoring, SampledExamples):
+            memory = PrefixMemory(state_bytes) if state_bytes else None
+            fitted = FittedExamples(scoring.under(policy), fitted_for, memory)
+        else:
+            assert self.pool is not None
+            fitted = PooledFitted(self.pool, fitted_for)
         return Contestant(
             policy, fitted, self._log("scoring", self.examples, policy), {},
             FittedValidation(validation, fitted.policy_for) if self.validation else None,
@@ -148,7 +133,7 @@ class SearchSession:
         spaced = spacings(self.num_steps, self.num_full, required)
         return list(dict.fromkeys([*begin, *spaced]))
 
-    def _controls(self, examples: SampledExamples) -> Iterator[Control]:
+    def _controls(self, examples: Sampled) -> Iterator[Control]:
         """Uniform reuse and as many plain steps, beside a policy that has its own schedules."""
         part, known = ("validation" if self.validation else "scoring"), self.validation
         known = known or self.examples
@@ -202,7 +187,17 @@ class SearchSession:
             "objective": self.objective,
         }
 
-    def _examples(self, examples: Sequence[Example]) -> SampledExamples:
+    def _parts(self) -> tuple[Sampled, Sampled]:
+        """The scoring examples, and the validation examples."""
+        if self.pool is None:
+            return self.sampled(self.examples), self.sampled(self.validation)
+        scoring, validation = (
+            PooledExamples(self.pool, part, Reuse()) for part in (SCORING, VALIDATION)
+        )
+        return scoring, validation
+
+    def sampled(self, examples: Sequence[Example]) -> SampledExamples:
+        """Some examples with the search's settings, under residual reuse."""
         prepare = sampling_of(examples, self.guider, self.latent, self.sampler, self.sigmas)
         batch = 1 if samplers.is_stochastic(self.sampler) else self.batch
         found = SampledExamples(
@@ -221,10 +216,11 @@ class SearchSession:
     ) -> StudyLog:
         """Memory of one policy, or of the conditions that all have in common."""
         counts = f"{self.num_full} of {self.num_steps}"
-        return study_logs.opened(self.study, part, self._conditions, examples, policy, counts)
+        return study_logs.opened(self.study, part, self.conditions, examples, policy, counts)
 
     @cached_property
-    def _conditions(self) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
+        """What a study has throughout."""
         examples = (*self.examples, *self.validation)
         fixed = conditions_of(self.guider, examples, self.latent, self.sampler, self.sigmas)
         return {
@@ -232,12 +228,3 @@ class SearchSession:
             "objective": self.objective,
             **files_behind(self.objective, self.vae, self.lpips),
         }
-
-
-def _is_same(one: Example, other: Example) -> bool:
-    if one.seed != other.seed:
-        return False
-    if one.prompt and other.prompt:
-        return one.prompt == other.prompt
-    of = fingerprint.of_conditionings
-    return of(one.positive) == of(other.positive)  # one was made outside

@@ -39,6 +39,7 @@ def test_the_nodes_are_there(object_info):
         "GPH_CompareRun": "Golden Path Compare Run",
         "GPH_ScoringExamples": "Scoring Examples",
         "GPH_ScheduleSearch": "Schedule Search",
+        "GPH_SearchWorkers": "Search Workers",
         "GPH_AdaptiveCache": "Adaptive Cache",
         "GPH_Calibrate": "Calibrate",
         "GPH_CalibrateRatio": "Calibrate Ratio",

@@ -19,6 +19,7 @@ from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.selection import PlainSteps
 from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.nodes.fitted import fitted_examples
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.assessing import Assessor
@@ -27,7 +28,6 @@ from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.measuring import SampledExamples
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
-from golden_path_pack.nodes.search import fitted_examples
 from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
 from golden_path_pack.nodes.search.search_session import SearchSession
@@ -187,13 +187,13 @@ def test_weights_without_noise_are_not_used_with_noise():
 @pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")  # ComfyUI's deis
 def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, monkeypatch):
     ends = []
-    of_fit = fitted_examples.fit
+    of_fit = fitted_examples.finished
 
     def watched(*args, **options):
         ends.append(of_fit(*args, **options))
         return ends[-1]
 
-    monkeypatch.setattr(fitted_examples, "fit", watched)
+    monkeypatch.setattr(fitted_examples, "finished", watched)
     schedule, policy, *_ = fitted(sampler=comfy.samplers.sampler_object(name))
     latent, _ = sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=name)
     # What ComfyUI makes of the last state: it divides by 1 - σ, which uni_pc leaves at 0.001.

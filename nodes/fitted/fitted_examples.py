@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import folder_paths
 import torch
 from torch import Tensor
 
-from ...gph_core.calibration.closed_loop import ClosedLoop, Course, fit
+from ...gph_core.calibration.closed_loop import ClosedLoop, Course, Fit, finished, fitting
 from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.run_states import RunStates
+from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.schedule import Schedule
@@ -51,7 +52,7 @@ class FittedExamples:
     ) -> None:
         self._examples, self._conditions, self._memory = examples, conditions, memory
         self._batches: Sequence[Batch] = ()  # that the states in memory are of
-        self._full_steps = 0  # of all examples, in the measurement at hand
+        self.full_steps = 0  # of all examples, in the measurement at hand
         self._watched: set[int] = set()  # examples whose full runs' states are known
         self._metrics: dict[Schedule, list[Metrics]] = {}
 
@@ -74,11 +75,11 @@ class FittedExamples:
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
         """Metrics of some examples; the first call for a schedule runs all of them."""
-        self._full_steps = 0
+        self.full_steps = 0
         if schedule not in self._metrics:
             self._metrics[schedule] = self._examples.fitting(lambda: self._cross_fitted(schedule))
         found = self._metrics[schedule]
-        return Measurement([found[number] for number in examples], self._full_steps)
+        return Measurement([found[number] for number in examples], self.full_steps)
 
     def policy_for(self, schedule: Schedule) -> Fitted:
         """Weights of a schedule, fitted to all examples."""
@@ -127,6 +128,10 @@ class FittedExamples:
         for one, other in (halves, halves[::-1]):
             found = self._fitted(schedule, one).ends
             ends |= {number: found[number] for number in other}
+        return self.metrics_of(ends, numbers)
+
+    def metrics_of(self, ends: Mapping[int, Tensor], numbers: Sequence[int]) -> list[Metrics]:
+        """Metrics of some examples, from where all runs have ended."""
         metrics: dict[int, Metrics] = {}
         references = self._examples.references
         for batch in references.batches():
@@ -139,12 +144,20 @@ class FittedExamples:
             metrics |= dict(zip(batch.numbers, measured, strict=True))
         return [metrics[number] for number in numbers]
 
-    def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
-        references = self._examples.references
-        batches = references.batches()
-        if batches is not self._batches and self._memory is not None:
-            self._memory.clear()  # batches were halved, which rounds otherwise
-        self._batches = batches
+    def known_until(self, schedule: Schedule, fitted_on: Sequence[int]) -> int:
+        """Step from which a fit could go on, thanks to earlier ones."""
+        course = self._longest(schedule, tuple(fitted_on))
+        return course.step if course else 0
+
+    def going(self, schedule: Schedule, fitted_on: Sequence[int], goes_on: bool = True) -> Fit:
+        """A fit of all examples, which waits for the weights of each cached step.
+
+        Args:
+            goes_on: begin where an earlier fit had the same steps.
+        """
+        references, chosen = self._examples.references, tuple(fitted_on)
+        course = self._longest(schedule, chosen) if goes_on else None
+        batches = self._batches
 
         def states(step: int) -> list[Tensor]:
             return [self._states.at(number, step) for number in range(len(self))]
@@ -155,19 +168,49 @@ class FittedExamples:
                 references.on_run()
                 state = torch.cat([now[number] for number in batch.numbers])
                 velocity = _velocity(batch.sampling, step, state)
-                self._full_steps += len(batch.numbers)
+                self.full_steps += len(batch.numbers)
                 found |= dict(zip(batch.numbers, velocity.split(1), strict=True))
             return [found[number] for number in range(len(self))]
 
-        return fit(
-            schedule, self._steps, states(0), states, velocities, fitted_on, memory=self._memory
-        )
+        return fitting(
+            schedule, self._steps, states(0), states, velocities, chosen, memory=self._memory,
+            course=course,
+        )  # fmt: skip
+
+    def _longest(self, schedule: Schedule, chosen: tuple[int, ...]) -> Course | None:
+        batches = self._examples.references.batches()
+        if batches is not self._batches and self._memory is not None:
+            self._memory.clear()  # batches were halved, which rounds otherwise
+        self._batches = batches
+        return self._memory.longest(chosen, schedule) if self._memory else None
+
+    def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
+        return finished(self.going(schedule, fitted_on))
+
+
+class UnderPolicies(Protocol):
+    """Examples that can be measured under any policy."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+    def __len__(self) -> int: ...
+    def begin(self) -> None: ...
+    def forget(self) -> None: ...
+    def under(self, policy: Policy) -> UnderPolicies: ...
+    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement: ...
 
 
 class FittedValidation:
     """Validation examples under weights that were fitted to the scoring examples."""
 
-    def __init__(self, examples: SampledExamples, policy_for: Callable[[Schedule], Fitted]) -> None:
+    def __init__(
+        self,
+        examples: UnderPolicies,
+        policy_for: Callable[[Schedule], Fitted],
+    ) -> None:
         self._examples, self._policy_for = examples, policy_for
 
     def __len__(self) -> int:

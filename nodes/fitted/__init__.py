@@ -1,0 +1,1 @@
+"""Weights fitted to schedules while the runs of a search go on."""

@@ -1,0 +1,47 @@
+"""Settings that would make a search useless, refused before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..hook import compatibility, fingerprint
+from ..sample.examples import Example
+
+if TYPE_CHECKING:
+    from .search_session import SearchSession
+
+
+def check(session: SearchSession) -> None:
+    """Raise ``ValueError`` that says what to change."""
+    compatibility.refuse_other_caches(session.guider.model_patcher)
+    if not 2 <= session.num_full < session.num_steps:
+        raise ValueError(
+            f"{session.num_full} of {session.num_steps} steps would be full; a search needs at "
+            "least 2 full and one cached step: choose another speed or full_steps, or use "
+            "more sigmas"
+        )
+    batch = session.latent["samples"].shape[0]
+    if batch != 1:
+        raise ValueError(f"the latent holds {batch} images; set its batch size to 1")
+    guided = getattr(session.guider, "cfg", 1.0) != 1.0
+    bare = [e for e in (*session.examples, *session.validation) if e.negative is None]
+    if guided and bare and "negative" not in session.guider.original_conds:
+        raise ValueError(
+            f"CFG {session.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
+            "the examples lack: set one in Scoring Examples, or set cfg to 1"
+        )
+    same = [e for e in session.validation if any(_is_same(e, other) for other in session.examples)]
+    if same:
+        raise ValueError(
+            f"{len(same)} of the validation examples are also scoring examples, so they "
+            "validate nothing: use other prompts or seeds there"
+        )
+
+
+def _is_same(one: Example, other: Example) -> bool:
+    if one.seed != other.seed:
+        return False
+    if one.prompt and other.prompt:
+        return one.prompt == other.prompt
+    of = fingerprint.of_conditionings
+    return of(one.positive) == of(other.positive)  # one was made outside

@@ -1,0 +1,183 @@
+"""Workers as actors of Ray: started, asked, waited for, ended."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from . import host
+
+Key = TypeVar("Key")
+
+LOCAL = "local"
+ANYWAY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # Ray reads it, too
+PAUSE_S = 0.25  # between two looks at whether the user has cancelled
+CLOSE_S = 2.0  # for workers to remove their temporary files
+NEEDED = "2.52"  # the first with tokens, without which anybody on the network could use workers
+INSTALL = (
+    f'run python -m pip install "ray>={NEEDED}" with the Python of ComfyUI, then start it again'
+)
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+class Workers(NamedTuple):
+    """The choice of *Search Workers*.
+
+    Args:
+        address: ``local``, or of a cluster that the user runs.
+        count: number of workers; 0: one for each GPU.
+        gpus: of each worker; may be a fraction.
+    """
+
+    address: str = LOCAL
+    count: int = 0
+    gpus: float = 1.0
+
+
+class Request(NamedTuple):
+    """Method and plain arguments of a worker."""
+
+    worker: int
+    name: str
+    arguments: tuple[Any, ...] = ()
+
+
+class Lost(Exception):
+    """A worker has died, hangs, or has left the cluster."""
+
+    def __init__(self, worker: int, reason: str) -> None:
+        super().__init__(reason)
+        self.worker = worker
+
+
+class Actors:
+    """The worker processes of one search.
+
+    Args:
+        command: folder of ComfyUI, and its command line.
+        check: raises where the user has cancelled.
+    """
+
+    def __init__(
+        self, workers: Workers, command: tuple[str, list[str]], check: Callable[[], None]
+    ) -> None:
+        self._ray, self._check, self._command = required(workers.address), check, command
+        self._is_ours = not self._ray.is_initialized()
+        if self._is_ours:
+            _join(self._ray, workers.address)
+        self._actors: dict[int, Any] = {}
+        count = workers.count or int(self._ray.cluster_resources().get("GPU", 0))
+        if not count:
+            self.close()
+            raise ValueError(
+                "Ray finds no GPU; set workers to a number, and gpus_per_worker to 0 to use the CPU"
+            )
+        kind = self._ray.remote(host.Host).options(num_gpus=workers.gpus, num_cpus=0)
+        self._actors = {n: kind.remote(*command) for n in range(count)}
+
+    @property
+    def alive(self) -> list[int]:
+        """Numbers of the workers that have not been lost."""
+        return list(self._actors)
+
+    def ask(self, requests: Mapping[Key, Request], limit_s: float) -> dict[Key, Any]:
+        """Answers of workers that work at the same time, by the keys of the requests.
+
+        Args:
+            limit_s: seconds after which a worker that has not answered hangs.
+
+        Raises:
+            Lost: the first worker that is found to be lost; what others answer is dropped.
+            ValueError, RuntimeError: what a worker says is wrong.
+        """
+        waiting = {
+            self._actors[asked.worker].call.remote(asked.name, *asked.arguments): key
+            for key, asked in requests.items()
+        }
+        answers: dict[Key, Any] = {}
+        end = time.monotonic() + limit_s
+        while waiting:
+            self._check()
+            done, _ = self._ray.wait(list(waiting), num_returns=1, timeout=PAUSE_S)
+            for reference in done:
+                key = waiting.pop(reference)
+                answers[key] = self._answer(requests[key].worker, reference)
+                end = time.monotonic() + limit_s
+            if not done and time.monotonic() > end:
+                worker = requests[next(iter(waiting.values()))].worker
+                self.lose(worker, f"did not answer for {limit_s:.0f} seconds")
+        return answers
+
+    def close(self) -> None:
+        """End the workers, and Ray if it was started or joined here."""
+        with suppress(Exception):
+            ending = [actor.close.remote() for actor in self._actors.values()]
+            self._ray.wait(ending, num_returns=len(ending), timeout=CLOSE_S)
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+        self._actors = {}
+        if self._is_ours:
+            self._ray.shutdown()
+
+    def _answer(self, worker: int, reference: Any) -> Any:
+        try:
+            found = self._ray.get(reference)
+        except self._ray.exceptions.RayActorError as error:
+            self.lose(worker, str(error).splitlines()[0])
+        except self._ray.exceptions.RayTaskError as error:
+            raise RuntimeError(f"worker {worker}: {error}") from error
+        if "error" in found:
+            kind = ValueError if found["is_value_error"] else RuntimeError
+            raise kind(f"worker {worker}: {found['error']}")
+        return found["answer"]
+
+    def lose(self, worker: int, reason: str) -> NoReturn:
+        """Do without a worker from now on."""
+        with suppress(Exception):
+            self._ray.kill(self._actors[worker])
+        del self._actors[worker]
+        raise Lost(worker, reason)
+
+
+def required(address: str) -> Any:
+    """Ray, for use at an address; ``ValueError`` says what to install."""
+    if address == LOCAL:
+        # Ray listens on all addresses of a machine: only who has the token may use it. It reads
+        # this when it is imported.
+        for name, value in TOKEN.items():
+            os.environ.setdefault(name, value)
+    try:
+        import ray
+        import ray.cloudpickle as pickle
+    except ImportError as error:
+        raise ValueError(f"workers need Ray, which is not installed: {INSTALL}") from error
+    found = ray.__version__
+    if tuple(map(int, found.split(".")[:2])) < tuple(map(int, NEEDED.split("."))):
+        raise ValueError(f"workers need Ray {NEEDED} or newer, this is {found}: {INSTALL}")
+    pickle.register_pickle_by_value(host)  # the pack has no importable name
+    return ray
+
+
+def _join(ray: Any, address: str) -> None:
+    """Start Ray on this machine, or join a cluster."""
+    quiet = {"log_to_driver": False, "configure_logging": False}
+    if address == LOCAL:
+        ray.init(address=LOCAL, include_dashboard=False, **quiet)
+        return
+    if sys.platform != "linux" and os.environ.get(ANYWAY) != "1":
+        raise ValueError(
+            f"Ray supports clusters of several machines on Linux only, this is {sys.platform}; use "
+            f"the address {LOCAL}, or set {ANYWAY}=1 to try it anyway"
+        )
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"the Ray cluster {address} cannot be joined ({error}); is it running, and may this "
+            "machine reach it?"
+        ) from error

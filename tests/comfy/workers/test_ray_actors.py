@@ -1,0 +1,107 @@
+"""Workers as actors of a real Ray: answers, errors, death, hanging, cancelling."""
+
+import os
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from golden_path_pack.nodes.workers import host, ray_actors
+from golden_path_pack.nodes.workers.ray_actors import Actors, Lost, Request, Workers
+
+
+class Acting:
+    """In place of a ComfyUI."""
+
+    def __init__(self, *_):
+        self.process = os.getpid()
+
+    def call(self, name, *arguments):
+        return getattr(self, name)(*arguments)
+
+    def double(self, value):
+        return {"answer": 2 * value}
+
+    def wrong(self):
+        return {"error": "a file is missing", "is_value_error": True}
+
+    def broken(self):
+        raise TypeError("a defect")
+
+    def sleep(self, seconds):
+        begin = time.time()
+        time.sleep(seconds)
+        return {"answer": (begin, time.time())}
+
+    def die(self):
+        os._exit(1)
+
+    def close(self): ...
+
+
+@pytest.fixture(scope="module")
+def started():
+    """Ray with three workers, and a function that is called while they are waited for."""
+    hook = SimpleNamespace(check=lambda: None)
+    with pytest.MonkeyPatch.context() as patch:
+        ray_actors.required("local").cloudpickle.register_pickle_by_value(sys.modules[__name__])
+        patch.setattr(host, "Host", Acting)
+        actors = Actors(Workers("local", 3, 0.0), ("", []), lambda: hook.check())
+        yield actors, hook
+        actors.close()
+
+
+def test_answers_come_by_key_from_workers_that_work_at_the_same_time(started):
+    actors, _ = started
+    requests = {key: Request(worker, "sleep", (1,)) for worker, key in enumerate("abc")}
+    answers = actors.ask(requests, 30)
+    assert answers.keys() == {"a", "b", "c"}
+    begins, ends = zip(*answers.values(), strict=True)
+    assert max(begins) < min(ends)
+    two = {1: Request(0, "double", (4,)), 2: Request(0, "double", (5,))}
+    assert actors.ask(two, 30) == {1: 8, 2: 10}
+
+
+def test_what_a_worker_says_is_wrong_is_told_with_its_number(started):
+    with pytest.raises(ValueError, match="worker 1: a file is missing"):
+        started[0].ask({0: Request(1, "wrong")}, 30)
+    with pytest.raises(RuntimeError, match=r"(?s)worker 0: .*a defect"):
+        started[0].ask({0: Request(0, "broken")}, 30)
+
+
+def test_cancelling_does_not_wait_for_an_answer(started):
+    actors, hook = started
+
+    def cancel():
+        raise KeyboardInterrupt
+
+    hook.check = cancel
+    with pytest.raises(KeyboardInterrupt):
+        actors.ask({0: Request(2, "sleep", (600,))}, 30)
+    hook.check = lambda: None
+
+
+def test_a_dead_worker_and_one_that_hangs_are_lost(started):
+    actors, _ = started
+    with pytest.raises(Lost) as lost:
+        actors.ask({0: Request(1, "die"), 1: Request(0, "double", (1,))}, 30)
+    assert lost.value.worker == 1
+    assert actors.alive == [0, 2]
+    with pytest.raises(Lost, match="did not answer for 1 seconds"):
+        actors.ask({0: Request(2, "double", (1,))}, 1)  # it still sleeps
+    assert actors.alive == [0]
+    assert actors.ask({0: Request(0, "double", (3,))}, 30) == {0: 6}
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        (None, 'not installed: run python -m pip install "ray>=2.52"'),
+        (SimpleNamespace(__version__="2.9.3", cloudpickle=None), "2.52 or newer, this is 2.9.3"),
+    ],
+)
+def test_without_ray_the_error_says_what_to_install(monkeypatch, module, words):
+    monkeypatch.setitem(sys.modules, "ray", module)
+    monkeypatch.setitem(sys.modules, "ray.cloudpickle", module and SimpleNamespace())
+    with pytest.raises(ValueError, match=words):
+        ray_actors.required("local")

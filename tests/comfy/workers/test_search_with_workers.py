@@ -1,0 +1,185 @@
+"""*Schedule Search* with real workers on Ray: two processes, the demo model, one machine."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import dev
+from demo import examples
+from demo.search_example import NAME
+from demo.workflow import nodes_of_type, to_prompt
+
+from ..listener import events_of
+
+EVALUATIONS = 6
+LONGEST_S = 240
+
+
+@pytest.fixture(scope="module")
+def users(tmp_path_factory):
+    """The server's folder for users."""
+    return tmp_path_factory.mktemp("user")
+
+
+@pytest.fixture(scope="module")
+def url(server_log, users):
+    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
+    arguments = ["--cpu", "--user-directory", str(users)]
+    with dev.server(tools, arguments, threads=1, log=server_log) as running:
+        yield running.url
+
+
+def prompt_of(object_info, study, workers=0, policies="fitted"):
+    """A search of a few schedules of 12 steps, on four examples in batches of two."""
+    prompt = to_prompt(examples.read(examples.FOLDER / f"{NAME}.json"), object_info)
+    (search,) = nodes_of_type(prompt, "GPH_ScheduleSearch")
+    (scheduler,) = nodes_of_type(prompt, "BasicScheduler")
+    prompt[scheduler]["inputs"]["steps"] = 12
+    for number in nodes_of_type(prompt, "GPH_ScoringExamples"):
+        given = prompt[number]["inputs"]
+        given["prompts"] = "\n".join(given["prompts"].splitlines()[:4])
+        given["seeds"] = ", ".join(given["seeds"].split(", ")[:4])
+    inputs = prompt[search]["inputs"]
+    inputs |= {
+        "study": study, "evaluations": EVALUATIONS, "batch_size": 2, "policies": policies,
+    }  # fmt: skip
+    if workers:
+        chosen = {"address": "local", "count": workers, "gpus_per_worker": 0.0}
+        prompt["workers"] = {"class_type": "GPH_SearchWorkers", "inputs": chosen}
+        inputs["workers"] = ["workers", 0]
+    return prompt
+
+
+def run(url, prompt):
+    """Table of the search, or the message of its error, or what else ended it."""
+    for event in events_of(url, prompt, {"id": "workers", "nodes": []}):
+        if event["type"] == "execution_error":
+            return event["data"]["exception_message"]
+        if event["type"] == "execution_interrupted":
+            return "interrupted"
+        output = event["data"].get("output") if event["type"] == "executed" else None
+        if output and "gph_search" in output:
+            return output["gph_search"][0]["table"]
+    raise AssertionError("the search has told nothing")
+
+
+def delivered(url, study):
+    """The path that a search keeps, without its name."""
+    name = urllib.parse.quote(f"{study}, 5 of 12")
+    with dev.LOCAL.open(f"{url}/golden_path/user_paths/{name}") as response:
+        return json.load(response) | {"name": ""}
+
+
+def logged(users, study):
+    """All measurements of a study but the seconds that they took."""
+    found = {}
+    for file in sorted(users.glob(f"**/studies/{study}/*.sqlite")):
+        with sqlite3.connect(file) as log:
+            found[file.name] = log.execute(
+                "SELECT number, schedule, example, metrics, full_steps FROM measurement"
+            ).fetchall()
+    return found
+
+
+def hosts():
+    """Process ids of workers."""
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "ray::Host" in line]
+
+
+def until(condition):
+    end = time.monotonic() + LONGEST_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def during_the_search(url, users, prompt, study, act):
+    """Act once the search has scored two schedules; what it ends with."""
+    found = []
+    searching = threading.Thread(target=lambda: found.append(run(url, prompt)))
+    searching.start()
+
+    def has_scored():
+        scoring = [rows for name, rows in logged(users, study).items() if "scoring" in name]
+        return sum(map(len, scoring)) >= 8
+
+    until(lambda: has_scored() or not searching.is_alive())
+    act()
+    searching.join(LONGEST_S)
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def alone(url, object_info):
+    """Table of the search without workers, whose study is *alone*."""
+    return run(url, prompt_of(object_info, "alone"))
+
+
+def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alone):
+    prompt = prompt_of(object_info, "killed", workers=2)
+    table = during_the_search(
+        url, users, prompt, "killed", lambda: os.kill(hosts()[0], signal.SIGKILL)
+    )
+    assert [line for line in table.splitlines() if "was lost" not in line] == alone.splitlines()
+    assert "was lost" in table
+    assert delivered(url, "killed") == delivered(url, "alone")
+    rows, expected = logged(users, "killed"), logged(users, "alone")
+    assert rows.keys() == expected.keys()
+    for name, found in rows.items():  # a fit that begins again costs full steps again
+        assert [row[:4] for row in found] == [row[:4] for row in expected[name]]
+    assert hosts() == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("policies", ["fitted", "residual reuse"])
+def test_a_search_with_two_workers_is_that_without(url, users, object_info, policies):
+    tables = []
+    for workers in (0, 2):
+        prompt = prompt_of(object_info, f"{policies} {workers}", workers, policies)
+        tables.append(run(url, prompt))
+    assert tables[0] == tables[1]
+    assert "12, " in tables[0]
+    assert delivered(url, f"{policies} 0") == delivered(url, f"{policies} 2")
+    assert logged(users, f"{policies} 0") == logged(users, f"{policies} 2")
+    assert hosts() == []
+
+
+@pytest.mark.long
+def test_without_any_worker_left_it_goes_on_here(url, users, object_info, alone):
+    def kill_all():
+        for number in hosts():
+            os.kill(number, signal.SIGKILL)
+
+    prompt = prompt_of(object_info, "all killed", workers=2)
+    words = during_the_search(url, users, prompt, "all killed", kill_all)
+    assert "all workers are lost" in words
+    assert "queue again" in words
+    kept = logged(users, "all killed")
+    assert run(url, prompt_of(object_info, "all killed")) == alone
+    again = logged(users, "all killed")
+    assert all(rows == again[name][: len(rows)] for name, rows in kept.items())
+
+
+@pytest.mark.long
+def test_a_cancelled_search_ends_its_workers_and_goes_on_with_others(
+    url, users, object_info, alone
+):
+    prompt = prompt_of(object_info, "cancelled", workers=2)
+
+    def cancel():
+        dev.LOCAL.open(urllib.request.Request(f"{url}/interrupt", method="POST", data=b"")).close()
+
+    assert during_the_search(url, users, prompt, "cancelled", cancel) == "interrupted"
+    until(lambda: not hosts())
+    assert run(url, prompt) == alone
