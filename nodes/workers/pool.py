@@ -65,7 +65,7 @@ class Pool:
             self.batch = 1 if alone else min(session.batch, -(-len(session.examples) // count))
             self.shards = self._shared_out(count)
             self._holders = dict(enumerate(self._actors.alive))
-            self._add(self._holders)
+            self.repeated(lambda: self._add(self._holders))
         except BaseException:
             self.close()
             raise

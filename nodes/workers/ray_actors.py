@@ -71,11 +71,14 @@ class Actors:
         if self._is_ours:
             _join(self._ray, workers.address)
         self._actors: dict[int, Any] = {}
-        count = workers.count or int(self._ray.cluster_resources().get("GPU", 0))
-        if not count:
+        gpus = self._ray.cluster_resources().get("GPU", 0)
+        count = workers.count or int(gpus)
+        if not count or count * workers.gpus > gpus:
             self.close()
+            wanted = f"{count} workers of {workers.gpus:g} GPUs each" if count else "a worker a GPU"
             raise ValueError(
-                "Ray finds no GPU; set workers to a number, and gpus_per_worker to 0 to use the CPU"
+                f"{wanted}: Ray finds {gpus:g} GPUs; set another count, or gpus_per_worker to a "
+                "smaller number (0: the CPU)"
             )
         kind = self._ray.remote(host.Host).options(num_gpus=workers.gpus, num_cpus=0)
         self._actors = {n: kind.remote(*command) for n in range(count)}

@@ -94,6 +94,14 @@ def test_a_dead_worker_and_one_that_hangs_are_lost(started):
 
 
 @pytest.mark.parametrize(
+    ("count", "named"), [(0, "a worker a GPU"), (2, "2 workers of 1 GPUs each")]
+)
+def test_more_gpus_than_there_are_are_refused_before_anything_starts(started, count, named):
+    with pytest.raises(ValueError, match=f"{named}: Ray finds 0 GPUs"):
+        Actors(Workers("local", count, 1.0), ("", []), lambda: None)
+
+
+@pytest.mark.parametrize(
     ("module", "words"),
     [
         (None, 'not installed: run python -m pip install "ray>=2.52"'),
