@@ -209,18 +209,19 @@ def _results():
 
 def test_in_the_kept_results_every_adaptive_method_is_within_half_a_step_on_unseen_prompts():
     rows = _results()
-    assert sum(row["adaptive"] for row in rows) == 4 * 3 * 7  # settings, ratios, methods
+    # Settings, ratios, methods; of 20 steps at CFG 1 DiCache cannot reach 5 full ones.
+    assert sum(row["adaptive"] for row in rows) == 5 * 3 * 7 - 1
     assert methods.misses(rows) == []
 
 
 def test_in_the_kept_results_the_fitted_path_is_first_in_every_column():
-    rows = [row for row in _results() if not row["setting"].startswith("20")]
+    rows = [row for row in _results() if row["setting"] != "20 steps, CFG 3"]
     best = {}
     for row in rows:
         best[methods.column(row)] = max(
             best.get(methods.column(row), row), row, key=lambda one: one["psnr"][0]
         )
-    assert [row["name"] for row in best.values()] == ["fitted path"] * 12
+    assert [row["name"] for row in best.values()] == ["fitted path"] * 15
 
 
 def test_the_tables_of_the_documentation_have_the_kept_results():
@@ -233,6 +234,7 @@ def test_the_tables_of_the_documentation_have_the_kept_results():
             (column, name.strip()): value.strip()
             for name, *values in (line.strip("|").split("|") for line in lines)
             for column, value in zip(columns, values, strict=True)
+            if value.strip() != "–"
         }
     assert shown == {
         (f"{row['full']} of {row['setting'].replace(' steps', '')}", row["name"]): (
