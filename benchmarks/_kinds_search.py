@@ -19,11 +19,12 @@ FIRST, THEN = 50, 50  # schedules of the common part, and of each of the two oth
 FINALISTS = 3
 HOPELESS = 0.5  # dB below the best on half of the examples: the other half is not run
 NEAR = 3  # steps that most moves go, at most
+ATTEMPTS = 2000  # to find a neighbor that is not known
 Score = tuple[float, float]  # means over the halves of the scoring prompts
 
 
 def searched(
-    scoring: Branches, budget: int, validated: Callable[[Kinds], float]
+    scoring: Branches, budget: int, validated: Callable[[Kinds], float], seed: int = 0
 ) -> tuple[Kinds, Kinds]:
     """The best path of two kinds, and of three.
 
@@ -36,7 +37,7 @@ def searched(
         tuple(BOTH if n in schedule.full_steps else CACHED for n in range(steps))
         for schedule in spacings(steps, budget // 2)
     ]
-    rng = random.Random(0)
+    rng = random.Random(seed)
     for kinds in starts:
         scorer.offer(kinds)
     climb(scorer, FIRST - len(starts), lambda kinds: swapped(kinds, rng))
@@ -90,11 +91,13 @@ class Scorer:
 
 
 def climb(scorer: Scorer, count: int, move: Callable[[Kinds], Kinds]) -> None:
-    """Offer new neighbors of the best path so far."""
+    """Offer new neighbors of the best path so far, until all of them seem to be known."""
     for _ in range(count):
-        neighbor = next(found for found in iter(lambda: move(scorer.best), None)
-                        if found not in scorer.known)  # fmt: skip
-        scorer.offer(neighbor)
+        neighbors = (move(scorer.best) for _ in range(ATTEMPTS))
+        found = next((kinds for kinds in neighbors if kinds not in scorer.known), None)
+        if found is None:
+            return
+        scorer.offer(found)
 
 
 def swapped(kinds: Kinds, rng: random.Random) -> Kinds:

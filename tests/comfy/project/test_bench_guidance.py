@@ -104,6 +104,13 @@ def test_a_search_never_loses_its_best_and_forgets_what_it_is_told_to(branches):
     assert scorer.best == kinds_of("O..O..O.")
 
 
+def test_a_search_ends_where_all_neighbors_are_known(branches):
+    scorer, rng = Scorer(branches), random.Random(0)
+    scorer.offer(kinds_of("OOOOOOO."))
+    climb(scorer, 100, lambda kinds: swapped(kinds, rng))
+    assert len(scorer.known) <= 7  # one cached step, which is not the first
+
+
 def row(evaluations, two, three):
     gain = (round(three - two, 3), 0.1)
     return {
