@@ -93,7 +93,10 @@ class Pictures:
 
         The policy is the pack's, residual reuse without one.
         """
-        latents = self._latents(scheduler, steps, schedule, policy, how)
+        return self.images(self._latents(scheduler, steps, schedule, policy, how))
+
+    def images(self, latents: Tensor) -> Tensor:
+        """``[B, 64, 64, 3]`` 8-bit values of latents."""
         with torch.inference_mode():
             images = self.vae.decode(self.model.model.process_latent_out(latents))
         return (images.clamp(0, 1) * 255).round()

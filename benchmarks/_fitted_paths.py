@@ -115,7 +115,8 @@ def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str)
     from golden_path_pack.gph_core.search.log import StudyLog
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
-    from golden_path_pack.nodes.fitted.fitted_examples import FittedExamples, FittedValidation
+    from golden_path_pack.nodes.fitted.fitted_examples import FittedExamples
+    from golden_path_pack.nodes.fitted.fitted_validation import FittedValidation
     from golden_path_pack.nodes.sample.assessing import assessor_for
 
     MEMORY.mkdir(parents=True, exist_ok=True)

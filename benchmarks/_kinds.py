@@ -84,16 +84,11 @@ class Branches:
     @cached_property
     def references(self) -> Tensor:
         """8-bit images of the full runs."""
-        return self.images(self.states[-1])
-
-    def images(self, latents: Tensor) -> Tensor:
-        """``[P, 64, 64, 3]`` 8-bit values."""
-        images = self._pictures.vae.decode(self._model.process_latent_out(latents))
-        return (images.clamp(0, 1) * 255).round()
+        return self._pictures.images(self.states[-1])
 
     def psnr(self, latents: Tensor):
         """dB ``[P]`` to the full runs."""
-        return _demo.psnr(self.images(latents), self.references)
+        return _demo.psnr(self._pictures.images(latents), self.references)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ evaluate the model. Ours: the methods that fit weights to the full run's velocit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -123,13 +123,17 @@ def fitting(
     num_anchors: int = NUM_ANCHORS,
     memory: PrefixMemory[Course] | None = None,
     course: Course | None = None,
+    name: Hashable = None,
 ) -> Fit:
     """Do the same for some of the runs of a fit, whose others may be in other processes.
 
     Args:
         chosen: numbers of the runs here whose states the weights are fitted to.
         course: where to begin; none: at the start.
+        name: of the fit's courses in the memory; none: ``chosen``. Where other runs are elsewhere,
+            it has to say to which of all the weights are fitted.
     """
+    name = chosen if name is None else name
     loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors)
     course = course or Course(0, list(starts), {}, [], [])
     while course.step < len(steps.moves):
@@ -137,8 +141,8 @@ def fitting(
         if course.step not in schedule.full_steps:
             weights = yield loop.products(course)
         course = loop.after(course, weights)
-        if memory and memory.wants(chosen, schedule, course.step):
-            memory.keep(chosen, schedule, course)
+        if memory and memory.wants(name, schedule, course.step):
+            memory.keep(name, schedule, course)
     found = tuple((n, course.made[n]) for n in schedule.cached_steps)
     return ClosedLoop(Fitted(str(schedule), found), course.now)
 

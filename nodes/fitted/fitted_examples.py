@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import folder_paths
 import torch
@@ -16,7 +16,6 @@ from torch import Tensor
 from ...gph_core.calibration.closed_loop import ClosedLoop, Course, Fit, finished, fitting
 from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.run_states import RunStates
-from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
 from ...gph_core.schedule import Schedule
@@ -144,19 +143,27 @@ class FittedExamples:
             metrics |= dict(zip(batch.numbers, measured, strict=True))
         return [metrics[number] for number in numbers]
 
-    def known_until(self, schedule: Schedule, fitted_on: Sequence[int]) -> int:
-        """Step from which a fit could go on, thanks to earlier ones."""
-        course = self._longest(schedule, tuple(fitted_on))
+    def known_until(self, schedule: Schedule, name: tuple[int, ...]) -> int:
+        """Step from which a fit of a name could go on, thanks to earlier ones."""
+        course = self._longest(schedule, name)
         return course.step if course else 0
 
-    def going(self, schedule: Schedule, fitted_on: Sequence[int], goes_on: bool = True) -> Fit:
+    def going(
+        self,
+        schedule: Schedule,
+        fitted_on: Sequence[int],
+        name: tuple[int, ...],
+        goes_on: bool = True,
+    ) -> Fit:
         """A fit of all examples, which waits for the weights of each cached step.
 
         Args:
-            goes_on: begin where an earlier fit had the same steps.
+            fitted_on: numbers of the examples here.
+            name: numbers of all examples that the weights are fitted to, elsewhere too.
+            goes_on: begin where an earlier fit of this name had the same steps.
         """
         references, chosen = self._examples.references, tuple(fitted_on)
-        course = self._longest(schedule, chosen) if goes_on else None
+        course = self._longest(schedule, name) if goes_on else None
         batches = self._batches
 
         def states(step: int) -> list[Tensor]:
@@ -174,64 +181,18 @@ class FittedExamples:
 
         return fitting(
             schedule, self._steps, states(0), states, velocities, chosen, memory=self._memory,
-            course=course,
+            course=course, name=name,
         )  # fmt: skip
 
-    def _longest(self, schedule: Schedule, chosen: tuple[int, ...]) -> Course | None:
+    def _longest(self, schedule: Schedule, name: tuple[int, ...]) -> Course | None:
         batches = self._examples.references.batches()
         if batches is not self._batches and self._memory is not None:
             self._memory.clear()  # batches were halved, which rounds otherwise
         self._batches = batches
-        return self._memory.longest(chosen, schedule) if self._memory else None
+        return self._memory.longest(name, schedule) if self._memory else None
 
     def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
-        return finished(self.going(schedule, fitted_on))
-
-
-class UnderPolicies(Protocol):
-    """Examples that can be measured under any policy."""
-
-    @property
-    def batch(self) -> int: ...
-    @property
-    def notes(self) -> list[str]: ...
-
-    def __len__(self) -> int: ...
-    def begin(self) -> None: ...
-    def forget(self) -> None: ...
-    def under(self, policy: Policy) -> UnderPolicies: ...
-    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement: ...
-
-
-class FittedValidation:
-    """Validation examples under weights that were fitted to the scoring examples."""
-
-    def __init__(
-        self,
-        examples: UnderPolicies,
-        policy_for: Callable[[Schedule], Fitted],
-    ) -> None:
-        self._examples, self._policy_for = examples, policy_for
-
-    def __len__(self) -> int:
-        return len(self._examples)
-
-    @property
-    def batch(self) -> int:
-        return self._examples.batch
-
-    @property
-    def notes(self) -> list[str]:
-        return self._examples.notes
-
-    def begin(self) -> None:
-        self._examples.begin()
-
-    def forget(self) -> None:
-        self._examples.forget()
-
-    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
-        return self._examples.under(self._policy_for(schedule)).measure(schedule, examples)
+        return finished(self.going(schedule, fitted_on, tuple(fitted_on)))
 
 
 def _velocity(sampling: Sampling, step: int, state: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ from contextlib import ExitStack, closing
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
 from ...gph_core.search.protocol import Delivery, SearchSettings, find_path
-from ..fitted.fitted_examples import FittedExamples, FittedValidation
+from ..fitted.fitted_examples import FittedExamples
+from ..fitted.fitted_validation import FittedValidation
 from ..sample.measuring import SampledExamples
 from ..workers.pooled_examples import PooledExamples, PooledFitted
 from .search_session import SearchSession

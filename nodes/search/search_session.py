@@ -21,7 +21,8 @@ from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.protocol import Contestant
 from ...gph_core.search.selection import Control, PlainSteps
 from ...gph_core.search.setup import search_space
-from ..fitted.fitted_examples import FittedExamples, FittedValidation
+from ..fitted.fitted_examples import FittedExamples
+from ..fitted.fitted_validation import FittedValidation
 from ..fitted.sampler_steps import steps_of
 from ..hook import compatibility, conditions, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible

@@ -21,8 +21,8 @@ from .worker import SCORING
 
 _LOG = logging.getLogger(__name__)
 Result = TypeVar("Result")
-START_S = 1800.0  # a large model is loaded within this time
-LEAST_S = 600.0  # that every request may take
+UNKNOWN_S = 86400.0  # for the first request of a kind: full runs of a video model take hours
+LEAST_S = 600.0  # that every later request may take
 PATIENCE = 20.0  # times what the slowest request of its kind has taken
 TOLERANCE = 0.1  # of a control's latent MSE, between two workers
 OTHERS = ("--cuda-device", "--default-device", "--temp-directory", "--database-url")
@@ -132,7 +132,7 @@ class Pool:
             "ComfyUI": comfyui_version.__version__, "torch": torch.__version__,
             "study": plain(self.session.conditions),
         }  # fmt: skip
-        for worker, report in self._asked(asked, "load", START_S).items():
+        for worker, report in self._asked(asked, "load").items():
             different = first_difference(report, own) and (
                 first_difference(report["study"], own["study"]) or first_difference(report, own)
             )
@@ -145,7 +145,7 @@ class Pool:
         if len(self._actors.alive) == 1:
             return
         asked = {n: Request(n, "controls") for n in self._actors.alive}
-        (first, expected), *others = self._asked(asked, "controls", START_S).items()
+        (first, expected), *others = self._asked(asked, "controls").items()
         for worker, scores in others:
             if any(
                 abs(score - wanted) > TOLERANCE * abs(wanted)
@@ -165,10 +165,9 @@ class Pool:
             if not self._actors.alive:
                 raise ValueError(f"no worker can be used; the last one: {reason}") from None
 
-    def _asked(
-        self, requests: Mapping[int, Request], kind: str, least_s: float = LEAST_S
-    ) -> dict[int, Any]:
-        limit = max(least_s, PATIENCE * self._slowest.get(kind, 0.0))
+    def _asked(self, requests: Mapping[int, Request], kind: str) -> dict[int, Any]:
+        slowest = self._slowest.get(kind)
+        limit = UNKNOWN_S if slowest is None else max(LEAST_S, PATIENCE * slowest)
         begin = time.monotonic()
         try:
             answers = self._actors.ask(requests, limit)
@@ -214,6 +213,9 @@ class Pool:
             self._holders[shard] = min(alive, key=held.count)
         if moved:
             self._add({shard: self._holders[shard] for shard in moved})
+            for part, is_fitted in self._begun:  # now, as its full runs take long
+                some = [shard for shard in moved if self.shards[shard].of(part)]
+                self.ask("begin", dict.fromkeys(some, (part, is_fitted)))
 
 
 def command() -> tuple[str, list[str]]:

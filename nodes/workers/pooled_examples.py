@@ -150,15 +150,18 @@ class PooledFitted:
 
     def _fitted(self, schedule: Schedule, fitted_on: Sequence[int]) -> Fitted:
         """Fit on all workers together: each waits for the weights of every cached step."""
-        pool, text = self._pool, str(schedule)
+        pool, text, name = self._pool, str(schedule), list(fitted_on)
         chosen = {
             shard: [n for n in part.scoring if n in fitted_on]
             for shard, part in pool.shards.items() if part.scoring
         }  # fmt: skip
-        given = {shard: (text, local(pool, shard, SCORING, some)) for shard, some in chosen.items()}
-        known = set(pool.ask("known_until", given).values())
+        known = set(pool.ask("known_until", dict.fromkeys(chosen, (text, name))).values())
         goes_on = len(known) == 1  # otherwise one would wait for what others have behind them
-        answers = pool.ask("fit_starts", {s: (*some, goes_on) for s, some in given.items()})
+        given = {
+            shard: (text, local(pool, shard, SCORING, some), name, goes_on)
+            for shard, some in chosen.items()
+        }
+        answers = pool.ask("fit_starts", given)
         while True:
             if any("begins_again" in answer for answer in answers.values()):
                 raise Again

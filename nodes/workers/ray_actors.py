@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
+import psutil
+
 from . import host
 
 Key = TypeVar("Key")
@@ -18,6 +20,7 @@ LOCAL = "local"
 ANYWAY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # Ray reads it, too
 PAUSE_S = 0.25  # between two looks at whether the user has cancelled
 CLOSE_S = 2.0  # for workers to remove their temporary files
+END_S = 10.0  # for processes to end
 NEEDED = "2.52"  # the first with tokens, without which anybody on the network could use workers
 INSTALL = (
     f'run python -m pip install "ray>={NEEDED}" with the Python of ComfyUI, then start it again'
@@ -67,6 +70,7 @@ class Actors:
         self, workers: Workers, command: tuple[str, list[str]], check: Callable[[], None]
     ) -> None:
         self._ray, self._check, self._command = required(workers.address), check, command
+        self._others = _children()
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
             _join(self._ray, workers.address)
@@ -125,7 +129,9 @@ class Actors:
             self._ray.kill(actor)
         self._actors = {}
         if self._is_ours:
+            started = _children() - self._others
             self._ray.shutdown()
+            psutil.wait_procs(started, timeout=END_S)
 
     def _answer(self, worker: int, reference: Any) -> Any:
         try:
@@ -164,6 +170,10 @@ def required(address: str) -> Any:
         raise ValueError(f"workers need Ray {NEEDED} or newer, this is {found}: {INSTALL}")
     pickle.register_pickle_by_value(host)  # the pack has no importable name
     return ray
+
+
+def _children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
 
 
 def _join(ray: Any, address: str) -> None:

@@ -32,7 +32,11 @@ from . import capture
 from .upstream import Prompt
 
 SCORING, VALIDATION = "scoring", "validation"
-CACHE = {"lru": 0, "ram": 0.0, "ram_inactive": 0.0}  # of ComfyUI's executor: as without options
+CACHE = {
+    "lru": 0,
+    "ram": 0.0,
+    "ram_inactive": 0.0,
+}  # of ComfyUI's executor
 PLAIN_STEPS = "plain steps"  # in place of a policy's JSON
 
 
@@ -136,14 +140,21 @@ class Shard:
         found = self._examples(part, policy, state_bytes).measure(Schedule.parse(schedule), numbers)
         return {"metrics": list(found.metrics), "full_steps": found.full_steps}
 
-    def known_until(self, schedule: str, fitted_on: list[int]) -> int:
+    def known_until(self, schedule: str, name: list[int]) -> int:
         """Step from which a fit of this schedule could go on here."""
         self._fitting.begin()  # the shard may have come from a lost worker
-        return self._fitting.known_until(Schedule.parse(schedule), fitted_on)
+        return self._fitting.known_until(Schedule.parse(schedule), tuple(name))
 
-    def fit_starts(self, schedule: str, fitted_on: list[int], goes_on: bool) -> Any:
-        """Products of the first cached step, see ``fit_goes_on``."""
-        self._going = self._fitting.going(Schedule.parse(schedule), fitted_on, goes_on)
+    def fit_starts(
+        self, schedule: str, fitted_on: list[int], name: list[int], goes_on: bool
+    ) -> Any:
+        """Products of the first cached step, see ``fit_goes_on``.
+
+        Args:
+            fitted_on: numbers of examples in the shard.
+            name: numbers in the search of all examples that the weights are fitted to.
+        """
+        self._going = self._fitting.going(Schedule.parse(schedule), fitted_on, tuple(name), goes_on)
         return self._next(None)
 
     def fit_goes_on(self, weights: list[float]) -> Any:

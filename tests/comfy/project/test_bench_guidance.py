@@ -29,7 +29,7 @@ def test_full_runs_are_those_of_comfyui(branches):
     pictures = _demo.Pictures(_demo.captions(4, seed=0, held_out=False), first_seed=7)
     found = pictures.sample("simple", STEPS, how=_demo.How(cfg=CFG))
     assert (found - branches.references).abs().max() <= 1  # of 255; they round differently
-    assert (branches.images(branches.plain(STEPS)) == branches.references).all()
+    assert (pictures.images(branches.plain(STEPS)) == branches.references).all()
 
 
 @pytest.mark.parametrize("text", ["O..O.O..", "OO..O..O"])

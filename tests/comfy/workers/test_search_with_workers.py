@@ -40,7 +40,7 @@ def url(server_log, users):
 
 
 def prompt_of(object_info, study, workers=0, policies="fitted"):
-    """A search of a few schedules of 12 steps, on four examples in batches of two."""
+    """A search of a few schedules of 12 steps, on four examples, one at a time."""
     prompt = to_prompt(examples.read(examples.FOLDER / f"{NAME}.json"), object_info)
     (search,) = nodes_of_type(prompt, "GPH_ScheduleSearch")
     (scheduler,) = nodes_of_type(prompt, "BasicScheduler")
@@ -51,7 +51,7 @@ def prompt_of(object_info, study, workers=0, policies="fitted"):
         given["seeds"] = ", ".join(given["seeds"].split(", ")[:4])
     inputs = prompt[search]["inputs"]
     inputs |= {
-        "study": study, "evaluations": EVALUATIONS, "batch_size": 2, "policies": policies,
+        "study": study, "evaluations": EVALUATIONS, "batch_size": 1, "policies": policies,
     }  # fmt: skip
     if workers:
         chosen = {"address": "local", "count": workers, "gpus_per_worker": 0.0}
@@ -142,15 +142,17 @@ def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alo
 
 
 @pytest.mark.long
-def test_a_search_with_two_workers_is_that_without(url, users, object_info):
+@pytest.mark.parametrize("policies", ["fitted", "residual reuse"])
+def test_a_search_with_two_workers_is_that_without(url, users, object_info, policies):
+    studies = {workers: f"{policies} {workers}" for workers in (0, 2)}
     tables = [
-        run(url, prompt_of(object_info, f"reuse {workers}", workers, "residual reuse"))
-        for workers in (0, 2)
+        run(url, prompt_of(object_info, study, workers, policies))
+        for workers, study in studies.items()
     ]
     assert tables[0] == tables[1]
-    assert "12, residual reuse" in tables[0]
-    assert delivered(url, "reuse 0") == delivered(url, "reuse 2")
-    assert logged(users, "reuse 0") == logged(users, "reuse 2")
+    assert f"12, {policies}" in tables[0]
+    assert delivered(url, studies[0]) == delivered(url, studies[2])
+    assert logged(users, studies[0]) == logged(users, studies[2])
     assert hosts() == []
 
 

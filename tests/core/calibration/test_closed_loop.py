@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from gph_core.calibration.closed_loop import fit
+from gph_core.calibration.closed_loop import finished, fit, fitting, solved
 from gph_core.calibration.steps import Steps, euler
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
@@ -196,3 +196,47 @@ def test_a_run_that_goes_on_from_where_another_was_ends_as_one_from_the_start():
     evaluated.clear()
     fitted_under("0,1,4/6", memory, fitted_on=(1, 3))
     assert evaluated == [0, 1, 4]
+
+
+def test_fits_of_other_names_do_not_go_on_from_each_other():
+    """A shard may have the same examples in two fits, whose other examples are elsewhere."""
+    memory, runs = PrefixMemory(2**30), starts()
+    states = [full_run(lambda x, sigma: torch.sin(3 * x) * sigma, start) for start in runs]
+
+    def going(name):
+        return fitting(
+            SCHEDULE, euler(SIGMAS), runs, lambda n: [found[n] for found in states],
+            lambda n, now: [torch.sin(3 * state) * SIGMAS[n] for state in now], (0, 1),
+            memory=memory, course=memory.longest(name, SCHEDULE), name=name,
+        )  # fmt: skip
+
+    first = finished(going((0, 2)))
+    assert memory.longest((0, 2), SCHEDULE) is not None
+    assert memory.longest((0, 1, 2, 3), SCHEDULE) is None
+    assert memory.longest((0, 1), SCHEDULE) is None
+    assert finished(going((0, 2))).policy == first.policy
+
+
+def test_products_of_runs_in_several_places_give_the_weights_of_one_place():
+    runs = starts(4)
+    states = [full_run(lambda x, sigma: torch.sin(3 * x) * sigma, start) for start in runs]
+
+    def going(some):
+        return fitting(
+            SCHEDULE, euler(SIGMAS), [runs[p] for p in some],
+            lambda n: [states[p][n] for p in some],
+            lambda n, now: [torch.sin(3 * state) * SIGMAS[n] for state in now],
+            tuple(range(len(some))),
+        )  # fmt: skip
+
+    parts = [going((0, 1)), going((2, 3))]
+    products = [found for part in parts for found in next(part)]
+    ends = []
+    while not ends:
+        weights, products = solved(products), []
+        for part in parts:
+            try:
+                products += part.send(weights)
+            except StopIteration as end:
+                ends.append(end.value)
+    assert [end.policy for end in ends] == [finished(going((0, 1, 2, 3))).policy] * 2
