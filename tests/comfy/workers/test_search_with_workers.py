@@ -1,5 +1,6 @@
 """*Schedule Search* with real workers on Ray: two processes, the demo model, one machine."""
 
+import contextlib
 import json
 import os
 import signal
@@ -80,15 +81,20 @@ def delivered(url, study):
         return json.load(response) | {"name": ""}
 
 
+def rows_of(file):
+    """Measurements of a log but the seconds that they took."""
+    with contextlib.closing(sqlite3.connect(file)) as log:
+        if not log.execute("SELECT 1 FROM sqlite_master WHERE name = 'measurement'").fetchall():
+            return []  # the search has just begun: there is a file, but no table yet
+        return log.execute(
+            "SELECT number, schedule, example, metrics, full_steps FROM measurement"
+        ).fetchall()
+
+
 def logged(users, study):
-    """All measurements of a study but the seconds that they took."""
-    found = {}
-    for file in sorted(users.glob(f"**/studies/{study}/*.sqlite")):
-        with sqlite3.connect(file) as log:
-            found[file.name] = log.execute(
-                "SELECT number, schedule, example, metrics, full_steps FROM measurement"
-            ).fetchall()
-    return found
+    """All measurements of a study, by the names of its logs."""
+    files = sorted(users.glob(f"**/studies/{study}/*.sqlite"))
+    return {file.name: rows_of(file) for file in files}
 
 
 def hosts():
@@ -114,9 +120,11 @@ def during_the_search(url, users, prompt, study, act):
         scoring = [rows for name, rows in logged(users, study).items() if "scoring" in name]
         return sum(map(len, scoring)) >= 8
 
-    until(lambda: has_scored() or not searching.is_alive())
-    act()
-    searching.join(LONGEST_S)
+    try:
+        until(lambda: has_scored() or not searching.is_alive())
+        act()
+    finally:  # no search runs on into the next test
+        searching.join(LONGEST_S)
     return found[0]
 
 
