@@ -120,16 +120,18 @@ class Sleeper:
 def asking(count: int):
     """Actors that only sleep."""
     from golden_path_pack.nodes.workers import host, ray_actors
+    from golden_path_pack.nodes.workers.activity import Activity
 
     ray_actors.required("local").cloudpickle.register_pickle_by_value(sys.modules[__name__])
     host.Host = Sleeper
-    return ray_actors.Actors(ray_actors.Workers("local", count, 0.0), ("", []), lambda: None)
+    nobody = Activity(lambda: None, lambda rows: None)
+    return ray_actors.Actors(ray_actors.Workers("local", count, 0.0), ("", []), nobody)
 
 
 def seconds_of_a_request() -> float:
     """Median time of a request to a worker that answers at once."""
     actors = asking(1)
-    taken = [timed(actors, [0], 0.0) for _ in range(REQUESTS)]
+    taken = [timed(actors, actors.alive, 0.0) for _ in range(REQUESTS)]
     actors.close()
     return statistics.median(taken[REQUESTS // 10 :])
 

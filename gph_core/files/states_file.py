@@ -52,6 +52,14 @@ def writing(path: Path, num_states: int) -> Iterator[Callable[[Tensor], None]]:
         temporary.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file of states, which came from another machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+
+
 class States:
     """The states of a file in parts ``[N + 1, C]``, see ``trajectory.Parts``.
 

@@ -18,14 +18,16 @@ class RecordedRun(NamedTuple):
     record: RunRecord
 
 
-def _to_data(run: RecordedRun) -> dict[str, Any]:
+def to_data(run: RecordedRun) -> dict[str, Any]:
+    """A run as JSON takes it."""
     return {**run._asdict(), "record": run.record.to_dict()}
 
 
-def _from_data(fields: Mapping[str, Any]) -> RecordedRun:
+def from_data(fields: Mapping[str, Any]) -> RecordedRun:
+    """Run that ``to_data`` gave; errors as of ``JsonlFile``."""
     return RecordedRun(**{**fields, "record": RunRecord.from_dict(fields["record"])})
 
 
-RECORDING = JsonlFile("golden-path-runs-1", "recording", "run", _to_data, _from_data)
+RECORDING = JsonlFile("golden-path-runs-1", "recording", "run", to_data, from_data)
 FORMAT = RECORDING.format
 begin, append, read = RECORDING.begin, RECORDING.append, RECORDING.read

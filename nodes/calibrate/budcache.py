@@ -18,7 +18,7 @@ from ..sample.examples import sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from ..sample.workload import Workload
-from .calibrating import OnPart
+from .calibration_runs import OnPart
 
 NAME = "BudCache"
 EXAMPLES = 2  # on which it searches, as the seed paper does

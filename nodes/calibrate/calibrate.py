@@ -16,10 +16,20 @@ from ..library import calibrations
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.inputs import (
+    checked,
+    count_input,
+    guider_input,
+    sampling_inputs,
+    speed_input,
+    workers_input,
+)
 from ..schema.types import COUNT, METHODS, CalibrationType
+from ..workers import capture, jobs
+from ..workers.ray_actors import Workers
 from . import budcache
 from .calibrating import FITTED, Bar, Calibrated, calibrate_all
+from .calibration_runs import CalibrationRuns
 
 ALL = "all"
 
@@ -80,27 +90,33 @@ class Calibrate(OnFile):
                 ),
                 count_input("Only for BudCache and", optional=True, advanced=True),
                 guider_input(),
+                workers_input("BudCache does not use them."),
             ],
             outputs=[
                 CalibrationType.Output(display_name="calibration"),
                 io.String.Output(display_name="report"),
             ],
-            hidden=[io.Hidden.unique_id],
+            hidden=[io.Hidden.unique_id, io.Hidden.prompt],
         )  # fmt: skip
 
     @classmethod
     def execute(
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float,
         method: str, calibration: str, speed: str = "Balanced", full_steps: int = 10, guider=None,
+        workers: Workers | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         check_name(calibration)
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
+        if capture.take(CalibrationRuns(workload)):  # in a worker
+            return io.NodeOutput()
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.conditions())
         save = partial(file.save, path)
         if method != budcache.NAME:
             methods = FITTED if method == ALL else (method,)
-            done = calibrate_all(workload, methods, entries, progress, save)
+            with jobs.shared(workers, CalibrationRuns(workload), cls.hidden) as shared:
+                done = calibrate_all(workload, methods, entries, progress, save, shared.mapped)
+            done.notes.extend(shared.notes)
         else:
             count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
             assert count is not None

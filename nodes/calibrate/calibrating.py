@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from typing import NamedTuple
 
 import comfy.model_management
 import comfy.utils
 from comfy.samplers import KSAMPLER
-from torch import Tensor
 
-from ...gph_core.calibration import planned, polynomial, residual_ratios, sensitivities
-from ...gph_core.calibration.entry import Calibration, Fitted
-from ...gph_core.gates.coefficients import SignalKind
+from ...gph_core.calibration.entry import Calibration
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
-from ..cache import time_changes
 from ..hook import compatibility, samplers
-from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
-from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
-from .calibration_samples import Sample, Together
-from .planned_samples import DPCacheSample, L2PSample, MeanCacheSample
+from ..workers.jobs import Mapped
+from .calibration_runs import CalibrationRuns, OnPart
+from .fits import Fit, fits_of
 
 # By method, a policy of the site at which it observes: what rules that out rules it out.
 SITES: dict[str, Policy] = {
@@ -40,16 +34,7 @@ SITES: dict[str, Policy] = {
 }
 FITTED = tuple(SITES)
 
-# Called with the part that is done, 0 to 1, before each run and each step; cancels by an exception.
-OnPart = Callable[[float], None]
 Save = Callable[..., None]  # of entries
-
-
-class Fit(NamedTuple):
-    """Recipe for calibrating one method."""
-
-    sample: Callable[[], Sample]
-    values: Callable[[Sequence[Mapping[str, Tensor]]], Fitted]
 
 
 class Calibrated(NamedTuple):
@@ -74,6 +59,7 @@ class Bar:
 def calibrate_all(
     workload: Workload, methods: Sequence[str], entries: Mapping[str, Calibration],
     progress: OnPart = lambda part: None, save: Save = lambda *entries: None,
+    mapped: Mapped | None = None,
 ) -> Calibrated:  # fmt: skip
     """Calibrate methods on the same full runs; impossible ones are left out.
 
@@ -84,6 +70,7 @@ def calibrate_all(
         entries: what there is already: only what is missing is sampled, and an entry without a
             new example keeps its values and thresholds.
         save: told the entries that have changed, after each example and in the end.
+        mapped: of workers that sample the examples; none: they are sampled here.
 
     Raises:
         ValueError: none of the methods is possible, or an entry was made under other conditions.
@@ -97,7 +84,7 @@ def calibrate_all(
     for entry in found.values():
         entry.check(conditions)
     done, fits = Calibrated(found, left_out, []), fits_of(workload)
-    _sample_missing(workload, fits, done, progress, save)
+    _sample_missing(workload, done, progress, save, mapped)
     for method, entry in list(found.items()):
         with _leaving_out(method, done):
             found[method] = _with_values(entry, fits[method])
@@ -133,61 +120,35 @@ def reasons_against(workload: Workload) -> dict[str, str]:
     return {method: f"{method}: {reason}" if reason else "" for method, reason in short.items()}
 
 
-def fits_of(workload: Workload) -> dict[str, Fit]:
-    """Fit of each method of ``FITTED``."""
-    n, levels = workload.num_steps, workload.sigmas.tolist()
-    times = time_changes.time_signal(workload.guider.model_patcher, levels)
-    return {
-        "TeaCache": Fit(lambda: TeaCacheSample(n, times), partial(_polynomial, times is not None)),
-        "SenCache": Fit(lambda: SenCacheSample(n), sensitivities.table),
-        "MagCache": Fit(lambda: MagCacheSample(n), residual_ratios.table),
-        "L2P": Fit(lambda: L2PSample(n), planned.products),
-        "DPCache": Fit(lambda: DPCacheSample(n), planned.costs),
-        "MeanCache": Fit(lambda: MeanCacheSample(levels), planned.costs),
-    }
-
-
 def _sample_missing(
-    workload: Workload, fits: Mapping[str, Fit], done: Calibrated, progress: OnPart, save: Save
+    workload: Workload, done: Calibrated, progress: OnPart, save: Save, mapped: Mapped | None
 ) -> None:
     """Sample the examples that methods lack, each in one run for all of these methods."""
     found = done.entries
     names = workload.names()
     missing = [n for n, name in enumerate(names) if any(e.missing([name]) for e in found.values())]
-    for count, number in enumerate(missing):
-        name = names[number]
-        samples = {m: fits[m].sample() for m, entry in found.items() if entry.missing([name])}
-        if not samples:  # those that lack it have failed meanwhile
-            continue
-        on_part = partial(_tell_part, progress, count, len(missing))
-        last = _run(workload, number, tuple(samples.values()), on_part)
-        for method, sample in samples.items():
+    taken: list[tuple[int, list[str]]] = []
+
+    def jobs() -> Iterator[tuple[int, list[str]]]:
+        for number in missing:
+            methods = [m for m, entry in found.items() if entry.missing([names[number]])]
+            if methods:  # those that lack it may have failed meanwhile
+                taken.append((number, methods))
+                yield taken[-1]
+
+    count = 0
+    here = CalibrationRuns(workload, lambda part: progress((count + part) / len(missing)))
+    for count, samples in enumerate((mapped or partial(starmap, here.samples))(jobs()), 1):
+        number, methods = taken[count - 1]
+        for method in found.keys() & set(methods):
             with _leaving_out(method, done):
-                tensors = sample.tensors(last)
-                if any(tensor.isnan().any() for tensor in tensors.values()):
-                    raise ValueError(
-                        f"{method}: the values of example {number + 1} are not finite; leave "
-                        "this example out"
-                    )
-                found[method] = found[method].with_sample(name, tensors)
-        if sampled := [found[method] for method in samples if method in found]:
+                tensors = samples[method]
+                if isinstance(tensors, str):
+                    raise ValueError(tensors)
+                found[method] = found[method].with_sample(names[number], tensors)
+        progress(count / len(missing))
+        if sampled := [found[method] for method in methods if method in found]:
             save(*sampled)
-
-
-def _run(workload: Workload, number: int, samples: Sequence[Sample], on_part: OnPart) -> Tensor:
-    """Final state of an example's full run, which samples watch."""
-    on_part(0.0)
-    sampling, ends = workload.sampling(number), deque(maxlen=1)  # states are large
-    if isinstance(sampling.sampler, KSAMPLER):
-        sampling = replace(sampling, sampler=reporting_states(sampling.sampler, ends.append))
-    latent = sampling.watched(
-        Together(samples), lambda step, *_: on_part((step + 1) / workload.num_steps)
-    )
-    return ends[-1] if ends else latent
-
-
-def _tell_part(progress: OnPart, count: int, total: int, part: float) -> None:
-    progress((count + part) / total)
 
 
 def _with_values(entry: Calibration, fit: Fit) -> Calibration:
@@ -200,13 +161,6 @@ def _with_values(entry: Calibration, fit: Fit) -> Calibration:
     if sum(entry.report.get(count, 0) for count in counts) == len(entry.samples):
         return entry
     return entry.with_values(fit.values(list(entry.samples.values())))
-
-
-def _polynomial(is_time: bool, samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
-    """Polynomial of TeaCache, and the signal that it belongs to."""
-    fitted = polynomial.fit(samples, time_only=is_time)
-    signal = SignalKind.TIME_PROJECTION if is_time else SignalKind.MODULATED
-    return fitted._replace(values={**fitted.values, "signal": signal.value})
 
 
 @contextmanager

@@ -21,7 +21,8 @@ from ...gph_core.schedule import Schedule
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
 from ..sample.workload import Workload
-from .calibrating import OnPart, Save
+from .calibrating import Save
+from .calibration_runs import OnPart
 
 RUNS_OF_EACH = 6  # about as many runs of each example find a threshold
 SAVE_PAUSE_S = 5.0

@@ -10,8 +10,10 @@ from ..hook import patching
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.inputs import checked, guider_input, sampling_inputs, workers_input
 from ..schema.types import METHODS, RunsType
+from ..workers import capture, jobs
+from ..workers.ray_actors import Workers
 from . import recordings
 from .recordings import Recording
 
@@ -68,11 +70,13 @@ class RecordRuns(io.ComfyNode):
                     ),
                     advanced=True,
                 ),
+                workers_input(),
             ],
             outputs=[
                 RunsType.Output(display_name="runs", tooltip="The runs of these examples."),
                 io.String.Output(display_name="summary"),
             ],
+            hidden=[io.Hidden.unique_id, io.Hidden.prompt],
         )
 
     @classmethod
@@ -88,11 +92,16 @@ class RecordRuns(io.ComfyNode):
     def execute(
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float,
         recording: str, guider=None, keep_signals: bool = True, keep_latents: bool = False,
+        workers: Workers | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         plan = patching.plan_of(guider.model_patcher if guider else model)
         work = Workload(
             guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
         )
-        runs, num_new = Recording(work, plan, recording, keep_signals, keep_latents).complete()
-        text = "\n".join([runs_report.summary(runs, num_new), *work.notes])
+        session = Recording(work, plan, recording, keep_signals, keep_latents)
+        if capture.take(session):  # in a worker
+            return io.NodeOutput()
+        with jobs.shared(workers, session, cls.hidden) as shared:
+            runs, num_new = session.complete(shared.mapped)
+        text = "\n".join([runs_report.summary(runs, num_new), *work.notes, *shared.notes])
         return io.NodeOutput(runs, text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from ..library.user_files import UserFiles
 from ..sample.progress import Progress
 from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
+from ..workers.jobs import Mapped
 
 FILES = UserFiles("runs", "/runs.jsonl")
 
@@ -97,33 +100,64 @@ class Recording:
                 "keep_latents"
             )
 
-    def complete(self) -> tuple[tuple[RecordedRun, ...], int]:
+    def complete(self, mapped: Mapped | None = None) -> tuple[tuple[RecordedRun, ...], int]:
         """Runs of all examples, and how many of them were sampled now; the others existed.
 
         A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
+
+        Args:
+            mapped: of workers that sample the examples; none: they are sampled here.
         """
         work = self.workload
         begun = record_file.begin(FILES.path_of(self.name), self._conditions)
         runs = {run.example: run for run in begun}
         wanted = {name: number for number, name in enumerate(work.names())}
         missing = {name: number for name, number in wanted.items() if name not in runs}
-        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
-        for name, number in missing.items():
-            runs[name] = self._add(number, name, progress.callback(work.num_steps))
+        jobs = ((number,) for number in missing.values())
+        for run in self._by_workers(jobs, mapped) if mapped else self._sampled_here(missing):
+            record_file.append(FILES.path_of(self.name), run)
+            runs[run.example] = run
         return tuple(runs[name] for name in wanted), len(missing)
 
-    def _add(self, number: int, name: str, callback: Callable) -> RecordedRun:
-        """Sample one of the examples, by number and name, and keep its run."""
-        example, sampling = self.workload.examples[number], self.workload.sampling(number)
-        with self._states(name) as on_state:
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Conditions that are the same on every worker."""
+        return self._conditions | {"examples": self.workload.names()}
+
+    def job(self, number: int) -> dict[str, Any]:
+        """Run of an example as a worker gives it, with the bytes of its states if they are kept."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "states"
+            run = self._sampled(number, file, lambda *_: None)
+            states = file.read_bytes() if self.keeps_latents else None
+        result = json.dumps(record_file.to_data(run)), states
+        return {"result": result, "full_steps": len(run.record.full_steps)}
+
+    def _by_workers(self, jobs: Iterable[tuple[int]], mapped: Mapped) -> Iterator[RecordedRun]:
+        for data, states in mapped(jobs):
+            run = record_file.from_data(json.loads(data))
+            if states is not None:
+                states_file.write_bytes(states_path(self.name, run.example), states)
+            yield run
+
+    def _sampled_here(self, missing: Mapping[str, int]) -> Iterator[RecordedRun]:
+        work = self.workload
+        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
+        for name, number in missing.items():
+            file = states_path(self.name, name)
+            yield self._sampled(number, file, progress.callback(work.num_steps))
+
+    def _sampled(self, number: int, file: Path, callback: Callable) -> RecordedRun:
+        """Run of an example; its states, if they are kept, are in a file then."""
+        work = self.workload
+        example, sampling = work.examples[number], work.sampling(number)
+        with self._states(file) as on_state:
             if on_state is not None:
                 sampling = replace(sampling, sampler=reporting_states(sampling.sampler, on_state))
             _, record = sampling.under(self._plan, callback)
         if not self.keeps_signals:
             record = replace(record, gate_values=())
-        run = RecordedRun(name, example.prompt, example.seed, record)
-        record_file.append(FILES.path_of(self.name), run)
-        return run
+        return RecordedRun(work.names()[number], example.prompt, example.seed, record)
 
     @property
     def _plan(self) -> starting.RunPlan:
@@ -131,10 +165,10 @@ class Recording:
         full = Schedule.all_full(self.workload.num_steps)
         return self.plan or CachePlan("Custom", full, Reuse(Site.OUTPUT))
 
-    def _states(self, name: str):
+    def _states(self, file: Path):
         if not self.keeps_latents:
             return nullcontext()
-        return states_file.writing(states_path(self.name, name), self.workload.num_steps + 1)
+        return states_file.writing(file, self.workload.num_steps + 1)
 
     @property
     def _conditions(self) -> dict[str, Any]:

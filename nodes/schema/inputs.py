@@ -10,7 +10,7 @@ from comfy_api.latest import io
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
-from .types import COUNT, ExamplesType
+from .types import COUNT, ExamplesType, WorkersType
 
 WHATEVER = "As in your workflow, with its LoRAs and other patches."
 KIND = "From Scoring Examples: prompts of the kind you use. The source paper uses 50."
@@ -62,6 +62,12 @@ def guider_input(more: str = "") -> io.Guider.Input:
         optional=True,
         tooltip=f"Instead of model and cfg{more}. Its prompts are replaced.",
     )
+
+
+def workers_input(more: str = "") -> io.Input:
+    """Optional input for workers; ``more`` extends its tooltip."""
+    tooltip = "From Search Workers. Unconnected: everything is sampled here."
+    return WorkersType.Input("workers", optional=True, tooltip=f"{tooltip} {more}".strip())
 
 
 def speed_input(tooltip: str = f"{SHARES}.", **options: Any) -> io.Combo.Input:

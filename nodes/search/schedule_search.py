@@ -27,7 +27,15 @@ from ..sample import lpips_weights
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..schema import prompts
-from ..schema.inputs import SHARES, checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.inputs import (
+    SHARES,
+    checked,
+    count_input,
+    guider_input,
+    sampling_inputs,
+    speed_input,
+    workers_input,
+)
 from ..schema.types import (
     CATEGORY,
     COUNT,
@@ -36,7 +44,6 @@ from ..schema.types import (
     PolicyType,
     ScheduleText,
     ScheduleType,
-    WorkersType,
 )
 from ..workers import capture
 from ..workers.pool import Pool
@@ -130,11 +137,7 @@ class ScheduleSearch(io.ComfyNode):
                     ),
                 ),
                 guider_input(),
-                WorkersType.Input(
-                    "workers",
-                    optional=True,
-                    tooltip="From Search Workers. Unconnected: everything is sampled here.",
-                ),
+                workers_input(),
                 *advanced_inputs(),
             ],
             outputs=[

@@ -34,6 +34,7 @@ class SearchLive(Listener):
     how many of the full runs (``preparing``) or compared schedules (``validating``) are done and
     how many there are. In the end the best one is the delivered one, ``is_validated`` says whether
     its score is that on the validation examples, and ``table`` is what the node hands out as text.
+    ``workers`` has a row for each worker, see ``Activity``; without any it is empty.
     """
 
     def __init__(self, node_id: str | None, unit: str, budget: Budget) -> None:
@@ -48,10 +49,11 @@ class SearchLive(Listener):
         self._ran = 0  # schedules that something had to be sampled for, in this session
         self._ran_seconds = 0.0
         self._reported_at = 0.0
+        self._told_workers: list[dict[str, Any]] = []
         self.facts: dict[str, Any] = {
             "state": "preparing", "unit": unit, "used": 0.0, "scored": 0, "per_minute": 0.0,
             "best": None, "policy": None, "score": None, "curve": [], "part": None,
-            "is_validated": False, "table": "",
+            "is_validated": False, "table": "", "workers": [],
         }  # fmt: skip
 
     def on_run(self) -> None:
@@ -66,6 +68,12 @@ class SearchLive(Listener):
         self.facts |= before
         if done == total:
             self._tell(now=True)
+
+    def on_workers(self, rows: list[dict[str, Any]]) -> None:
+        """Report what workers do; an empty list once they have ended."""
+        self.facts["workers"] = rows
+        if rows != self._told_workers:
+            self._tell(now=False)
 
     def validates(self, done: int, total: int) -> None:
         """Report that the schedules found are being compared."""
@@ -116,7 +124,7 @@ class SearchLive(Listener):
         clock = time.perf_counter()
         if not now and clock - self._reported_at < PAUSE_S:
             return
-        self._reported_at = clock
+        self._reported_at, self._told_workers = clock, self.facts["workers"]
         server = getattr(PromptServer, "instance", None)
         if server is None or server.client_id is None:
             return

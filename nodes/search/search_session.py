@@ -29,6 +29,7 @@ from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
+from ..sample.workload import Workload
 from ..workers.pool import Pool
 from ..workers.pooled_examples import PooledExamples, PooledFitted
 from ..workers.worker import SCORING, VALIDATION
@@ -71,6 +72,11 @@ class SearchSession:
     @property
     def num_steps(self) -> int:
         return len(self.sigmas) - 1
+
+    @property
+    def workload(self) -> Workload:
+        """Scoring examples, for the control runs of workers."""
+        return Workload(self.guider, self.examples, self.latent, self.sampler, self.sigmas)
 
     @cached_property
     def assessor(self) -> Assessor:

@@ -6,7 +6,6 @@ import json
 import logging
 from functools import partial
 
-import torch
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
@@ -18,8 +17,6 @@ from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.quality import metrics
-from ...gph_core.quality.metric_table import COMPARED, OF_IMAGES
 from ...gph_core.quality.shootout import Results
 from ...gph_core.reports import figures
 from ...gph_core.reports.shootout.figure import figure
@@ -28,13 +25,22 @@ from ...gph_core.reports.shootout.table import table
 from ..hook import fingerprint
 from ..library import calibrations
 from ..sample import lpips_weights
-from ..sample.assessing import Assessor, ImageMetric, image_metric
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema.inputs import checked, count_input, guider_input, sampling_inputs, speed_input
+from ..schema.inputs import (
+    checked,
+    count_input,
+    guider_input,
+    sampling_inputs,
+    speed_input,
+    workers_input,
+)
 from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
+from ..workers import capture, jobs
+from ..workers.ray_actors import Workers
 from . import shootout_session as session
+from .candidate_runs import CandidateRuns
 from .candidates import LineUp
 from .shootout_live import ShootoutLive
 
@@ -134,6 +140,7 @@ class MethodShootout(io.ComfyNode):
                     ),
                 ),
                 guider_input(),
+                workers_input("All runs of an example are timed on one worker."),
             ],
             outputs=[
                 io.Image.Output(
@@ -143,7 +150,7 @@ class MethodShootout(io.ComfyNode):
                 io.String.Output(display_name="table"),
                 io.String.Output(display_name="JSON", tooltip="All figures, also per example."),
             ],
-            hidden=[io.Hidden.unique_id],
+            hidden=[io.Hidden.unique_id, io.Hidden.prompt],
         )  # fmt: skip
 
     @classmethod
@@ -168,7 +175,7 @@ class MethodShootout(io.ComfyNode):
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
         full_steps: int, calibration: str, methods: str, name: str, vae=None,
         lpips: str = lpips_weights.OFF, schedule: str = "", policy: Policy | None = None,
-        guider=None,
+        guider=None, workers: Workers | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         guider = guider_for(model, guider, cfg, examples[0])
@@ -177,23 +184,30 @@ class MethodShootout(io.ComfyNode):
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         line_up = LineUp(workload, full, entries_of(calibration), policy or Reuse())
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
-        assessor, unavailable, network = assessor_of(vae, lpips)
+        assessor, unavailable, network = session.assessor_of(vae, lpips)
         assessed_by = {
             "VAE": vae and fingerprint.of_module(vae),
             "LPIPS weights": network and lpips_weights.file_name(lpips),
         }
-        results = Results(session.FILES.path_of(name), session.conditions_of(workload, assessed_by))
+        conditions = session.conditions_of(workload, assessed_by)
+        plans = {candidate.name: candidate.plan for candidate in candidates}
+        known = conditions | {"examples": workload.names(), "candidates": plans}
+        runs = CandidateRuns(workload, candidates, assessor, conditions=known)
+        if capture.take(runs):  # in a worker
+            return io.NodeOutput()
+        results = Results(session.FILES.path_of(name), conditions)
         reported = partial(
             report_of, num_full=full, absent=absent, unavailable=unavailable, network=network
         )
         live = ShootoutLive(cls.hidden.unique_id, len(workload))
-        shootout = session.Shootout(
-            workload, candidates, assessor, results, live.runs,
-            lambda s: live.shows(reported(s.standing())),
-        )  # fmt: skip
-        shootout.run()
+        with jobs.shared(workers, runs, cls.hidden) as shared:
+            shootout = session.Shootout(
+                workload, candidates, assessor, results, live.runs,
+                lambda s: live.shows(reported(s.standing())), shared.mapped,
+            )  # fmt: skip
+            shootout.run()
         report = reported(shootout.standing())
-        text = table(report)
+        text = "\n".join([table(report), *shared.notes])
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
             figure(report), text, json.dumps(report, indent=2),
@@ -212,24 +226,3 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
             "list"
         )
     return {n: e for n, e in file.load_all(path).items() if n in ALL}
-
-
-def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
-    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network."""
-    rows = [row for key, row in COMPARED.items() if key in OF_IMAGES]
-    if vae is None:
-        needs = "it compares images: connect vae"
-        return Assessor(None, {}), {row.key: needs for row in rows}, None
-    found: dict[str, ImageMetric] = {}
-    unavailable, network = {}, None
-    blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
-    for row in rows:
-        try:
-            metric, backbone = image_metric(row, lpips)
-            if backbone is None:
-                metric(blank, blank)  # its package may be missing
-        except (ImportError, OSError, ValueError) as error:
-            unavailable[row.key] = str(error)
-            continue
-        found[row.key], network = metric, network or backbone
-    return Assessor(vae, found), unavailable, network

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import comfy.model_management
-from comfy.samplers import KSAMPLER
+import torch
 
 from ...gph_core.methods.candidates import FULL
+from ...gph_core.quality import metrics
+from ...gph_core.quality.metric_table import COMPARED, OF_IMAGES
 from ...gph_core.quality.shootout import CandidateRun, Results
 from ...gph_core.reports.shootout.report import Standing
-from ...gph_core.run.record import RunRecord
-from ..hook.branch_calls import OUT_OF_MEMORY
 from ..library.user_files import UserFiles
 from ..sample import guider
-from ..sample.assessing import Assessor
-from ..sample.progress import Progress
-from ..sample.sampler_variants import ending_after
-from ..sample.sampling import CPU, Sampling
+from ..sample.assessing import Assessor, ImageMetric, image_metric
 from ..sample.workload import Workload
+from ..workers.jobs import Mapped
+from .candidate_runs import CandidateRuns, Found, Job
 from .candidates import Candidate
 
 FILES = UserFiles("shootouts", ".jsonl")
@@ -38,6 +36,7 @@ class Shootout:
     Args:
         on_run: told each run before it begins: number of the example, name of the candidate.
         on_example: called after each example that something was run for.
+        mapped: of workers that make the runs; none: they are made here.
     """
 
     workload: Workload
@@ -46,6 +45,7 @@ class Shootout:
     results: Results
     on_run: Callable[[int, str], None] = lambda *_: None
     on_example: Callable[[Shootout], None] = lambda _: None
+    mapped: Mapped | None = None
 
     @functools.cached_property
     def examples(self) -> dict[str, int]:
@@ -83,19 +83,18 @@ class Shootout:
 
     def run(self) -> None:
         """Make all runs that are missing."""
-        missing = {name: self._missing(name) for name in self.examples}
-        self._warm_up([candidate for some in missing.values() for candidate in some])
-        full = self.candidates[0].schedule.num_steps
-        count = sum(
-            full + sum(c.schedule.num_steps for c in some if c.name != FULL)
-            for some in missing.values()
-            if some
-        )
-        progress = Progress(self.workload.guider.model_patcher, count)
-        for name, candidates in missing.items():
-            if candidates:
-                self._example(name, candidates, progress)
-                self.on_example(self)
+        missing = {name: some for name in self.examples if (some := self._missing(name))}
+        jobs = [(self.examples[name], [c.name for c in some]) for name, some in missing.items()]
+        here = CandidateRuns(self.workload, self.candidates, self.assessor, self.on_run)
+        for found in self._by_workers(jobs) if self.mapped else here.mapped(jobs):
+            for run, is_kept in found:
+                self.results.add(run, is_kept)
+            self.on_example(self)
+
+    def _by_workers(self, jobs: Iterable[Job]) -> Iterator[Iterable[Found]]:
+        assert self.mapped is not None
+        for found in self.mapped(jobs):
+            yield [(CandidateRun.from_json(text), is_kept) for text, is_kept in found]
 
     def _missing(self, example: str) -> list[Candidate]:
         """Runs without a result, or without a metric that can be measured now."""
@@ -106,81 +105,6 @@ class Shootout:
             for candidate, result in found.items()
             if result is None or (candidate.name != FULL and not measured <= result.metrics.keys())
         ]
-
-    def _warm_up(self, candidates: Sequence[Candidate]) -> None:
-        """Begin a run of each kind up to its first cached step, before anything is timed.
-
-        A model may be compiled, once for full steps and once for cached ones.
-        """
-        sampling = self.workload.sampling(0)
-        kinds = {
-            (repr(c.choice.policy), type(c.choice.gate)): c
-            for c in candidates
-            if c.choice is not None and c.schedule.num_cached
-        }
-        for candidate in kinds.values():
-            comfy.model_management.throw_exception_if_processing_interrupted()
-            sampler = ending_after(sampling.sampler, candidate.schedule.cached_steps[0] + 1)
-            latent, _ = candidate.sample(replace(sampling, sampler=sampler), lambda *_: None)
-            latent.to(CPU)  # waits for the device
-
-    def _example(self, name: str, candidates: Sequence[Candidate], progress: Progress) -> None:
-        number = self.examples[name]
-        sampling = self.workload.sampling(number)
-        reference, full_seconds = None, 0.0
-        # The full run comes first in any case.
-        for candidate in dict.fromkeys((self.candidates[0], *candidates)):
-            self.on_run(number, candidate.name)
-            latent, seconds, record = _timed(candidate, sampling, progress)
-            metrics = {}
-            if reference is None:
-                reference, full_seconds = self.assessor.reference(latent), seconds
-            else:
-                (metrics,) = self.assessor.metrics(self.assessor.result(latent), reference)
-            if candidate in candidates:
-                run = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
-                # Another time there may be enough memory.
-                is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
-                self.results.add(CandidateRun(name, *run), is_kept=not is_short)
-
-
-def _timed(
-    candidate: Candidate, sampling: Sampling, progress: Progress
-) -> tuple[Any, float, RunRecord | None]:
-    """Latent in main memory, the seconds from the first step on, and the record."""
-    comfy.model_management.throw_exception_if_processing_interrupted()
-    clock = Clock()
-    sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
-    callback = progress.callback(candidate.schedule.num_steps)
-    latent, record = candidate.sample(sampling, callback)
-    latent = latent.to(CPU)  # waits for the device
-    return latent, clock.seconds, record
-
-
-class Clock:
-    """Clock that starts with the sampler, once the model is loaded.
-
-    Decoding the run before may have pushed the model out of the device's memory.
-    """
-
-    def __init__(self) -> None:
-        self._began = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-    def started_by(self, sampler):
-        """Sampler that starts the clock."""
-        if not isinstance(sampler, KSAMPLER):
-            return sampler  # another extension's, of a kind of its own: loading counts
-
-        @functools.wraps(sampler.sampler_function)
-        def function(*args, **kwargs):
-            self._began = time.perf_counter()
-            return sampler.sampler_function(*args, **kwargs)
-
-        return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
 
 
 def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, Any]:
@@ -197,3 +121,24 @@ def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, 
         "device": comfy.model_management.get_torch_device_name(device),
         **assessed_by,
     }
+
+
+def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
+    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network."""
+    rows = [row for key, row in COMPARED.items() if key in OF_IMAGES]
+    if vae is None:
+        needs = "it compares images: connect vae"
+        return Assessor(None, {}), {row.key: needs for row in rows}, None
+    found: dict[str, ImageMetric] = {}
+    unavailable, network = {}, None
+    blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
+    for row in rows:
+        try:
+            metric, backbone = image_metric(row, lpips)
+            if backbone is None:
+                metric(blank, blank)  # its package may be missing
+        except (ImportError, OSError, ValueError) as error:
+            unavailable[row.key] = str(error)
+            continue
+        found[row.key], network = metric, network or backbone
+    return Assessor(vae, found), unavailable, network

@@ -15,7 +15,8 @@ from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.selection import PlainSteps
 from ...gph_core.search.study import Measurement
-from .pool import Again, Pool
+from .crew import Again
+from .pool import Pool
 from .worker import PLAIN_STEPS, SCORING
 
 

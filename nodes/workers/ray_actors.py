@@ -6,13 +6,14 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import psutil
 
 from . import host
+from .activity import Activity
 
 Key = TypeVar("Key")
 
@@ -49,6 +50,11 @@ class Request(NamedTuple):
     name: str
     arguments: tuple[Any, ...] = ()
 
+    @property
+    def kind(self) -> str:
+        """What is asked for, of the worker or of one of its shards."""
+        return self.arguments[1] if self.name == "ask" else self.name
+
 
 class Lost(Exception):
     """A worker has died, hangs, or has left the cluster."""
@@ -59,17 +65,17 @@ class Lost(Exception):
 
 
 class Actors:
-    """The worker processes of one search.
+    """The worker processes of one node.
 
     Args:
         command: folder of ComfyUI, and its command line.
-        check: raises where the user has cancelled.
+        activity: told what workers are asked and answer; it raises where the user has cancelled.
     """
 
     def __init__(
-        self, workers: Workers, command: tuple[str, list[str]], check: Callable[[], None]
+        self, workers: Workers, command: tuple[str, list[str]], activity: Activity
     ) -> None:
-        self._ray, self._check, self._command = required(workers.address), check, command
+        self._ray, self._activity, self._command = required(workers.address), activity, command
         self._others = _children()
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
@@ -85,7 +91,7 @@ class Actors:
                 "smaller number (0: the CPU)"
             )
         kind = self._ray.remote(host.Host).options(num_gpus=workers.gpus, num_cpus=0)
-        self._actors = {n: kind.remote(*command) for n in range(count)}
+        self._actors = {n: kind.remote(*command) for n in range(1, count + 1)}
 
     @property
     def alive(self) -> list[int]:
@@ -102,23 +108,31 @@ class Actors:
             Lost: the first worker that is found to be lost; what others answer is dropped.
             ValueError, RuntimeError: what a worker says is wrong.
         """
-        waiting = {
-            self._actors[asked.worker].call.remote(asked.name, *asked.arguments): key
-            for key, asked in requests.items()
-        }
+        waiting = {self.start(asked): key for key, asked in requests.items()}
         answers: dict[Key, Any] = {}
         end = time.monotonic() + limit_s
-        while waiting:
-            self._check()
-            done, _ = self._ray.wait(list(waiting), num_returns=1, timeout=PAUSE_S)
-            for reference in done:
-                key = waiting.pop(reference)
-                answers[key] = self._answer(requests[key].worker, reference)
-                end = time.monotonic() + limit_s
-            if not done and time.monotonic() > end:
-                worker = requests[next(iter(waiting.values()))].worker
-                self.lose(worker, f"did not answer for {limit_s:.0f} seconds")
+        try:
+            while waiting:
+                done = self.done(list(waiting))
+                for reference in done:
+                    key = waiting.pop(reference)
+                    answers[key] = self.answer(requests[key].worker, reference)
+                    end = time.monotonic() + limit_s
+                if not done and time.monotonic() > end:
+                    self.lose_hanging(requests[next(iter(waiting.values()))].worker, limit_s)
+        finally:
+            self._activity.dropped()
         return answers
+
+    def start(self, request: Request) -> Any:
+        """Ask one worker; reference of its answer."""
+        self._activity.asked(request.worker, request.kind)
+        return self._actors[request.worker].call.remote(request.name, *request.arguments)
+
+    def done(self, references: Sequence[Any]) -> list[Any]:
+        """References whose answers are there, after a moment's wait if there are none."""
+        self._activity.waits()
+        return self._ray.wait(references, num_returns=1, timeout=PAUSE_S)[0]
 
     def close(self) -> None:
         """End the workers, and Ray if it was started or joined here."""
@@ -133,7 +147,8 @@ class Actors:
             self._ray.shutdown()
             psutil.wait_procs(started, timeout=END_S)
 
-    def _answer(self, worker: int, reference: Any) -> Any:
+    def answer(self, worker: int, reference: Any) -> Any:
+        """Answer of a worker; errors as of ``ask``."""
         try:
             found = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
@@ -143,13 +158,19 @@ class Actors:
         if "error" in found:
             kind = ValueError if found["is_value_error"] else RuntimeError
             raise kind(f"worker {worker}: {found['error']}")
+        self._activity.answered(worker, found["answer"])
         return found["answer"]
+
+    def lose_hanging(self, worker: int, limit_s: float) -> NoReturn:
+        """Do without a worker that has not answered in time."""
+        self.lose(worker, f"did not answer for {limit_s:.0f} seconds")
 
     def lose(self, worker: int, reason: str) -> NoReturn:
         """Do without a worker from now on."""
         with suppress(Exception):
             self._ray.kill(self._actors[worker])
         del self._actors[worker]
+        self._activity.lost(worker)
         raise Lost(worker, reason)
 
 

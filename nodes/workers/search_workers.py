@@ -1,4 +1,4 @@
-"""The *Search Workers* node: several GPUs, or several machines, for a search."""
+"""The *Search Workers* node: several GPUs, or several machines, for the same examples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .ray_actors import LOCAL, Workers, required
 
 
 class SearchWorkers(io.ComfyNode):
-    """Choose where the examples of a search are sampled."""
+    """Choose where examples are sampled."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -18,9 +18,10 @@ class SearchWorkers(io.ComfyNode):
             display_name="Search Workers",
             category=f"{CATEGORY}/adaptive and methods",
             description=(
-                "Samples the examples of Schedule Search on several GPUs at once. Each worker is "
-                "a ComfyUI of its own that loads your models, so it needs as much memory. The "
-                "result is the same as without workers. Needs Ray (see the help)."
+                "Samples examples on several GPUs at once, for Schedule Search, Calibrate, Method "
+                "Shootout and Record Runs. Each worker is a ComfyUI of its own that loads your "
+                "models, so it needs as much memory. The result is the same as without workers. "
+                "Needs Ray (see the help)."
             ),
             search_aliases=["ray", "multi gpu", "cluster", "distributed", "parallel"],
             inputs=[

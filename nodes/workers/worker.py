@@ -17,18 +17,15 @@ import torch
 from comfy.model_management import ACCELERATOR_ERROR, OOM_EXCEPTION
 
 from ...gph_core.files.condition_diff import plain
-from ...gph_core.paths.choice import spacing
-from ...gph_core.paths.spacings import even
 from ...gph_core.policies.as_json import policy_from_json, policy_to_json
-from ...gph_core.policies.base import Policy, Site
-from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.selection import PlainSteps
 from ..fitted.fitted_examples import FittedExamples
 from ..sample.measuring import SampledExamples
-from . import capture
+from . import capture, controls
 from .upstream import Prompt
 
 SCORING, VALIDATION = "scoring", "validation"
@@ -38,13 +35,6 @@ CACHE = {
     "ram_inactive": 0.0,
 }  # of ComfyUI's executor
 PLAIN_STEPS = "plain steps"  # in place of a policy's JSON
-
-
-class Quiet:
-    """In place of the page's live view: nobody looks on, and nobody cancels here."""
-
-    def on_run(self) -> None: ...
-    def on_reference(self, done: int, total: int) -> None: ...
 
 
 class Worker:
@@ -73,21 +63,21 @@ class Worker:
             capture.end()
         if not taken:
             raise RuntimeError(f"the workflow cannot be executed on a worker: {_reason(executor)}")
-        self._session, self._shards = replace(taken[-1], live=Quiet()), {}
+        self._session, self._shards = taken[-1], {}
         return {
             "ComfyUI": comfyui_version.__version__, "torch": torch.__version__,
             "study": plain(self._session.conditions),
         }  # fmt: skip
 
     def controls(self) -> list[float]:
-        """Latent MSE of two schedules on the first example, which have to be alike everywhere."""
-        session = self._session
-        one = session.sampled(session.examples[:1]).under(Reuse(Site.GUIDED))
-        schedules = [rule(session.num_steps, session.num_full) for rule in (even, spacing)]
+        """Latent MSE of two control runs, which have to be alike everywhere."""
         with torch.inference_mode():
-            one.begin()
-            found = [one.measure(schedule, [0]).metrics[0] for schedule in schedules]
-        return [metrics["latent_mse"] for metrics in found]
+            return controls.scores(self._session.workload)
+
+    def job(self, *arguments: Any) -> dict[str, Any]:
+        """Do a job of the node that has handed over its session, see ``Jobs``."""
+        with torch.inference_mode():
+            return self._session.job(*arguments)
 
     def add_shard(self, shard: int, scoring: list[int], validation: list[int]) -> None:
         """Take over examples, by their numbers."""
@@ -126,12 +116,13 @@ class Shard:
         self._going: Any = None  # a fit
         self._end: Any = None
 
-    def begin(self, part: str, is_fitted: bool) -> None:
-        """Compute full runs; for a fit, keep their states."""
+    def begin(self, part: str, is_fitted: bool) -> dict[str, int]:
+        """Compute full runs; for a fit, keep their states. How many steps these have."""
         if is_fitted:
             self._fitting.begin()
         else:
             self._parts[part].begin()
+        return {"full_steps": len(self._parts[part]) * self._session.num_steps}
 
     def measure(
         self, part: str, policy: Any, schedule: str, numbers: list[int], state_bytes: float

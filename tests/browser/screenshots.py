@@ -14,6 +14,7 @@ import dev
 from .conftest import CHROMIUM, FLAGS
 from .editor import SIZE, Editor, node
 from .page import example, load, run, two_frames
+from .search import with_workers
 from .thumbnails import opened
 
 IMAGES = dev.ROOT / "docs" / "images"
@@ -40,8 +41,29 @@ def main() -> None:
             if (outcome := run(page)) != "execution_success":
                 raise RuntimeError(f"the demo workflow did not run: {outcome}")
             photograph(page, (EDITOR, CACHE), IMAGES / f"run_{renderer}_{palette}.png")
+            if (renderer, palette) == ("nodes2", "dark"):
+                photograph_workers(page)
             page.context.close()
         browser.close()
+
+
+def photograph_workers(page: Page) -> None:
+    """A search while two workers score schedules for it."""
+    search = with_workers(page, evaluations=200, prompts=8, study="two workers")
+    page.evaluate("""search => {
+      const { pos, size } = app.rootGraph.getNodeById(search);
+      app.canvas.ds.scale = 0.7;
+      app.canvas.ds.offset = [300 - pos[0], 320 - pos[1]]; // below the page's own bar
+      app.rootGraph.getNodeById(search).setSize([size[0], 690]);
+      app.api.addEventListener("golden_path.search", ({ detail }) => {
+        window.gphIsReady = detail.scored > 20 && detail.workers.every(row => row.rate > 0);
+      });
+      app.queuePrompt(0, 1);
+    }""", search)  # fmt: skip
+    page.wait_for_function("window.gphIsReady", timeout=600_000)
+    workers = page.evaluate("app.rootGraph.nodes.find(n => n.type === 'GPH_SearchWorkers').id")
+    photograph(page, (search, workers), IMAGES / "workers.png")
+    page.evaluate("app.api.interrupt()")
 
 
 def edited_demo(seed: int) -> dict:

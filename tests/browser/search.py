@@ -2,7 +2,7 @@
 
 import json
 
-from .page import load, two_frames, view
+from .page import example, load, two_frames, view
 
 NODE = 1
 TABLE = "0-1,3/5, residual reuse\n" + "\n".join(f"{n:10.3f}  finalist {n} " * 4 for n in range(30))
@@ -44,6 +44,38 @@ def empty(page):
         "last_link_id": 0, "nodes": [], "links": [], "groups": [], "config": {}, "extra": {},
         "version": 0.4,
     }  # fmt: skip
+
+
+def with_workers(page, evaluations, prompts, study, count=2):
+    """Open *Search a golden path* with workers on the CPU; the id of its search node."""
+    load(page, example("Search_a_Golden_Path", whole=True))
+    node = page.evaluate(
+        """([inputs, prompts, count]) => {
+          const of = (type) => app.rootGraph.nodes.filter(node => node.type === type);
+          const set = (node, name, value) => {
+            node.widgets.find(widget => widget.name === name).value = value;
+          };
+          const [search] = of("GPH_ScheduleSearch");
+          for (const [name, value] of Object.entries(inputs)) set(search, name, value);
+          for (const node of of("GPH_ScoringExamples")) {
+            const widget = node.widgets.find(widget => widget.name === "prompts");
+            widget.value = widget.value.split("\\n").slice(0, prompts).join("\\n");
+            const seeds = node.widgets.find(widget => widget.name === "seeds");
+            seeds.value = seeds.value.split(", ").slice(0, prompts).join(", ");
+          }
+          const workers = LiteGraph.createNode("GPH_SearchWorkers");
+          workers.pos = [search.pos[0], search.pos[1] - 190];
+          app.rootGraph.add(workers);
+          set(workers, "count", count);
+          set(workers, "gpus_per_worker", 0);
+          const slot = search.inputs.findIndex(input => input.name === "workers");
+          workers.connect(0, search, slot);
+          return search.id;
+        }""",
+        [{"evaluations": evaluations, "study": study, "batch_size": 1}, prompts, count],
+    )
+    two_frames(page)
+    return node
 
 
 def send(page, state, facts=FACTS, *, node=NODE, prompt="p", workflow=None):

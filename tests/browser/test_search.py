@@ -110,6 +110,27 @@ def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflo
     assert rows.evaluate("r => r.scrollWidth > r.clientWidth")
 
 
+def test_workers_show_what_they_do_and_how_fast_while_the_search_runs(page, workflow):
+    send(page, "searching")
+    rows = panel(page).query_selector(".gph-search-workers")
+    size = page.evaluate("[...app.rootGraph.nodes[0].size]")
+    assert rows.is_hidden()
+    workers = [
+        {"worker": 1, "doing": "scoring", "rate": 811.6},
+        {"worker": 2, "doing": "loading", "rate": 0},
+        *({"worker": n, "doing": "lost", "rate": 0} for n in range(3, 9)),
+    ]
+    send(page, "searching", FACTS | {"workers": workers})
+    texts = [row.text_content() for row in rows.query_selector_all("li")]
+    assert texts[:3] == [
+        "Worker 1: scoring812 full steps per minute", "Worker 2: starting", "Worker 3: lost",
+    ]  # fmt: skip
+    assert rows.evaluate("r => r.scrollHeight > r.clientHeight")  # eight do not push others away
+    assert page.evaluate("[...app.rootGraph.nodes[0].size]") == size
+    send(page, "done", DONE | {"workers": []})
+    assert rows.is_hidden()
+
+
 def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, workflow):
     send(page, "searching")
     end(page, "execution_interrupted", prompt="another")

@@ -14,6 +14,7 @@ test("an event says what is shown", () => {
     prompt: "p", state: "searching", unit: "PSNR", used: 0.25, scored: 8, perMinute: 30,
     best: "0-1,3/5", plan: [true, true, false, true, false], policy: "residual reuse", score: 30,
     curve: [[1, 20], [3, 25], [5, 30]], part: [], isValidated: false, table: "",
+    workers: [],
   });
   assert.deepEqual(searchOf({ ...facts, part: [2, 7] }).part, [2, 7]);
   assert.equal(searchOf({ ...facts, is_validated: true }).isValidated, true);
@@ -31,10 +32,13 @@ test("figures of other types are left out", () => {
     state: "done", unit: 3, used: "half", scored: -1, per_minute: null, best: {}, policy: [],
     score: "31", curve: [[1, 20], "2", [3], [4, null], [5, NaN], null], table: { a: 1 },
     part: [1, "2"], is_validated: "yes",
+    workers: [{ worker: 1, doing: "dancing", rate: 1 }, { worker: "1", doing: "scoring", rate: 1 },
+      { worker: 1, doing: "scoring" }, null],
   };
   assert.deepEqual(searchOf(odd), {
     prompt: undefined, state: "done", unit: "", used: 0, scored: 0, perMinute: 0, best: "",
     plan: [], policy: "", score: undefined, curve: [[1, 20]], part: [], isValidated: false, table: "",
+    workers: [],
   });
   assert.deepEqual(searchOf({ ...facts, curve: { 0: [1, 2] } }).curve, []);
   assert.equal(searchOf({ ...facts, used: 1.2 }).used, 1);
@@ -51,6 +55,12 @@ test("a search whose prompt ended early is stopped, one that is done stays done"
   assert.equal(ended(searchOf({ ...facts, state: "done" }), "failed").state, "done");
   const failed = ended(searchOf(facts), "failed");
   assert.equal(ended(failed, "stopped").state, "failed");
+});
+
+test("workers are shown while the search runs", () => {
+  const workers = [{ worker: 1, doing: "scoring", rate: 812.5 }];
+  assert.deepEqual(searchOf({ ...facts, workers }).workers, workers);
+  assert.deepEqual(ended(searchOf({ ...facts, workers }), "stopped").workers, []);
 });
 
 test("scores have their unit, distances their own sign", () => {

@@ -66,6 +66,17 @@ export default {
   "search.used": "{percent} % used",
   "search.usedTip": "Used part of the budget, including former runs of this study",
   "search.table": "Result of the search",
+  "search.workers": "Workers",
+  "search.worker": "Worker {number}: {does}",
+  "search.worker.loading": "starting",
+  "search.worker.checking": "control runs",
+  "search.worker.references": "full runs",
+  "search.worker.scoring": "scoring",
+  "search.worker.fitting": "fitting weights",
+  "search.worker.waiting": "waiting for the others",
+  "search.worker.lost": "lost",
+  "search.workerRate": "{rate} full steps per minute",
+  "search.workerRateTip": "Mean over the time in which the worker computes",
 
   // The reasons of `Schedule.parse` in gph_core/schedule.py, word by word.
   "schedule.noCount": "{text} has no step count; write the full steps, then /N, as in '0-2,5,9/10'",

@@ -12,7 +12,7 @@ import { fillStrip } from "../shared/strip.js";
  */
 export function createPanel(language) {
   const idle = el("div", { className: "gph-search-idle" }, language()("search.idle"));
-  const parts = [head, strip, plan, curve, figures, result].map((create) => create());
+  const parts = [head, strip, plan, curve, figures, workers, result].map((create) => create());
   const element = el("div", { className: "gph-search", "data-testid": "gph-search" }, idle);
 
   function show(search) {
@@ -108,6 +108,32 @@ function figures() {
     const has = search.perMinute > 0;
     set(speed, { textContent: has ? say("search.rate", { rate: rate(search.perMinute) }) : "" });
   };
+  return { element, update };
+}
+
+/** What each worker does and how fast it is; without workers it takes no room. */
+function workers() {
+  const element = el("ul", {
+    className: "gph-search-workers",
+    "data-gph-scrolls": "",
+    "data-capture-wheel": "true",
+  });
+  const update = ({ workers: rows }, say) => {
+    while (element.children.length < rows.length) element.append(row());
+    while (element.children.length > rows.length) element.lastChild.remove();
+    rows.forEach(({ worker, doing, rate: steps }, n) => {
+      const [name, speed] = element.children[n].children;
+      const does = say(`search.worker.${doing}`);
+      set(name, { textContent: say("search.worker", { number: worker, does }) });
+      const has = steps > 0;
+      set(speed, {
+        textContent: has ? say("search.workerRate", { rate: Math.round(steps) }) : "",
+        title: say("search.workerRateTip"),
+      });
+    });
+    set(element, { hidden: !rows.length, "aria-label": say("search.workers") });
+  };
+  const row = () => el("li", {}, el("span"), el("span", { className: "gph-search-dim" }));
   return { element, update };
 }
 

@@ -10,6 +10,17 @@ import { METRICS, digits } from "../shared/metrics.js";
 const RUNNING = ["preparing", "searching", "validating"];
 const STATES = [...RUNNING, "done"];
 
+/** What a worker does, in the words of Python. */
+export const DOING = [
+  "loading",
+  "checking",
+  "references",
+  "scoring",
+  "fitting",
+  "waiting",
+  "lost",
+];
+
 // By objective: how it is written, its unit, and whether its score is a distance with its sign
 // changed, since a search maximizes.
 const UNITS = {
@@ -34,6 +45,8 @@ const OTHER_UNIT = { write: digits };
  * @property {[number, number][]} curve pairs of schedules scored and best score
  * @property {boolean} isValidated whether the score is that on the validation examples
  * @property {string} table
+ * @property {{worker: number, doing: string, rate: number}[]} workers what each does, and its full
+ *   steps per minute
  */
 
 /** The search after an event of `golden_path.search`, or of a node's output; null if it is none. */
@@ -55,12 +68,13 @@ export function searchOf(facts) {
     curve: (Array.isArray(facts.curve) ? facts.curve : []).filter(isPoint),
     isValidated: facts.is_validated === true,
     table: text(facts.table),
+    workers: (Array.isArray(facts.workers) ? facts.workers : []).filter(isWorker),
   };
 }
 
 /** The search after its prompt ended before it; what is done stays so. */
 export function ended(search, state) {
-  return RUNNING.includes(search.state) ? { ...search, state } : search;
+  return RUNNING.includes(search.state) ? { ...search, state, workers: [] } : search;
 }
 
 /** A score with its unit, a distance with its own sign: "31.42 dB", "0.0512". */
@@ -113,6 +127,10 @@ function planOf(schedule) {
 
 function isPoint(pair) {
   return Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite);
+}
+
+function isWorker(row) {
+  return Number.isInteger(row?.worker) && DOING.includes(row.doing) && Number.isFinite(row.rate);
 }
 
 function amount(value) {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import comfy.model_management
 import comfy.samplers
 import pytest
-from golden_path_pack.nodes.calibrate import calibrating
+from golden_path_pack.nodes.calibrate import calibrating, calibration_runs, fits
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.hook import compatibility
 
@@ -39,7 +39,7 @@ def test_a_model_whose_blocks_are_not_known_has_what_needs_no_blocks(monkeypatch
 
 
 def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatch):
-    whole = calibrating.SenCacheSample.tensors
+    whole = fits.SenCacheSample.tensors
 
     def broken(self, last):
         found = whole(self, last)
@@ -47,7 +47,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
         return {n: v * math.nan for n, v in found.items()} if broken.count == 2 else found
 
     broken.count = 0
-    monkeypatch.setattr(calibrating.SenCacheSample, "tensors", broken)
+    monkeypatch.setattr(fits.SenCacheSample, "tensors", broken)
     saved = []
     done = calibrate_all(
         workload("FLUX dev"), ["SenCache", "MagCache"], {}, save=lambda *e: saved.extend(e)
@@ -59,7 +59,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
 
 
 def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
-    original, states, alive = calibrating.reporting_states, [], []
+    original, states, alive = calibration_runs.reporting_states, [], []
 
     def watched(sampler, on_state):
         def tell(state):
@@ -69,7 +69,7 @@ def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
 
         return original(sampler, tell)
 
-    monkeypatch.setattr(calibrating, "reporting_states", watched)
+    monkeypatch.setattr(calibration_runs, "reporting_states", watched)
     calibrate(workload("FLUX dev", count=1), "MagCache")
     assert len(states) == STEPS + 1
     assert max(alive) <= 2  # the sampler's and the last

@@ -5,7 +5,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from golden_path_pack.nodes.shootout import shootout_live, shootout_session
+from golden_path_pack.nodes.shootout import candidate_runs, shootout_live
 
 from ..search.test_schedule_search import examples
 from ..shootouts import report_of, shootout
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("in_a_run")
 def test_times_begin_with_the_first_step(monkeypatch):
     # Of each run: before the model is loaded, when the sampler begins, at its end.
     clock = itertools.chain([0, 5, 15], [15, 20, 24], [24, 24, 36], [40, 41, 43])
-    monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(candidate_runs, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     found, _ = report_of(["uniform"])
     assert [found[name]["seconds"] for name in ("full", "uniform")] == [11, 3]  # of 10, 12; 4, 2
     assert found["uniform"]["speedup"] == pytest.approx(4.25)  # of 10 / 4 and 12 / 2
@@ -25,7 +25,7 @@ def test_times_begin_with_the_first_step(monkeypatch):
 def test_the_speed_is_that_over_the_full_run_of_the_same_session(monkeypatch):
     # The second session runs on a machine ten times as fast.
     clock = itertools.chain([0, 0, 8], [8, 8, 10], [0, 0, 0.8], [1, 1, 1.4])
-    monkeypatch.setattr(shootout_session, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(candidate_runs, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     report_of(["uniform"], examples=examples()[:1])
     found, _ = report_of(["uniform", "plain steps"], examples=examples()[:1])
     assert found["full"]["seconds"] == 8

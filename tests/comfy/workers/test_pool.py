@@ -6,8 +6,10 @@ from types import SimpleNamespace
 import comfyui_version
 import pytest
 import torch
+from golden_path_pack.nodes.workers import crew
 from golden_path_pack.nodes.workers import pool as pools
-from golden_path_pack.nodes.workers.pool import Again, Pool, command
+from golden_path_pack.nodes.workers.crew import Again, command
+from golden_path_pack.nodes.workers.pool import Pool
 from golden_path_pack.nodes.workers.ray_actors import Lost, Workers
 from golden_path_pack.nodes.workers.upstream import upstream
 
@@ -52,8 +54,10 @@ def answers(controls=(0.5, 0.25), **changed):
 def opened(monkeypatch):
     def open_pool(*found, examples=5, validation=3, batch=1, dies=()):
         fakes = Fakes(list(found), dies)
-        monkeypatch.setattr(pools, "Actors", lambda *_: fakes)
-        live = SimpleNamespace(on_run=lambda: None, on_reference=lambda *_: None)
+        monkeypatch.setattr(crew, "Actors", lambda *_: fakes)
+        live = SimpleNamespace(
+            on_run=lambda: None, on_reference=lambda *_: None, on_workers=lambda _: None
+        )
         session = SimpleNamespace(
             live=live, sampler=SimpleNamespace(), batch=batch, conditions=report()["study"],
             examples=list(range(examples)), validation=list(range(validation)),
@@ -115,7 +119,7 @@ def test_shards_of_a_lost_worker_go_to_the_one_that_has_the_fewest(opened):
 def test_the_last_lost_worker_ends_the_search_which_says_how_to_go_on(opened):
     pool, fakes = opened(answers())
     fakes.dies.add(0)
-    with pytest.raises(RuntimeError, match="All scores are saved: queue again"):
+    with pytest.raises(RuntimeError, match="All results are saved: queue again"):
         pool.ask("notes", {0: ()})
 
 

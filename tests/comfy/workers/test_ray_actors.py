@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from golden_path_pack.nodes.workers import host, ray_actors
+from golden_path_pack.nodes.workers.activity import Activity
 from golden_path_pack.nodes.workers.ray_actors import Actors, Lost, Request, Workers
 
 
@@ -46,27 +47,28 @@ def started():
     with pytest.MonkeyPatch.context() as patch:
         ray_actors.required("local").cloudpickle.register_pickle_by_value(sys.modules[__name__])
         patch.setattr(host, "Host", Acting)
-        actors = Actors(Workers("local", 3, 0.0), ("", []), lambda: hook.check())
+        activity = Activity(lambda: hook.check(), lambda rows: None)
+        actors = Actors(Workers("local", 3, 0.0), ("", []), activity)
         yield actors, hook
         actors.close()
 
 
 def test_answers_come_by_key_from_workers_that_work_at_the_same_time(started):
     actors, _ = started
-    requests = {key: Request(worker, "sleep", (1,)) for worker, key in enumerate("abc")}
+    requests = {key: Request(worker, "sleep", (1,)) for worker, key in enumerate("abc", 1)}
     answers = actors.ask(requests, 30)
     assert answers.keys() == {"a", "b", "c"}
     begins, ends = zip(*answers.values(), strict=True)
     assert max(begins) < min(ends)
-    two = {1: Request(0, "double", (4,)), 2: Request(0, "double", (5,))}
+    two = {1: Request(1, "double", (4,)), 2: Request(1, "double", (5,))}
     assert actors.ask(two, 30) == {1: 8, 2: 10}
 
 
 def test_what_a_worker_says_is_wrong_is_told_with_its_number(started):
-    with pytest.raises(ValueError, match="worker 1: a file is missing"):
-        started[0].ask({0: Request(1, "wrong")}, 30)
-    with pytest.raises(RuntimeError, match=r"(?s)worker 0: .*a defect"):
-        started[0].ask({0: Request(0, "broken")}, 30)
+    with pytest.raises(ValueError, match="worker 2: a file is missing"):
+        started[0].ask({0: Request(2, "wrong")}, 30)
+    with pytest.raises(RuntimeError, match=r"(?s)worker 1: .*a defect"):
+        started[0].ask({0: Request(1, "broken")}, 30)
 
 
 def test_cancelling_does_not_wait_for_an_answer(started):
@@ -77,20 +79,20 @@ def test_cancelling_does_not_wait_for_an_answer(started):
 
     hook.check = cancel
     with pytest.raises(KeyboardInterrupt):
-        actors.ask({0: Request(2, "sleep", (600,))}, 30)
+        actors.ask({0: Request(3, "sleep", (600,))}, 30)
     hook.check = lambda: None
 
 
 def test_a_dead_worker_and_one_that_hangs_are_lost(started):
     actors, _ = started
     with pytest.raises(Lost) as lost:
-        actors.ask({0: Request(1, "die"), 1: Request(0, "double", (1,))}, 30)
-    assert lost.value.worker == 1
-    assert actors.alive == [0, 2]
+        actors.ask({0: Request(2, "die"), 1: Request(1, "double", (1,))}, 30)
+    assert lost.value.worker == 2
+    assert actors.alive == [1, 3]
     with pytest.raises(Lost, match="did not answer for 1 seconds"):
-        actors.ask({0: Request(2, "double", (1,))}, 1)  # it still sleeps
-    assert actors.alive == [0]
-    assert actors.ask({0: Request(0, "double", (3,))}, 30) == {0: 6}
+        actors.ask({0: Request(3, "double", (1,))}, 1)  # it still sleeps
+    assert actors.alive == [1]
+    assert actors.ask({0: Request(1, "double", (3,))}, 30) == {0: 6}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_a_dead_worker_and_one_that_hangs_are_lost(started):
 )
 def test_more_gpus_than_there_are_are_refused_before_anything_starts(started, count, named):
     with pytest.raises(ValueError, match=f"{named}: Ray finds 0 GPUs"):
-        Actors(Workers("local", count, 1.0), ("", []), lambda: None)
+        Actors(Workers("local", count, 1.0), ("", []), Activity(lambda: None, print))
 
 
 @pytest.mark.parametrize(

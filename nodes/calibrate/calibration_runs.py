@@ -1,0 +1,77 @@
+"""Full runs of examples, each of which gives what several methods are fitted to."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from comfy.samplers import KSAMPLER
+from torch import Tensor
+
+from ..sample.sampler_variants import reporting_states
+from ..sample.workload import Workload
+from .calibration_samples import Sample, Together
+from .fits import Fit, fits_of
+
+# Called with the part that is done, 0 to 1, before each run and each step; cancels by an exception.
+OnPart = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class CalibrationRuns:
+    """Examples of a calibration, sampled here or by a worker.
+
+    Args:
+        on_part: told the part of a run.
+    """
+
+    workload: Workload
+    on_part: OnPart = lambda part: None
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Conditions that are the same on every worker."""
+        return self.workload.conditions() | {"examples": self.workload.names()}
+
+    def samples(
+        self, number: int, methods: Sequence[str]
+    ) -> dict[str, Mapping[str, Tensor] | str]:  # fmt: skip
+        """Tensors of one example by method, or the reason why a method has none."""
+        samples = {method: self._fits[method].sample() for method in methods}
+        last = self._run(number, tuple(samples.values()))
+        found: dict[str, Mapping[str, Tensor] | str] = {}
+        for method, sample in samples.items():
+            try:
+                found[method] = tensors = sample.tensors(last)
+            except ValueError as error:
+                found[method] = str(error)
+                continue
+            if any(tensor.isnan().any() for tensor in tensors.values()):
+                found[method] = (
+                    f"{method}: the values of example {number + 1} are not finite; leave this "
+                    "example out"
+                )
+        return found
+
+    def job(self, number: int, methods: Sequence[str]) -> dict[str, Any]:
+        """Samples as a worker gives them."""
+        return {"result": self.samples(number, methods), "full_steps": self.workload.num_steps}
+
+    @cached_property
+    def _fits(self) -> dict[str, Fit]:
+        return fits_of(self.workload)
+
+    def _run(self, number: int, samples: Sequence[Sample]) -> Tensor:
+        """Final state of an example's full run, which samples watch."""
+        self.on_part(0.0)
+        num_steps, ends = self.workload.num_steps, deque(maxlen=1)  # states are large
+        sampling = self.workload.sampling(number)
+        if isinstance(sampling.sampler, KSAMPLER):
+            sampling = replace(sampling, sampler=reporting_states(sampling.sampler, ends.append))
+        latent = sampling.watched(
+            Together(samples), lambda step, *_: self.on_part((step + 1) / num_steps)
+        )
+        return ends[-1] if ends else latent

@@ -1,0 +1,144 @@
+"""Runs of one example: in full, then with each candidate, each timed."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import comfy.model_management
+from comfy.samplers import KSAMPLER
+
+from ...gph_core.quality.shootout import CandidateRun
+from ...gph_core.run.record import RunRecord
+from ..hook.branch_calls import OUT_OF_MEMORY
+from ..sample.assessing import Assessor
+from ..sample.progress import Progress
+from ..sample.sampler_variants import ending_after
+from ..sample.sampling import CPU, Sampling
+from ..sample.workload import Workload
+from .candidates import Candidate
+
+Job = tuple[int, list[str]]  # number of an example, names of candidates
+Found = tuple[CandidateRun, bool]  # and whether to keep it
+
+
+@dataclass(frozen=True)
+class CandidateRuns:
+    """Runs of examples with candidates, of which the first is the full run.
+
+    Args:
+        on_run: told each run before it begins: number of the example, name of the candidate.
+    """
+
+    workload: Workload
+    candidates: Sequence[Candidate]
+    assessor: Assessor
+    on_run: Callable[[int, str], None] = lambda *_: None
+    conditions: Mapping[str, Any] = field(default_factory=dict)  # the same on every worker
+    _warm: set[tuple[str, type]] = field(default_factory=set)
+
+    def mapped(self, jobs: Iterable[Job]) -> Iterator[Iterator[Found]]:
+        """Runs of each job, made one by one; a bar shows the progress."""
+        jobs = list(jobs)
+        self._warm_up([name for _, names in jobs for name in names])
+        full = self.candidates[0]
+        count = sum(
+            candidate.schedule.num_steps
+            for _, names in jobs
+            for candidate in self._named({full.name, *names})
+        )
+        progress = Progress(self.workload.guider.model_patcher, count)
+        for number, names in jobs:
+            yield self._example(number, names, progress)
+
+    def job(self, number: int, names: Sequence[str]) -> dict[str, Any]:
+        """Runs of one example as a worker gives them."""
+        self._warm_up(names)
+        progress = Progress(self.workload.guider.model_patcher, 1)
+        found = list(self._example(number, names, progress))
+        steps = [len(run.record.full_steps) for run, _ in found if run.record]
+        return {
+            "result": [(run.to_json(), is_kept) for run, is_kept in found],
+            "full_steps": self.workload.num_steps + sum(steps),
+        }
+
+    def _named(self, names: Collection[str]) -> list[Candidate]:
+        return [candidate for candidate in self.candidates if candidate.name in names]
+
+    def _warm_up(self, names: Collection[str]) -> None:
+        """Begin a run of each kind up to its first cached step, before anything is timed.
+
+        A model may be compiled, once for full steps and once for cached ones.
+        """
+        sampling = self.workload.sampling(0)
+        for candidate in self._named(names):
+            if candidate.choice is None or not candidate.schedule.num_cached:
+                continue
+            kind = repr(candidate.choice.policy), type(candidate.choice.gate)
+            if kind in self._warm:
+                continue
+            self._warm.add(kind)
+            comfy.model_management.throw_exception_if_processing_interrupted()
+            sampler = ending_after(sampling.sampler, candidate.schedule.cached_steps[0] + 1)
+            latent, _ = candidate.sample(replace(sampling, sampler=sampler), lambda *_: None)
+            latent.to(CPU)  # waits for the device
+
+    def _example(self, number: int, names: Sequence[str], progress: Progress) -> Iterator[Found]:
+        example, sampling = self.workload.names()[number], self.workload.sampling(number)
+        reference, full_seconds = None, 0.0
+        # The full run comes first in any case.
+        for candidate in self._named({self.candidates[0].name, *names}):
+            self.on_run(number, candidate.name)
+            latent, seconds, record = _timed(candidate, sampling, progress)
+            metrics = {}
+            if reference is None:
+                reference, full_seconds = self.assessor.reference(latent), seconds
+            else:
+                (metrics,) = self.assessor.metrics(self.assessor.result(latent), reference)
+            if candidate.name in names:
+                run = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
+                # Another time there may be enough memory.
+                is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
+                yield CandidateRun(example, *run), not is_short
+
+
+def _timed(
+    candidate: Candidate, sampling: Sampling, progress: Progress
+) -> tuple[Any, float, RunRecord | None]:
+    """Latent in main memory, the seconds from the first step on, and the record."""
+    comfy.model_management.throw_exception_if_processing_interrupted()
+    clock = Clock()
+    sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
+    callback = progress.callback(candidate.schedule.num_steps)
+    latent, record = candidate.sample(sampling, callback)
+    latent = latent.to(CPU)  # waits for the device
+    return latent, clock.seconds, record
+
+
+class Clock:
+    """Clock that starts with the sampler, once the model is loaded.
+
+    Decoding the run before may have pushed the model out of the device's memory.
+    """
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    def started_by(self, sampler):
+        """Sampler that starts the clock."""
+        if not isinstance(sampler, KSAMPLER):
+            return sampler  # another extension's, of a kind of its own: loading counts
+
+        @functools.wraps(sampler.sampler_function)
+        def function(*args, **kwargs):
+            self._began = time.perf_counter()
+            return sampler.sampler_function(*args, **kwargs)
+
+        return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)

@@ -1,0 +1,141 @@
+"""Independent jobs on several workers: each takes the next one when it is idle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import chain
+from typing import Any, NamedTuple
+
+import comfy.model_management
+from server import PromptServer
+
+from .activity import Activity
+from .crew import Crew
+from .ray_actors import Lost, Request, Workers
+from .upstream import upstream
+
+Job = tuple[Any, ...]
+Mapped = Callable[[Iterable[Job]], Iterator[Any]]
+
+
+class _Running(NamedTuple):
+    number: int
+    job: Job
+    reference: Any
+    began: float
+
+
+class Jobs(Crew):
+    """Workers for the jobs of a session, whose method ``job`` takes and gives plain values."""
+
+    def mapped(self, jobs: Iterable[Job]) -> Iterator[Any]:
+        """Results of jobs, in their order.
+
+        A job is taken from the iterable when a worker is idle. That of a lost worker goes to
+        another one.
+
+        Raises:
+            ValueError, RuntimeError: what a worker says is wrong, or no worker is left.
+        """
+        waiting, again = enumerate(jobs), list[tuple[int, Job]]()
+        running: dict[int, _Running] = {}  # by worker
+        answers: dict[int, Any] = {}
+        told = 0
+        while True:
+            for worker in self._actors.alive:
+                if worker not in running and (
+                    taken := again.pop() if again else next(waiting, None)
+                ):
+                    reference = self._actors.start(Request(worker, "job", taken[1]))
+                    running[worker] = _Running(*taken, reference, time.monotonic())
+            if not running:
+                return
+            self._collect(running, answers, again)
+            while told in answers:
+                yield answers.pop(told)["result"]
+                told += 1
+
+    def _collect(
+        self, running: dict[int, _Running], answers: dict[int, Any], again: list[tuple[int, Job]]
+    ) -> None:
+        """Move what has ended to the answers, and what was lost to the jobs to do again."""
+        limit = self.limit("job")
+        done = self._actors.done([work.reference for work in running.values()])
+        for worker, work in list(running.items()):
+            taken = time.monotonic() - work.began
+            try:
+                if work.reference in done:
+                    answers[work.number] = self._actors.answer(worker, work.reference)
+                    self.took("job", taken)
+                elif taken > limit:
+                    self._actors.lose_hanging(worker, limit)
+                else:
+                    continue
+            except Lost as lost:
+                again.append((work.number, work.job))
+                self.without(lost)
+            del running[worker]
+
+
+class Shared(NamedTuple):
+    """What workers offer to a node.
+
+    Args:
+        mapped: see ``Jobs.mapped``; None: there are no workers.
+        notes: what the user should know of them.
+    """
+
+    mapped: Mapped | None
+    notes: list[str]
+
+
+@contextmanager
+def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Shared]:
+    """Workers for the jobs of a node's session, if there are any; they end with the block.
+
+    Args:
+        session: see ``Jobs``; also has what ``Crew`` and ``controls.scores`` need.
+        hidden: of the node, with its id and the prompt; it has an input ``workers``.
+    """
+    if workers is None:
+        yield Shared(None, [])
+        return
+    notes: list[str] = []
+    with ExitStack() as started:
+
+        def mapped(jobs: Iterable[Job]) -> Iterator[Any]:
+            waiting = iter(jobs)
+            first = next(waiting, None)
+            if first is None:  # all is known from former sessions: nothing to start workers for
+                return
+            prompt = upstream(hidden.prompt, hidden.unique_id, without="workers")
+            check = comfy.model_management.throw_exception_if_processing_interrupted
+            activity = Activity(check, _Text(hidden.unique_id).tell)
+            crew = Jobs(workers, session, (prompt, hidden.unique_id), activity)
+            started.callback(crew.close)
+            yield from crew.mapped(chain([first], waiting))
+            notes.extend(crew.notes)
+
+        yield Shared(mapped, notes)
+
+
+class _Text:
+    """Progress text of a node, sent when it changes."""
+
+    def __init__(self, node_id: str) -> None:
+        self._node_id, self._shown = node_id, ""
+
+    def tell(self, rows: list[dict[str, Any]]) -> None:
+        text = "\n".join(map(_line, rows))
+        server = getattr(PromptServer, "instance", None)
+        if text == self._shown or server is None or server.client_id is None:
+            return
+        self._shown = text
+        server.send_progress_text(text, self._node_id, server.client_id)
+
+
+def _line(row: dict[str, Any]) -> str:
+    rate = f", {row['rate']:.0f} full steps per minute" if row["rate"] else ""
+    return f"worker {row['worker']}: {row['doing']}{rate}"
