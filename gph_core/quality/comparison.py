@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,8 @@ class Figures:
         return statistics.fmean([x for x in self.values if not math.isinf(x)] or [math.inf])
 
     def to_dict(self) -> dict[str, Any]:
-        values = [_in_json(value) for value in self.values]
-        return {"mean": _in_json(self.mean), "identical": self.num_identical, "values": values}
+        values = [in_json(value) for value in self.values]
+        return {"mean": in_json(self.mean), "identical": self.num_identical, "values": values}
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,12 @@ def compare(
     return Comparison(figures, unavailable)
 
 
+def clip_psnr(frames: Sequence[float]) -> float:
+    """PSNR in dB of a whole clip, from that of its frames: the one of their mean square error."""
+    error = sum(10 ** (-value / 10) for value in frames) / len(frames)
+    return -10 * math.log10(error) if error else math.inf
+
+
 def check_comparable(reference: Tensor, test: Tensor) -> None:
     """Refuse batches ``[B, H, W, C]`` of unequal shapes, without RGB images, or not of numbers."""
     if reference.shape != test.shape:
@@ -111,5 +117,6 @@ def _in_words(batch: Tensor) -> str:
     return f"{images} of {width} x {height} pixels and {channels} channels"
 
 
-def _in_json(value: float) -> float | str:
+def in_json(value: float) -> float | str:
+    """A value as JSON takes it."""
     return IDENTICAL if math.isinf(value) else value

@@ -93,6 +93,20 @@ def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
     return change[1] - change[0]
 
 
+def frame_psnr(reference: Tensor, test: Tensor) -> Tensor:
+    """PSNR in dB of the differences between consecutive frames, ``[B - 1]``, peak 1, in float64.
+
+    The batches are the frames of two videos. Low where the test moves in another way than the
+    reference or flickers; an error that stays in place counts only when it begins and ends. ``inf``
+    where both change alike.
+    """
+    _check_shapes(reference, test)
+    if len(reference) < 2:
+        raise ValueError(f"the change between frames needs at least 2 frames, got {len(reference)}")
+    change = [frames.double().diff(dim=0) for frames in (reference, test)]
+    return psnr(*change)
+
+
 def _mean_square(reference: Tensor, test: Tensor) -> Tensor:
     _check_shapes(reference, test)
     return (reference.double() - test.double()).square().flatten(1).mean(1)

@@ -8,7 +8,13 @@ from typing import Any
 import comfy.utils
 from comfy_api.latest import io
 
-from ...gph_core.quality.comparison import Comparison, check_comparable, compare
+from ...gph_core.quality.comparison import (
+    Comparison,
+    check_comparable,
+    clip_psnr,
+    compare,
+    in_json,
+)
 from ...gph_core.quality.metric_table import CAPTIONS
 from ...gph_core.quality.verdict import verdict
 from ...gph_core.reports import error_pictures, figures
@@ -66,8 +72,8 @@ class QualityCompare(io.ComfyNode):
                     "video",
                     default=False,
                     tooltip=(
-                        "The batch is the frames of one video: also measure how much more than the "
-                        "reference's its consecutive frames differ (needs LPIPS)."
+                        "The batch is the frames of one video: play both side by side, and compare "
+                        "how they change from frame to frame."
                     ),
                 ),
                 io.Float.Input(
@@ -81,6 +87,16 @@ class QualityCompare(io.ComfyNode):
                         "The error that the heat map shows brightest; larger makes it darker. 0: "
                         "the largest error of the batch. Set it to compare several heat maps."
                     ),
+                ),
+                io.Float.Input(
+                    "fps",
+                    default=16.0,
+                    min=1.0,
+                    max=120.0,
+                    step=1.0,
+                    optional=True,
+                    advanced=True,
+                    tooltip="How many frames of a video are played per second.",
                 ),
             ],
             outputs=[
@@ -116,8 +132,9 @@ class QualityCompare(io.ComfyNode):
 
     @classmethod
     def execute(
-        cls, reference, test, lpips: str, video: bool = False, heat_map_max: float = 0.0
-    ) -> io.NodeOutput:
+        cls, reference, test, lpips: str, video: bool = False, heat_map_max: float = 0.0,
+        fps: float = 16.0,
+    ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         check_comparable(reference, test)
         measured, network = measure(reference, test, lpips, video)
@@ -140,6 +157,11 @@ class QualityCompare(io.ComfyNode):
                 "to": scale,
             },
         }
+        if video:
+            report["clip"] = {
+                "fps": fps,
+                "psnr": in_json(clip_psnr(measured.figures["psnr"].values)),
+            }
         shown = report | {
             "workflow_id": prompts.current().workflow_id,
             "pictures": comparison_files.save(reference, test, errors, scale),

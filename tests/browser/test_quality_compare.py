@@ -192,7 +192,7 @@ def test_every_figure_and_reason_of_a_report_is_shown(page, workflow):
     send(page, REPORT)
     head, *rows = table(page)
     assert [title.split("\n")[0] for title in head] == [
-        "image", "PSNR", "LPIPS (AlexNet)", "Δt (AlexNet)",
+        "image", "PSNR", "LPIPS (AlexNet)", "LPIPS Δt (AlexNet)",
     ]  # fmt: skip
     assert rows == [
         ["mean", "30.50", "0.0500", "-0.0100"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { figuresLine, itemsOf, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
+import { curveOf, figuresLine, itemsOf, meansLine, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
 import { texts } from "../../web/shared/strings.js";
 
 const say = texts("en");
@@ -29,9 +29,28 @@ test("without SSIM the line goes by PSNR alone", () => {
 });
 
 test("the figures of an image and their means stand in one line each", () => {
-  assert.equal(figuresLine({ report, n: 1 }, say), "PSNR identical · SSIM 1.0000 · Δt +0.0100");
-  assert.equal(figuresLine({ report, n: 0 }, say), "PSNR 41.24 dB · SSIM 0.9912 · Δt –");
-  assert.equal(figuresLine({ report }, say), "PSNR 25.60 dB · SSIM 0.7000 · Δt -0.0100");
+  assert.equal(figuresLine({ report, n: 1 }, say), "PSNR identical · SSIM 1.0000 · LPIPS Δt +0.0100");
+  assert.equal(figuresLine({ report, n: 0 }, say), "PSNR 41.24 dB · SSIM 0.9912 · LPIPS Δt –");
+  assert.equal(figuresLine({ report }, say), "PSNR 25.60 dB · SSIM 0.7000 · LPIPS Δt -0.0100");
+});
+
+test("several images have a line of means, a clip its own PSNR, too", () => {
+  assert.equal(meansLine({ ...report, images: 1 }, say), "");
+  const means = "Mean of 3: PSNR 25.60 dB · SSIM 0.7000 · LPIPS Δt -0.0100";
+  assert.equal(meansLine({ ...report, images: 3 }, say), means);
+  const clip = { fps: 16, psnr: 14.71 };
+  assert.equal(meansLine({ ...report, images: 3, clip }, say), `${means} · whole clip: PSNR 14.71 dB`);
+});
+
+test("the curves of a clip go from its lowest to its highest value, changes from the second frame on", () => {
+  const metrics = { psnr: { values: [30, "identical", 20] }, frame_psnr: { values: [40, 35] } };
+  const { paths, low, high } = curveOf({ metrics, images: 3 });
+  assert.deepEqual([low, high], [20, 40]);
+  const points = (path) => path.slice(1).split("L").map((point) => point.split(" ").map(Number));
+  assert.deepEqual(points(paths.psnr), [[1 / 6, 0.5], [0.5, 0], [2.5 / 3, 1]]);
+  assert.deepEqual(points(paths.frame_psnr), [[0.5, 0], [2.5 / 3, 0.25]]);
+  const same = curveOf({ metrics: { psnr: { values: ["identical"] } }, images: 1 });
+  assert.deepEqual([same.low, same.high, same.paths.psnr], [0, 0, "M0.5 0"]);
 });
 
 test("images of several reports follow one another, and the worst is found among all", () => {

@@ -1,8 +1,10 @@
 /** The panel of Quality Compare: verdict, pictures, figures. It knows the page's DOM, but no ComfyUI. */
 
 import { el, set } from "../shared/dom.js";
+import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
-import { figuresLine, itemsOf, verdictLine, worstOf } from "./comparison_view.js";
+import { figuresLine, itemsOf, meansLine, verdictLine, worstOf } from "./comparison_view.js";
+import { createCurve } from "./frame_curve.js";
 
 /**
  * @param {object} options
@@ -17,7 +19,14 @@ export function createComparison({ language, urlOf, draw }) {
   const figures = el("p", { className: "gph-figures" });
   const stage = createStage(language, (state) => bar.press(state));
   const bar = createBar(say, stage, {
-    previous: () => go(current - 1), next: () => go(current + 1), worst: () => go(worstOf(items)),
+    previous: () => choose(current - 1), next: () => choose(current + 1), worst: () => choose(worstOf(items)), play,
+  });
+  const curve = createCurve(language, (frame) => choose(clipStart() + frame));
+  const player = createPlayer({
+    urlsOf: (frame) => Object.values(urlsOf(items[clipStart() + frame])),
+    show: (frame) => go(clipStart() + frame, true),
+    changed: (isPlaying) => bar.plays(isPlaying),
+    isShown: () => element.isConnected,
   });
   const details = el("details", { className: "gph-details", "data-gph-scrolls": "", "data-capture-wheel": "true" });
   const idle = el("div", { className: "gph-quality-idle" }, say("quality.idle"));
@@ -28,58 +37,93 @@ export function createComparison({ language, urlOf, draw }) {
   let current = 0;
 
   function show(reports) {
+    player.stop();
     items = itemsOf(reports);
-    element.replaceChildren(verdict, figures, stage.element, bar.element, details);
+    element.replaceChildren(verdict, figures, stage.element, curve.element, bar.element, details);
     details.replaceChildren(el("summary", {}, say("quality.details")), ...reports.flatMap(draw));
     set(element, { "aria-label": say("quality.region") });
+    stage.setBeside(reports.some(({ clip }) => clip));
     go(0);
   }
 
-  function go(to) {
+  /** Go to an image as a user does, who then wants to look at it. */
+  function choose(to) {
+    player.stop();
+    go(to);
+  }
+
+  function go(to, isReady) {
     current = (to + items.length) % items.length;
     const item = items[current];
-    const { pictures, width, height, images, heat_map: scale } = item.report;
+    const { width, height, heat_map: scale } = item.report;
     set(verdict, { textContent: verdictLine(item, language()), title: say("quality.verdictTip") });
-    const means = images > 1 ? say("quality.means", { images, figures: figuresLine({ report: item.report }, language()) }) : "";
-    figures.replaceChildren(figuresLine(item, language()), el("br"), means);
-    const urls = Object.entries(pictures.files[item.n]).map(([kind, filename]) => (
+    figures.replaceChildren(figuresLine(item, language()), el("br"), meansLine(item.report, language()));
+    stage.show(urlsOf(item), [width, height], scale.to, isReady);
+    curve.show(item.report);
+    curve.at(item.n);
+    bar.count(current, items.length, Boolean(item.report.clip));
+  }
+
+  /** Play the clip that is shown, or stop. */
+  function play() {
+    const { report, n } = items[current] ?? {};
+    if (player.isPlaying() || !report?.clip) player.stop();
+    else player.play(n, report.images, report.clip.fps);
+  }
+
+  /** Place of the first frame of the clip that is shown. */
+  function clipStart() {
+    return current - items[current].n;
+  }
+
+  function urlsOf({ report: { pictures }, n }) {
+    return Object.fromEntries(Object.entries(pictures.files[n]).map(([kind, filename]) => (
       [kind, urlOf({ filename, subfolder: pictures.subfolder })]
-    ));
-    stage.show(Object.fromEntries(urls), [width, height], scale.to);
-    bar.count(current, items.length);
+    )));
   }
 
   element.addEventListener("keydown", (event) => {
-    const way = { PageUp: -1, PageDown: 1 }[event.key];
-    if (!way || !items.length || event.target.closest(".gph-details")) return;
+    const acts = {
+      PageUp: () => choose(current - 1), PageDown: () => choose(current + 1), " ": event.target === stage.element && play,
+    };
+    if (!acts[event.key] || !items.length || event.target.closest(".gph-details")) return;
     event.preventDefault();
-    go(current + way);
+    acts[event.key]();
   });
   return { element, show, focus: () => stage.element.focus() };
 }
 
 /** Which image, and what is shown of it. */
-function createBar(say, stage, { previous, next, worst }) {
+function createBar(say, stage, { previous, next, worst, play }) {
+  const named = (key) => ({ title: say(`quality.${key}.tip`), "aria-label": say(`quality.${key}.tip`) });
   const button = (key, act, properties = {}) => (
     el("button", { type: "button", onclick: act, ...named(key), ...properties }, say(`quality.${key}`))
   );
-  const named = (key) => ({ title: say(`quality.${key}.tip`), "aria-label": say(`quality.${key}.tip`) });
+  const toggle = (key, act) => button(key, act, { "aria-pressed": false });
   const count = el("span", { className: "gph-number" });
-  const heatMap = button("heatMap", stage.toggleHeatMap, { "aria-pressed": false });
-  const zoom = button("zoom", stage.toggleZoom, { "aria-pressed": false });
+  const player = button("play", play);
+  const [beside, heatMap, zoom] = [
+    toggle("beside", stage.toggleBeside), toggle("heatMap", stage.toggleHeatMap), toggle("zoom", stage.toggleZoom),
+  ];
   const batch = el(
     "span", { className: "gph-batch" },
-    button("previous", previous), count, button("next", next), button("worst", worst),
+    player, button("previous", previous), count, button("next", next), button("worst", worst),
   );
-  const element = el("div", { className: "gph-comparison-bar", role: "group" }, batch, heatMap, zoom);
+  const element = el("div", { className: "gph-comparison-bar", role: "group" }, batch, beside, heatMap, zoom);
   return {
     element,
-    count: (at, of) => {
+    count: (at, of, isClip) => {
       set(batch, { hidden: of < 2 });
+      set(player, { hidden: !isClip });
       set(count, { textContent: `${at + 1} / ${of}`, title: say("quality.number", { at: at + 1, of }) });
     },
-    press: ({ heatMap: isHeat, zoomed, canZoom }) => {
+    plays: (isPlaying) => {
+      const key = isPlaying ? "pause" : "play";
+      set(player, { textContent: say(`quality.${key}`), ...named(key) });
+    },
+    press: ({ heatMap: isHeat, beside: isBeside, zoomed, canZoom }) => {
       set(heatMap, { "aria-pressed": isHeat });
+      set(beside, { "aria-pressed": isBeside });
       set(zoom, { "aria-pressed": zoomed, disabled: !canZoom, title: say(canZoom ? "quality.zoom.tip" : "quality.zoom.whole") });
     },
   };

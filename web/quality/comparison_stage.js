@@ -1,4 +1,7 @@
-/** Two pictures under a slider, or their heat map; whole or pixel by pixel. It knows no ComfyUI. */
+/**
+ * Two pictures under a slider or side by side with their heat map, or that alone; whole or pixel by
+ * pixel. It knows no ComfyUI.
+ */
 
 import { el, set } from "../shared/dom.js";
 import { digits } from "../shared/metrics.js";
@@ -10,15 +13,17 @@ const LARGE = 2; // how many screen pixels a pixel has that is shown as a square
 /**
  * @typedef {object} Stage
  * @property {HTMLElement} element
- * @property {(urls: {reference: string, test: string, difference: string}, size: [number, number], to: number) => void} show
- *   `to` is the error of the heat map's brightest colour
+ * @property {(urls: {reference: string, test: string, difference: string}, size: [number, number], to: number, isReady?: boolean) => void} show
+ *   `to` is the error of the heat map's brightest colour; pictures that are ready all appear at once
+ * @property {(isBeside: boolean) => void} setBeside
+ * @property {() => void} toggleBeside
  * @property {() => void} toggleHeatMap
  * @property {() => void} toggleZoom
  */
 
 /**
  * @param {() => (key: string, values?: object) => string} language
- * @param {(state: {heatMap: boolean, zoomed: boolean, canZoom: boolean}) => void} changed what buttons show
+ * @param {(state: {heatMap: boolean, beside: boolean, zoomed: boolean, canZoom: boolean}) => void} changed what buttons show
  * @returns {Stage}
  */
 export function createStage(language, changed) {
@@ -33,10 +38,11 @@ export function createStage(language, changed) {
     "div", { className: "gph-stage", tabIndex: 0, role: "slider", "aria-valuemin": 0, "aria-valuemax": 100 },
     ...Object.values(pictures), line, ...Object.values(tags), lost,
   );
-  const state = { at: 0.5, zoomed: false, heatMap: false, middle: [0.5, 0.5], size: [1, 1], urls: {} };
+  const state = { at: 0.5, zoomed: false, heatMap: false, beside: false, middle: [0.5, 0.5], size: [1, 1], urls: {} };
 
-  function show(urls, size, to) {
+  function show(urls, size, to, isReady = false) {
     Object.assign(state, { urls, size });
+    for (const img of Object.values(pictures)) img.decoding = isReady ? "sync" : "async";
     set(lost, { hidden: true });
     for (const kind of ["reference", "test"]) pictures[kind].src = urls[kind];
     pictures.difference.removeAttribute("src");
@@ -54,25 +60,32 @@ export function createStage(language, changed) {
   function layout() {
     const frame = [element.clientWidth, element.clientHeight];
     if (!frame[0] || !frame[1]) return;
-    if (state.heatMap) pictures.difference.src ||= state.urls.difference ?? "";
+    const isBeside = state.beside && !state.heatMap;
+    const columns = isBeside ? Object.keys(pictures).length : 1;
+    frame[0] /= columns;
+    if (state.heatMap || isBeside) pictures.difference.src ||= state.urls.difference ?? "";
     const pixel = screenPixel();
     const canZoom = fitting(frame, state.size) < pixel;
     state.zoomed &&= canZoom;
     const { scale, size, start, middle } = place(frame, state.size, state.zoomed ? pixel : undefined, state.middle);
     state.middle = middle;
-    for (const { style } of Object.values(pictures)) {
+    const cut = `inset(0 ${Math.max(0, start[0] + size[0] - frame[0])}px 0 ${Math.max(0, -start[0])}px)`;
+    Object.values(pictures).forEach(({ style }, column) => {
+      const left = start[0] + (isBeside ? column * frame[0] : 0);
       [style.width, style.height] = size.map((side) => `${side}px`);
-      style.translate = start.map((side) => `${side}px`).join(" ");
+      style.translate = `${left}px ${start[1]}px`;
+      style.clipPath = isBeside ? cut : "none"; // a magnified picture stays in its column
       style.imageRendering = scale / pixel >= LARGE ? "pixelated" : "auto";
-    }
+    });
     const x = state.at * frame[0];
-    pictures.test.style.clipPath = `inset(0 0 0 ${Math.max(0, x - start[0])}px)`;
+    if (!isBeside) pictures.test.style.clipPath = `inset(0 0 0 ${Math.max(0, x - start[0])}px)`;
     line.style.translate = `${x}px`;
     element.classList.toggle("gph-heat", state.heatMap);
+    element.classList.toggle("gph-beside", isBeside);
     element.classList.toggle("gph-zoomed", state.zoomed);
     const at = Math.round(100 * state.at);
     set(element, { "aria-valuenow": at, "aria-valuetext": say("quality.sliderAt", { at }) });
-    changed({ heatMap: state.heatMap, zoomed: state.zoomed, canZoom });
+    changed({ heatMap: state.heatMap, beside: state.beside, zoomed: state.zoomed, canZoom });
   }
 
   function move(at) {
@@ -82,7 +95,7 @@ export function createStage(language, changed) {
 
   /** Move the picture, in pixels of the frame. */
   function pan(...distance) {
-    const frame = [element.clientWidth, element.clientHeight];
+    const frame = [element.clientWidth / (state.beside && !state.heatMap ? 3 : 1), element.clientHeight];
     const { size } = place(frame, state.size, screenPixel());
     state.middle = state.middle.map((part, axis) => part - distance[axis] / size[axis]);
     layout();
@@ -99,7 +112,13 @@ export function createStage(language, changed) {
   new ResizeObserver(layout).observe(element);
   followPointer(element, { isZoomed: () => state.zoomed, move, pan });
   followKeys(element, { at: () => state.at, move, pan, toggle });
-  return { element, show, toggleHeatMap: () => toggle("heatMap"), toggleZoom: () => toggle("zoomed") };
+  return {
+    element, show,
+    setBeside: (isBeside) => { state.beside = isBeside; },
+    toggleBeside: () => toggle("beside"),
+    toggleHeatMap: () => toggle("heatMap"),
+    toggleZoom: () => toggle("zoomed"),
+  };
 }
 
 /** The line follows the pointer; a drag moves a magnified picture. */
@@ -130,7 +149,7 @@ function followKeys(element, { at, move, pan, toggle }) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const arrow = arrows[event.key];
     const acts = {
-      Home: () => move(0), End: () => move(1), d: () => toggle("heatMap"), z: () => toggle("zoomed"),
+      Home: () => move(0), End: () => move(1), d: () => toggle("heatMap"), s: () => toggle("beside"), z: () => toggle("zoomed"),
     };
     if (arrow && event.shiftKey) pan(...arrow.map((way) => -40 * way));
     else if (arrow?.[0]) move(at() + STEP * arrow[0]);

@@ -23,11 +23,39 @@ export function verdictLine({ report, n }, say) {
 /** All figures of an image, or with `n` undefined their means, in one line. */
 export function figuresLine({ report, n }, say) {
   const parts = Object.entries(report.metrics).map(([key, { mean, values }]) => {
-    const value = n === undefined ? mean : values[key === "frame_change" ? n - 1 : n];
-    const unit = key.startsWith("psnr") && Number.isFinite(value) ? " dB" : "";
+    const value = n === undefined ? mean : values[METRICS[key].isOfFrames ? n - 1 : n];
+    const unit = /psnr/.test(key) && Number.isFinite(value) ? " dB" : "";
     return `${say(`quality.${key}`)} ${cell(key, value, say)}${unit}`;
   });
   return parts.join(" · ");
+}
+
+/** The means of all images of a report in one line, of a clip its PSNR, too; empty for one image. */
+export function meansLine(report, say) {
+  const { images, clip } = report;
+  if (images < 2) return "";
+  const means = say("quality.means", { images, figures: figuresLine({ report }, say) });
+  if (!clip) return means;
+  const unit = clip.psnr === IDENTICAL ? "" : " dB";
+  return `${means} · ${say("quality.clip", { psnr: cell("psnr", clip.psnr, say) + unit })}`;
+}
+
+/**
+ * PSNR of the frames, and of their changes, as paths in a square from 0 to 1; frames that are
+ * identical are at the top.
+ * @returns {{paths: Record<string, string>, low: number, high: number}} `low` and `high` in dB
+ */
+export function curveOf({ metrics, images }) {
+  const curves = ["psnr", "frame_psnr"].filter((key) => metrics[key]);
+  const finite = curves.flatMap((key) => metrics[key].values).filter(Number.isFinite);
+  const [low, high] = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
+  const height = (value) => (Number.isFinite(value) && high > low ? (high - value) / (high - low) : 0);
+  const paths = curves.map((key) => {
+    const first = METRICS[key].isOfFrames ? 1 : 0; // a change stands at the second of its frames
+    const points = metrics[key].values.map((value, n) => `${(n + first + 0.5) / images} ${height(value)}`);
+    return [key, points.length ? `M${points.join("L")}` : ""];
+  });
+  return { paths: Object.fromEntries(paths), low, high };
 }
 
 /** The number of the image whose PSNR is the lowest. */

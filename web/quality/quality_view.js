@@ -127,9 +127,9 @@ function columns(keys, report) {
   return keys.map((key) => ({ key, network: networkOf(key, report) }));
 }
 
-/** The change between frames n − 1 and n stands at frame n; the first has none. */
+/** A change between frames n − 1 and n stands at frame n; the first has none. */
 function valueAt(metrics, key, n) {
-  return metrics[key].values[key === "frame_change" ? n - 1 : n];
+  return metrics[key].values[METRICS[key].isOfFrames ? n - 1 : n];
 }
 
 /** A value as a table writes it. */

@@ -72,6 +72,21 @@ def test_lpips_that_is_off_is_not_reported_as_missing_but_blocks_its_output():
     assert set(video["unavailable"]) == {"frame_change"}  # which was asked for
 
 
+def test_a_video_has_figures_of_its_changes_and_of_the_whole_clip():
+    reference, test = greys(0.0, 0.25, 0.5), greys(0.25, 0.5, 0.5)
+    report = table(QualityCompare.execute(reference, test, OFF, video=True, fps=24.0))
+    # All change by a quarter, but the last of the test not at all.
+    assert report["metrics"]["frame_psnr"]["values"] == ["identical", pytest.approx(12.0412)]
+    # Errors of a quarter, a quarter and none.
+    error = -10 * math.log10(2 / 3 * 0.25**2)
+    assert report["clip"] == {"fps": 24.0, "psnr": pytest.approx(error)}
+    images = table(QualityCompare.execute(reference, test, OFF))
+    assert "clip" not in images
+    assert "frame_psnr" not in images["metrics"]
+    same = table(QualityCompare.execute(reference, reference, OFF, video=True))
+    assert same["clip"]["psnr"] == "identical"
+
+
 def test_identical_images_are_named_and_left_out_of_the_mean():
     output = QualityCompare.execute(greys(0.0, 0.5), greys(0.1, 0.5), OFF)
     assert output.result[0] == pytest.approx(20)

@@ -105,7 +105,7 @@ def test_without_weights_the_other_figures_are_there_and_the_reason(folder, choi
     assert QualityCompare.validate_inputs(lpips=choice) is True
     output = QualityCompare.execute(*noisy(2), choice, video=True)
     report = json.loads(output.result[5])
-    assert set(report["metrics"]) == {"psnr", "psnr_8bit", "ssim"}
+    assert set(report["metrics"]) == {"psnr", "psnr_8bit", "ssim", "frame_psnr"}
     assert set(report["unavailable"]) == {"lpips", "frame_change"}
     assert re.search(reason, report["unavailable"]["lpips"])
     assert isinstance(output.result[2], ExecutionBlocker)

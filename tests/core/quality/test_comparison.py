@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gph_core.quality import metrics
-from gph_core.quality.comparison import Comparison, Figures, check_comparable, compare
+from gph_core.quality.comparison import Comparison, Figures, check_comparable, clip_psnr, compare
 
 
 def greys(*values):
@@ -120,3 +120,9 @@ def test_images_that_are_no_numbers_are_refused_by_name(value):
 
 def test_a_figure_that_is_no_number_is_not_left_out_of_the_mean():
     assert math.isnan(Figures((20.0, math.nan)).mean)
+
+
+def test_the_psnr_of_a_clip_is_that_of_its_mean_error():
+    assert clip_psnr([20, 40]) == pytest.approx(-10 * math.log10((0.01 + 0.0001) / 2))
+    assert clip_psnr([math.inf, 20]) == pytest.approx(20 + 10 * math.log10(2))
+    assert clip_psnr([math.inf]) == math.inf

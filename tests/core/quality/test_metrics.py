@@ -215,6 +215,18 @@ def test_frame_change_compares_frames_within_each_video():
         torch.testing.assert_close(list(call), expected)
 
 
-def test_frame_change_of_one_frame_is_refused():
+def test_frame_psnr_compares_how_the_videos_change():
+    # Grey frames that change by 1/4, 1/4 and 0; by 1/4, 0 and 1/2: errors of 0, 1/4 and 1/2.
+    reference = torch.tensor([0.0, 0.25, 0.5, 0.5])
+    test = torch.tensor([0.25, 0.5, 0.5, 1.0])
+    frames = (grey.reshape(4, 1, 1, 1).expand(4, 3, 4, 4) for grey in (reference, test))
+    expected = [math.inf, -20 * math.log10(0.25), -20 * math.log10(0.5)]
+    assert metrics.frame_psnr(*frames).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "metric", [metrics.frame_psnr, lambda a, b: metrics.frame_change(a, b, Distance())]
+)
+def test_a_change_of_one_frame_is_refused(metric):
     with pytest.raises(ValueError, match="at least 2 frames, got 1"):
-        metrics.frame_change(*pair(1, 3, 4, 4), Distance())
+        metric(*pair(1, 3, 4, 4))

@@ -1,0 +1,113 @@
+"""Quality Compare plays the frames of two videos in step."""
+
+import itertools
+
+import pytest
+
+from .page import load, run, view
+from .search import empty
+
+NODE = 100
+# Colours of the frames. A picture tells its frame: the test's has half the red of the reference's.
+FRAMES = [0x200000, 0x600000, 0xA00000, 0xE00000]
+
+
+@pytest.fixture
+def clips(page):
+    """Two videos of four frames under Quality Compare."""
+    load(page, empty(page))
+    page.evaluate(
+        """([frames, id]) => {
+          const add = (type, values = {}) => {
+            const node = LiteGraph.createNode(type);
+            node.pos = [0, 200 * app.rootGraph.nodes.length];
+            app.rootGraph.add(node);
+            for (const [name, value] of Object.entries(values)) {
+              node.widgets.find(widget => widget.name === name).value = value;
+            }
+            return node;
+          };
+          const clip = part => frames.map(color => (
+            add("EmptyImage", {
+              width: 48, height: 32, batch_size: 1, color: (color * part) & 0xff0000,
+            })
+          )).reduce((all, frame) => {
+            const both = add("ImageBatch");
+            all.connect(0, both, 0);
+            frame.connect(0, both, 1);
+            return both;
+          });
+          const [reference, test] = [clip(1), clip(0.5)];
+          const compare = LiteGraph.createNode("GPH_QualityCompare");
+          compare.id = id;
+          app.rootGraph.add(compare);
+          compare.pos = [500, 0];
+          compare.widgets.find(widget => widget.name === "video").value = true;
+          reference.connect(0, compare, 0);
+          test.connect(0, compare, 1);
+        }""",
+        [FRAMES, NODE],
+    )
+    assert run(page) == "execution_success"
+    panel = view(page, NODE, "quality_table")
+    page.wait_for_function(
+        "panel => [...panel.querySelectorAll('img')].every(picture => picture.naturalWidth)",
+        arg=panel,
+    )
+    return panel
+
+
+WATCH = """(panel, milliseconds) => new Promise(done => {
+  const pictures = [...panel.querySelectorAll(".gph-picture")].slice(0, 2);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const seen = [];
+  const end = performance.now() + milliseconds;
+  const look = () => {
+    const reds = pictures.map(picture => {
+      canvas.drawImage(picture, 0, 0, 1, 1);
+      return canvas.getImageData(0, 0, 1, 1).data[0];
+    });
+    const last = seen.at(-1);
+    if (!last || reds.some((red, n) => red !== last[n])) seen.push(reds);
+    if (performance.now() < end) requestAnimationFrame(look); else done(seen);
+  };
+  look();
+})"""
+
+
+def test_both_clips_play_in_step_again_and_again(page, clips):
+    assert clips.query_selector(".gph-beside")  # reference, test and difference
+    lefts = [picture.bounding_box()["x"] for picture in clips.query_selector_all(".gph-picture")]
+    assert lefts == sorted(set(lefts))
+    curve = clips.query_selector(".gph-frames svg")
+    assert curve.get_attribute("aria-label").startswith("PSNR of 4 frames")
+    play = clips.query_selector("button:text('▶')")
+    play.click()
+    seen = clips.evaluate(WATCH, 1500)
+    whole = [color >> 16 for color in FRAMES]
+    assert all(test == reference // 2 for reference, test in seen)
+    frames = [whole.index(reference) for reference, _ in seen]
+    steps = [(b - a) % len(FRAMES) for a, b in itertools.pairwise(frames)]
+    assert len(steps) > len(FRAMES)  # more than once around
+    assert steps.count(1) > 0.7 * len(steps)  # a busy machine may not have drawn each
+
+    play.click()
+    before = clips.query_selector(".gph-number").inner_text()
+    page.wait_for_timeout(300)
+    assert clips.query_selector(".gph-number").inner_text() == before
+
+
+def test_a_click_on_the_curve_goes_to_a_frame_and_the_space_bar_plays(page, clips):
+    box = clips.query_selector(".gph-frames svg").bounding_box()
+    page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
+    assert clips.query_selector(".gph-number").inner_text() == "3 / 4"
+    clips.query_selector(".gph-stage").focus()
+    page.keyboard.press(" ")
+    assert clips.query_selector("button:text('❚❚')")
+    page.wait_for_function(
+        "panel => panel.querySelector('.gph-number').innerText !== '3 / 4'", arg=clips
+    )
+    page.keyboard.press("PageUp")  # who chooses a frame wants to look at it
+    assert clips.query_selector("button:text('▶')")
+    page.keyboard.press("s")
+    assert clips.query_selector(".gph-beside") is None

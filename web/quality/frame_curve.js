@@ -1,0 +1,42 @@
+/** PSNR of each frame of a clip as a curve; a click goes to a frame. */
+
+import { el, set, svg } from "../shared/dom.js";
+import { curveOf } from "./comparison_view.js";
+
+/**
+ * @param {() => (key: string, values?: object) => string} language
+ * @param {(frame: number) => void} go
+ */
+export function createCurve(language, go) {
+  const lines = { psnr: svg("path", { class: "gph-curve-psnr" }), frame_psnr: svg("path", { class: "gph-curve-change" }) };
+  const cursor = svg("path", { class: "gph-curve-now" });
+  const box = { viewBox: "0 0 1 1", preserveAspectRatio: "none" };
+  const drawing = svg("svg", { ...box, role: "img" }, ...Object.values(lines), cursor);
+  const [top, bottom] = [el("span"), el("span")];
+  const element = el("div", { className: "gph-frames", hidden: true }, drawing, el("div", {}, top, bottom));
+  let count = 0;
+  drawing.addEventListener("pointerdown", (event) => {
+    const { left, width } = drawing.getBoundingClientRect();
+    event.stopPropagation(); // or Nodes 2.0 moves the node
+    go(Math.min(count - 1, Math.floor(count * (event.clientX - left) / width)));
+  });
+
+  function show(report) {
+    count = report.images;
+    const { paths, low, high } = curveOf(report);
+    for (const [key, line] of Object.entries(lines)) line.setAttribute("d", paths[key] ?? "");
+    const say = language();
+    const [from, to] = [low, high].map((value) => `${value.toFixed(1)} dB`);
+    set(element, { hidden: !report.clip || count < 2 });
+    set(top, { textContent: to });
+    set(bottom, { textContent: from });
+    set(drawing, { "aria-label": say("quality.curve", { count, from, to }) });
+    set(element, { title: say("quality.curve.tip") });
+  }
+
+  function at(frame) {
+    const x = (frame + 0.5) / count;
+    cursor.setAttribute("d", `M${x} 0V1`);
+  }
+  return { element, show, at };
+}
