@@ -26,7 +26,11 @@ def error(reference: Tensor, test: Tensor) -> Tensor:
 
 def heat_map(errors: Tensor, scale: float) -> Tensor:
     """Errors as colours, ``[B, H, W, 3]``: black is none, pale yellow is ``scale`` and more."""
-    return colors().to(errors.device)[shades(errors, scale).long()]
+    palette = colors().to(errors.device)
+    found = palette.new_empty(*errors.shape, 3)
+    for item, colored in zip(errors, found, strict=True):  # one by one: a video is large
+        colored.copy_(palette[shades(item, scale).int()])
+    return found
 
 
 def shades(errors: Tensor, scale: float) -> Tensor:
@@ -42,9 +46,14 @@ def strip(panels: Sequence[Tensor], captions: Sequence[Sequence[str]], scale: fl
         captions: for each item one text a panel; parts that do not fit are left out.
         scale: the error of the brightest colour, which the band tells below the last panel.
     """
-    width = panels[0].shape[2]
-    bands = torch.stack([_band(texts, width, scale) for texts in captions])
-    return torch.cat([torch.cat(list(panels), dim=2), bands.to(panels[0])], dim=1)
+    count, height, width, channels = panels[0].shape
+    # Filled in place: parts that are put together would need twice the memory.
+    found = panels[0].new_empty(count, height + BAND, width * len(panels), channels)
+    for n, panel in enumerate(panels):
+        found[:, :height, n * width : (n + 1) * width] = panel
+    for item, texts in zip(found, captions, strict=True):
+        item[height:] = _band(texts, width, scale)
+    return found
 
 
 def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
