@@ -15,9 +15,10 @@ from scipy import special
 from torch import Tensor, nn
 
 from ..comfyui import use_comfyui
+from ..sampling import GUIDANCE
 from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
 from . import network, scenes
-from .evaluate import evaluate
+from .evaluate import CAPTIONS, evaluate
 from .pictures import save_sheet
 
 WARM_UP_STEPS = 300
@@ -44,13 +45,16 @@ def main() -> None:
         default=[network.WEIGHTS],
         help="what to measure: one model, or the high-noise and the low-noise expert",
     )
+    parser.add_argument("--captions", type=int, default=CAPTIONS, help="clips that are measured")
+    parser.add_argument("--guidance", type=float, default=GUIDANCE, help="CFG of these clips")
     options = parser.parse_args()
     use_comfyui("--cpu")
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:
         models = [network.load(path) for path in options.weights]
-        evaluate(models[0] if len(models) == 1 else network.Experts(*models), options.out)
+        model = models[0] if len(models) == 1 else network.Experts(*models)
+        evaluate(model, options.out, captions=options.captions, guidance=options.guidance)
     else:
         run(options)
 
