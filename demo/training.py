@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from . import pictures
 
 EMA_DECAY = 0.999
+steady_ema = torch.optim.swa_utils.get_ema_multi_avg_fn(EMA_DECAY)
 CAPTION_DROPOUT = 0.1
 
 
@@ -31,6 +32,16 @@ class Batch(NamedTuple):
     ids: Tensor
     times: Tensor
     noise: Tensor
+
+
+def growing_ema(averages: list[Tensor], current: list[Tensor], count: Tensor) -> None:
+    """Average over about the last tenth of the steps, at most over ``EMA_DECAY``'s 1,000.
+
+    With a decay that never changes, the first weights would stay for long.
+    """
+    decay = min(EMA_DECAY, (1 + int(count)) / (10 + int(count)))
+    with torch.no_grad():
+        torch._foreach_lerp_(averages, current, 1 - decay)
 
 
 @dataclass(frozen=True)
@@ -67,11 +78,14 @@ def add_options(parser: argparse.ArgumentParser, samples: str, total: int, lr: f
 class Training:
     """A model, its running average and its optimizers: what a checkpoint holds."""
 
-    def __init__(self, model: nn.Module, optimizers: Mapping[str, torch.optim.Optimizer]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Mapping[str, torch.optim.Optimizer],
+        ema: Callable = steady_ema,
+    ) -> None:
         self.model = model
-        self.average = torch.optim.swa_utils.AveragedModel(
-            model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(EMA_DECAY)
-        )
+        self.average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=ema)
         self.optimizers = optimizers
         self.step = 0
 

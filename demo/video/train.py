@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..comfyui import use_comfyui
 from ..sampling import GUIDANCE
-from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
+from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, growing_ema, train
 from . import network, scenes
 from .evaluate import CAPTIONS, evaluate
 from .pictures import save_sheet
@@ -27,7 +27,7 @@ DECAY_SHARE = 0.3
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py train-demo-video", description=__doc__)
-    add_options(parser, "clips", total=800_000, lr=3e-3)
+    add_options(parser, "clips", total=450_000, lr=3e-3)
     parser.add_argument(
         "--expert",
         choices=network.EXPERTS,
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
         sheets_every=2,
     )
     with network.gradients():
-        train(Training(model, optimizers(model, options.lr)), task, options)
+        train(Training(model, optimizers(model, options.lr), growing_ema), task, options)
 
 
 def initialize(model: network.VideoNetwork, clips: int = 500) -> None:

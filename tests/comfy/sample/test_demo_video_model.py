@@ -10,7 +10,7 @@ import torch
 from golden_path_pack.demo.video import comfy_model
 
 from demo import sampling
-from demo.training import Task, Training, train
+from demo.training import Task, Training, growing_ema, train
 from demo.video import network
 from demo.video import train as video_training
 
@@ -88,7 +88,7 @@ def short_training(start, folder, steps):
         sheet=lambda model, path: None,
         weights="weights.safetensors",
     )
-    training = Training(model, video_training.optimizers(model, 1e-3))
+    training = Training(model, video_training.optimizers(model, 1e-3), growing_ema)
     with network.gradients():
         train(training, task, options(folder, steps))
     return training
@@ -103,6 +103,13 @@ def test_a_training_that_was_interrupted_ends_as_one_that_was_not(random, tmp_pa
         found, expected = getattr(resumed, part).state_dict(), getattr(whole, part).state_dict()
         assert all(torch.equal(found[name], expected[name]) for name in expected)
     network.load(tmp_path / "parts" / "weights.safetensors")
+
+
+@pytest.mark.parametrize(("steps", "kept"), [(0, 1 / 10), (90, 91 / 100), (10**6, 0.999)])
+def test_the_running_average_forgets_less_with_every_step(steps, kept):
+    average = [torch.ones(2)]
+    growing_ema(average, [torch.zeros(2)], torch.tensor(steps))
+    torch.testing.assert_close(average[0], torch.full((2,), kept))
 
 
 def test_an_expert_sees_its_part_of_the_noise_levels_alone(random):
