@@ -6,6 +6,7 @@
     python dev.py test                linters and tests; --all: every case of them
     python dev.py serve               ComfyUI with this pack, in the browser
     python dev.py train-demo-model    train the demo model again
+    python dev.py train-demo-video    train the demo's video model again
     python dev.py examples            build the example workflows and all pictures again
     python dev.py bench NAME          a benchmark; --check compares it with its bars
     python dev.py study [PART ...]    the source paper's analyses on the demo model, or --quick
@@ -33,6 +34,10 @@ from devtools.server import LOCAL, server
 
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
 BENCHMARKS = ROOT / "benchmarks"
+TRAININGS = (
+    ("train-demo-model", "demo.train", "demo model", "train"),
+    ("train-demo-video", "demo.video.train", "demo's video model", "train-video"),
+)
 
 
 def main() -> None:
@@ -66,13 +71,14 @@ def main() -> None:
     sub.add_argument("--gpu", action="store_true", help="use the GPU (default: CPU)")
     sub.add_argument("--port", type=int, help="default: a free one")
     sub.add_argument("extra", nargs="*", help="arguments for ComfyUI")
-    sub = command(
-        "train-demo-model", train, "Train the demo model; words after -- go to the trainer."
-    )
-    sub.add_argument(
-        "--out", type=Path, default=DEV / "train", help="checkpoint, log, sheets, weights"
-    )
-    sub.add_argument("extra", nargs="*", help="arguments for demo/train.py, such as -- --compile")
+    for command_name, module, name, folder in TRAININGS:
+        summary = f"Train the {name}; words after -- go to the trainer."
+        sub = command(command_name, train, summary)
+        sub.set_defaults(module=module)
+        sub.add_argument(
+            "--out", type=Path, default=DEV / folder, help="checkpoint, log, sheets, weights"
+        )
+        sub.add_argument("extra", nargs="*", help="arguments for the trainer, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
     names = sorted(p.stem.replace("_", "-") for p in BENCHMARKS.glob("[a-z]*.py"))
@@ -129,7 +135,7 @@ def serve(options: argparse.Namespace) -> int:
 
 def train(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    return tools.run("-m", "demo.train", "--out", str(options.out.resolve()), *options.extra)
+    return tools.run("-m", options.module, "--out", str(options.out.resolve()), *options.extra)
 
 
 def examples(options: argparse.Namespace) -> int:

@@ -17,7 +17,8 @@ def color_map(image: np.ndarray) -> np.ndarray:
     Each colour is represented by the line from its first to its second tone, in five points.
     """
     points = np.stack([[tone(color, d) for d in np.linspace(0, 1, 5)] for color in COLORS])
-    distance = ((image[:, :, None, None] - points) ** 2).sum(-1)  # [H, W, colours, 5]
+    # Squared distances less the pixel's own square, which is the same for all: [H, W, colours, 5].
+    distance = (points**2).sum(-1) - 2 * np.tensordot(image, points, (-1, -1))
     return distance.min(-1).argmin(-1)
 
 
@@ -32,9 +33,10 @@ def shape_colors(colors: np.ndarray, background: str) -> set[str]:
     """Colours other than the background's with at least ``MIN_PIXELS`` inner pixels."""
     found = set()
     for index, color in enumerate(COLORS):
-        if color == background:
+        pixels = colors == index
+        if color == background or pixels.sum() < MIN_PIXELS:
             continue
-        inner = ndimage.binary_erosion(colors == index)  # a pixel whose four neighbours agree
+        inner = ndimage.binary_erosion(pixels)  # a pixel whose four neighbours agree
         if inner.sum() >= MIN_PIXELS:
             found.add(color)
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
+from typing import TypeVar
 
 import comfy.latent_formats
 import comfy.model_management
@@ -13,8 +15,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from . import network, scenes
+from . import network
 from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
+
+Part = TypeVar("Part", bound=torch.nn.Module)
 
 
 class DemoLatents(comfy.latent_formats.LatentFormat):
@@ -60,55 +64,64 @@ class DemoVAE:
 class DemoCLIP:
     """The word vectors, as nodes that encode a prompt call them."""
 
+    def __init__(self, words: network.WordEncoder | None = None) -> None:
+        self._words = words or load_words()
+
     def tokenize(self, text: str) -> list[int]:
         """Numbers of the words; ``ValueError`` that lists those which are not in the vocabulary."""
-        return scenes.word_ids(text)
+        return self._words.vocabulary.ids(text)
 
     def encode_from_tokens_scheduled(self, tokens: list[int]) -> list:
         """A CONDITIONING of one prompt."""
         with torch.no_grad():
-            vectors, pooled = load_words()(torch.tensor([tokens]))
+            vectors, pooled = self._words(torch.tensor([tokens]))
         return [[vectors, {"pooled_output": pooled}]]
 
 
 def load_model(disable_dynamic: bool = False):
     """A fresh MODEL; ComfyUI asks with ``disable_dynamic`` for one that torch.compile can hold."""
     config = DemoFlux(dict(network.FLUX_CONFIG))
+    patcher = patcher_of(config, read_part(network.WEIGHTS, "transformer."), disable_dynamic)
+    patcher.cached_patcher_init = (load_model, ())
+    return patcher
+
+
+def patcher_of(config, weights: dict[str, Tensor], disable_dynamic: bool):
+    """A MODEL of one of ComfyUI's model configurations, with these weights, in float32."""
     config.set_inference_dtype(torch.float32, None)
     model = config.get_model({}, "")
-    model.diffusion_model.load_state_dict(_weights("transformer."))
+    model.diffusion_model.load_state_dict(weights)
     patcher_class = (
         comfy.model_patcher.ModelPatcher
         if disable_dynamic
         else comfy.model_patcher.CoreModelPatcher
     )
-    patcher = patcher_class(
+    return patcher_class(
         model,
         load_device=comfy.model_management.get_torch_device(),
         offload_device=comfy.model_management.unet_offload_device(),
     )
-    patcher.cached_patcher_init = (load_model, ())
-    return patcher
 
 
 @cache
 def load_words() -> network.WordEncoder:
     """The word vectors, shared: nothing changes them."""
-    return _load(network.WordEncoder(), "words.")
+    return load_part(network.WordEncoder(), network.WEIGHTS, "words.")
 
 
 @cache
 def load_autoencoder() -> PatchAutoencoder:
     """The autoencoder, shared: nothing changes it."""
-    return _load(PatchAutoencoder(), "autoencoder.")
+    return load_part(PatchAutoencoder(), network.WEIGHTS, "autoencoder.")
 
 
-def _load(module: torch.nn.Module, prefix: str):
-    module.load_state_dict(_weights(prefix))
+def load_part(module: Part, path: Path, prefix: str) -> Part:
+    """The module with its part of saved weights, for inference."""
+    module.load_state_dict(read_part(path, prefix))
     return module.requires_grad_(False).eval()
 
 
-def _weights(prefix: str) -> dict[str, Tensor]:
-    """One part of the bundled weights, in float32."""
-    tensors = load_file(network.WEIGHTS)
+def read_part(path: Path, prefix: str) -> dict[str, Tensor]:
+    """One part of saved weights, in float32."""
+    tensors = load_file(path)
     return {k.removeprefix(prefix): v.float() for k, v in tensors.items() if k.startswith(prefix)}

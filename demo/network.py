@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -11,6 +12,9 @@ from torch import Tensor, nn
 from . import scenes
 from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
 from .differentiable import velocity
+from .words import Vocabulary
+
+Network = TypeVar("Network", bound=nn.Module)
 
 WEIGHTS = Path(__file__).parent / "weights" / "golden_path_demo.safetensors"
 WORD_CHANNELS = 64
@@ -40,10 +44,11 @@ FLUX_CONFIG = {
 class WordEncoder(nn.Module):
     """Word indices ``[B, 12]`` to token vectors ``[B, 12, 64]`` and their mean ``[B, 64]``."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary = scenes.WORDS) -> None:
         super().__init__()
-        self.words = nn.Embedding(len(scenes.VOCABULARY), WORD_CHANNELS)
-        self.positions = nn.Parameter(torch.zeros(scenes.MAX_WORDS, WORD_CHANNELS))
+        self.vocabulary = vocabulary
+        self.words = nn.Embedding(len(vocabulary), WORD_CHANNELS)
+        self.positions = nn.Parameter(torch.zeros(vocabulary.max_words, WORD_CHANNELS))
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         tokens = self.words(ids) + self.positions
@@ -52,6 +57,10 @@ class WordEncoder(nn.Module):
 
 class DemoNetwork(nn.Module):
     """Parts that are trained and saved together: transformer, word vectors, autoencoder."""
+
+    latent_shape = LATENT_SHAPE
+    shift = SHIFT
+    vocabulary = scenes.WORDS
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,15 +87,24 @@ def shifted(levels: Tensor) -> Tensor:
 
 def load(path: Path = WEIGHTS) -> DemoNetwork:
     """The network with saved weights, in float32, for inference."""
-    model = DemoNetwork()
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
-    return model.requires_grad_(False).eval()
+    return load_weights(DemoNetwork(), path)
 
 
 def save(model: nn.Module, path: Path) -> None:
     """Write transformer and word vectors as bfloat16, the autoencoder as float32."""
+    save_weights(model, path, "golden_path_demo")
+
+
+def load_weights(model: Network, path: Path) -> Network:
+    """Put saved weights into a network of a demo model, in float32, for inference."""
+    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    return model.requires_grad_(False).eval()
+
+
+def save_weights(model: nn.Module, path: Path, name: str) -> None:
+    """Write a demo model's network; ``name`` stands in the file's metadata."""
     tensors = {}
-    for name, tensor in model.state_dict().items():
-        keep = name.startswith("autoencoder.")
-        tensors[name] = (tensor if keep else tensor.bfloat16()).contiguous()
-    save_file(tensors, path, metadata={"format": "golden_path_demo"})
+    for key, tensor in model.state_dict().items():
+        keep = key.startswith("autoencoder.")
+        tensors[key] = (tensor if keep else tensor.bfloat16()).contiguous()
+    save_file(tensors, path, metadata={"format": name})

@@ -33,13 +33,13 @@ def sheet(images: Tensor, captions: Sequence[str], columns: int) -> Image.Image:
     return page
 
 
-def loss_curve(log: Path, path: Path) -> None:
-    """Draw the training loss of a log written by ``train.py``."""
+def loss_curve(log: Path, path: Path, samples: str = "images") -> None:
+    """Draw the training loss of a log written by ``training.py``."""
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    axes.plot([row["images"] for row in rows], [row["loss"] for row in rows], linewidth=1)
-    axes.set(xlabel="training images", ylabel="velocity error (mean square)", yscale="log")
+    axes.plot([row[samples] for row in rows], [row["loss"] for row in rows], linewidth=1)
+    axes.set(xlabel=f"training {samples}", ylabel="velocity error (mean square)", yscale="log")
     axes.grid(alpha=0.3, which="both")
     figure.savefig(path, dpi=120)
 

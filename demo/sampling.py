@@ -1,4 +1,4 @@
-"""Plain Euler sampling of the demo network, without ComfyUI: for training sheets and evaluation."""
+"""Plain Euler sampling of the demo networks without ComfyUI: for training and evaluation."""
 
 from __future__ import annotations
 
@@ -8,26 +8,38 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from . import network, scenes
+from . import network
 
 GUIDANCE = 5.0
 STEPS = 50
 
 
-def sigmas(steps: int) -> Tensor:
+def sigmas(steps: int, shift: float = network.SHIFT) -> Tensor:
     """``[steps + 1]`` noise levels from 1 to 0: ComfyUI's *simple* scheduler."""
-    return network.shifted(torch.linspace(1, 0, steps + 1))
+    levels = torch.linspace(1, 0, steps + 1)
+    return shift * levels / (1 + (shift - 1) * levels)
 
 
 @torch.no_grad()
-def sample(model, captions: Sequence[str], *, seed: int, steps: int = STEPS) -> Tensor:
-    """Images ``[B, 64, 64, 3]`` in [0, 1] for captions, with classifier-free guidance."""
+def sample(
+    model,
+    captions: Sequence[str],
+    *,
+    seed: int,
+    steps: int = STEPS,
+    guidance: float = GUIDANCE,
+) -> Tensor:
+    """What the model draws for captions, in [0, 1], with classifier-free guidance.
+
+    Images ``[B, 64, 64, 3]`` or clips ``[B, 13, 64, 64, 3]``.
+    """
     generator = torch.Generator().manual_seed(seed)
-    latents = torch.randn(len(captions), *network.LATENT_SHAPE, generator=generator)
-    ids = torch.tensor([scenes.word_ids(text) for text in (*captions, *[""] * len(captions))])
-    for sigma, sigma_next in itertools.pairwise(sigmas(steps)):
-        both = model(latents.repeat(2, 1, 1, 1), sigma.expand(len(ids)), ids)
+    latents = torch.randn(len(captions), *model.latent_shape, generator=generator)
+    texts = (*captions, *[""] * len(captions))
+    ids = torch.tensor([model.vocabulary.ids(text) for text in texts])
+    for sigma, sigma_next in itertools.pairwise(sigmas(steps, model.shift)):
+        both = model(torch.cat((latents, latents)), sigma.expand(len(ids)), ids)
         positive, negative = both.chunk(2)
-        guided = negative + GUIDANCE * (positive - negative)
+        guided = negative + guidance * (positive - negative)
         latents = latents + (sigma_next - sigma) * guided
     return model.autoencoder.decode(latents)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .words import Vocabulary
+
 SIZE = 64  # image side in pixels
 MAX_WORDS = 12
 
@@ -39,12 +41,15 @@ SIZES = ("small", "large")
 RELATIONS = ("left of", "above")
 PATTERNS = ("plain", "gradient", "striped", "dotted", "checkered")
 
-# Index 0 is the empty word: it pads short captions and stands for "no caption" in guidance.
-VOCABULARY = (
-    "", *COLORS, *SHAPES, *PLURALS, *COUNTS, *SIZES,
-    "left", "of", "above", "on", "background", *PATTERNS,
+WORDS = Vocabulary(
+    (
+        *COLORS, *SHAPES, *PLURALS, *COUNTS, *SIZES,
+        "left", "of", "above", "on", "background", *PATTERNS,
+    ),
+    MAX_WORDS,
+    example="two red circles on striped blue background",
 )  # fmt: skip
-IGNORED_WORDS = ("a", "an", "the")
+VOCABULARY = WORDS.words
 
 _PIXEL = (np.mgrid[0:SIZE, 0:SIZE] + 0.5).astype(np.float32)  # [2, 64, 64]: y, x of pixel centres
 
@@ -134,7 +139,7 @@ def render(scene: Scene) -> np.ndarray:
     y, x = _PIXEL
     image = _background(scene)
     for placed in scene.shapes:
-        distance = _signed_distance(placed.shape, x - placed.x, y - placed.y, placed.radius)
+        distance = signed_distance(placed.shape, x - placed.x, y - placed.y, placed.radius)
         cover = np.clip(0.5 - distance, 0, 1)[..., None]  # one pixel of antialiasing
         image += cover * (tone(placed.color, 0) - image)
     return image
@@ -170,7 +175,9 @@ def _background(scene: Scene) -> np.ndarray:
     return light + depth[..., None].astype(np.float32) * (dark - light)
 
 
-def _signed_distance(shape: str, x: np.ndarray, y: np.ndarray, radius: float) -> np.ndarray:
+def signed_distance(
+    shape: str, x: np.ndarray, y: np.ndarray, radius: float | np.ndarray
+) -> np.ndarray:
     """Distance in pixels to the outline, negative inside; ``y`` points down."""
     if shape == "circle":
         return np.hypot(x, y) - radius
@@ -191,28 +198,10 @@ def _signed_distance(shape: str, x: np.ndarray, y: np.ndarray, radius: float) ->
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a prompt in the vocabulary, articles dropped.
-
-    Raises ``ValueError`` for an unknown word (naming the vocabulary) and for too many words.
-    """
-    words = [w for w in text.lower().replace(",", " ").replace(".", " ").split()]
-    words = [w for w in words if w not in IGNORED_WORDS]
-    unknown = sorted(set(words) - set(VOCABULARY))
-    if unknown:
-        known = ", ".join(VOCABULARY[1:])
-        raise ValueError(
-            f"the demo model does not know {', '.join(map(repr, unknown))}; "
-            f"write the prompt with these words: {known}"
-        )
-    if len(words) > MAX_WORDS:
-        raise ValueError(
-            f"the prompt has {len(words)} words, the demo model reads {MAX_WORDS}; shorten it, "
-            "as in 'two red circles on striped blue background'"
-        )
-    return words
+    """The words of a prompt, as ``Vocabulary.words_of``."""
+    return WORDS.words_of(text)
 
 
 def word_ids(text: str) -> list[int]:
-    """``MAX_WORDS`` indices into the vocabulary, padded with 0; all 0 for an empty prompt."""
-    ids = [VOCABULARY.index(word) for word in words_of(text)]
-    return ids + [0] * (MAX_WORDS - len(ids))
+    """The numbers of a prompt's words, as ``Vocabulary.ids``."""
+    return WORDS.ids(text)

@@ -17,7 +17,8 @@ from ..browser import front_end
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "check", "test", "serve", "train-demo-model", "bench", "study"]
+    "command",
+    ["demo", "check", "test", "serve", "train-demo-model", "train-demo-video", "bench", "study"],
 )
 def test_every_command_explains_itself(command):
     result = subprocess.run(

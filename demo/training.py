@@ -1,0 +1,175 @@
+"""Flow matching for the demo models: the loop, its checkpoints and its log.
+
+The network sees ``(1 - t) sample + t noise`` and predicts ``noise - sample``. Data, noise and times
+of a step are drawn from a generator seeded with (seed, step), so an interrupted training that
+resumes sees what it would have seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from . import pictures
+
+EMA_DECAY = 0.999
+steady_ema = torch.optim.swa_utils.get_ema_multi_avg_fn(EMA_DECAY)
+CAPTION_DROPOUT = 0.1
+
+
+class Batch(NamedTuple):
+    """What one step learns from: latents ``[B, ...]``, word ids, times in [0, 1] and noise."""
+
+    latents: Tensor
+    ids: Tensor
+    times: Tensor
+    noise: Tensor
+
+
+def growing_ema(averages: list[Tensor], current: list[Tensor], count: Tensor) -> None:
+    """Average over about the last tenth of the steps, at most over ``EMA_DECAY``'s 1,000.
+
+    With a decay that never changes, the first weights would stay for long.
+    """
+    decay = min(EMA_DECAY, (1 + int(count)) / (10 + int(count)))
+    with torch.no_grad():
+        torch._foreach_lerp_(averages, current, 1 - decay)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What differs between the models."""
+
+    samples: str  # what is learnt from, in the plural, for the log
+    batch: Callable[[Any, int], Batch]  # the model, the number of the step
+    learning_rate_factor: Callable[[int, int], float]  # that number, the number of all steps
+    save: Callable[[Any, Path], None]
+    sheet: Callable[[Any, Path], None]
+    weights: str  # name of the file that ``save`` writes
+    sheets_every: int = 4  # checkpoints
+
+
+def add_options(parser: argparse.ArgumentParser, samples: str, total: int, lr: float) -> None:
+    """The options that both trainings have."""
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of checkpoint, log and sheets"
+    )
+    parser.add_argument(
+        f"--{samples}", dest="total", type=int, default=total, help=f"training {samples} in all"
+    )
+    parser.add_argument("--batch", type=int, default=64, help=f"{samples} per step")
+    parser.add_argument("--lr", type=float, default=lr, help="peak learning rate")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads")
+    parser.add_argument(
+        "--compile", action="store_true", help="torch.compile: needs a C++ compiler"
+    )
+    parser.add_argument("--save-every", type=int, default=500, help="steps between checkpoints")
+
+
+class Training:
+    """A model, its running average and its optimizers: what a checkpoint holds."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Mapping[str, torch.optim.Optimizer],
+        ema: Callable = steady_ema,
+    ) -> None:
+        self.model = model
+        self.average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=ema)
+        self.optimizers = optimizers
+        self.step = 0
+
+    def _parts(self) -> dict:
+        return {"model": self.model, "average": self.average, **self.optimizers}
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint, so that an interruption leaves the old one or the new one."""
+        state = {name: part.state_dict() for name, part in self._parts().items()}
+        torch.save(state | {"step": self.step}, path.with_suffix(".tmp"))
+        path.with_suffix(".tmp").replace(path)
+
+    def load(self, path: Path) -> None:
+        """Continue from a checkpoint."""
+        state = torch.load(path, weights_only=True)
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+        self.step = state["step"]
+
+    def learn(self, forward: Callable, batch: Batch, lr: float) -> float:
+        """Take one step and return its loss."""
+        for optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                group["lr"] = lr
+        latents, ids, times, noise = batch
+        at = times.view(-1, *[1] * (latents.ndim - 1))
+        with torch.autocast("cpu", torch.bfloat16):
+            predicted = forward(latents.lerp(noise, at), times, ids)
+        loss = (predicted.float() - (noise - latents)).square().mean()
+        for optimizer in self.optimizers.values():
+            optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimizer in self.optimizers.values():
+            optimizer.step()
+        self.average.update_parameters(self.model)
+        self.step += 1
+        return loss.item()
+
+
+def train(training: Training, task: Task, options: argparse.Namespace) -> None:
+    """Train to ``options.total``, from the checkpoint in ``options.out`` if there is one."""
+    total = options.total // options.batch
+    checkpoint = options.out / "checkpoint.pt"
+    if checkpoint.exists():
+        training.load(checkpoint)
+        print(f"resuming at step {training.step} of {total}")
+    model = training.model
+    # The pattern matcher would put the slow fused attention back (see differentiable.py).
+    forward = torch.compile(model, options={"pattern_matcher": False}) if options.compile else model
+    report = _Report(task.samples, options.out / "log.jsonl", options.batch, training.step, total)
+    while training.step < total:
+        step = training.step
+        lr = options.lr * task.learning_rate_factor(step, total)
+        report.losses.append(training.learn(forward, task.batch(model, step), lr))
+        done, last = training.step, training.step == total
+        if done % 50 == 0 or done % options.save_every == 0 or last:
+            report.write(done)
+        if done % options.save_every == 0 or last:
+            training.save(checkpoint)
+            task.save(training.average.module, options.out / task.weights)
+        if done % (task.sheets_every * options.save_every) == 0 or last:
+            task.sheet(training.average.module, options.out / f"sheet_{done:06d}.png")
+            pictures.loss_curve(report.log, options.out / "loss.png", task.samples)
+
+
+class _Report:
+    """Losses since the last line of the log."""
+
+    def __init__(self, samples: str, log: Path, batch: int, first: int, total: int) -> None:
+        self.samples, self.log, self.batch = samples, log, batch
+        self.first, self.total = first, total
+        self.losses: list[float] = []
+        self.started = time.perf_counter()
+
+    def write(self, done: int) -> None:
+        mean, self.losses = sum(self.losses) / len(self.losses), []
+        rate = (done - self.first) * self.batch / (time.perf_counter() - self.started)
+        row = {"step": done, self.samples: done * self.batch, "loss": mean, "rate": rate}
+        with self.log.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        left = (self.total - done) * self.batch / rate / 60
+        print(
+            f"step {done}/{self.total}  loss {mean:.4f}  {rate:.0f} {self.samples}/s  "
+            f"{left:.0f} min left",
+            flush=True,
+        )
