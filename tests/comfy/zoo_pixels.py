@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+
 import torch
 
 from .zoo import Case
@@ -87,6 +90,15 @@ PIXELDIT_UNET = {
 }
 
 
+def injecting():
+    """Configuration of PiD where the class can add the small image to the pixels, too."""
+    config = newer("PiD")
+    if config is None:
+        return None
+    net = importlib.import_module("comfy.ldm.pixeldit.pid").PidNet
+    return config if "pit_lq_inject" in inspect.signature(net).parameters else None
+
+
 def degraded(random, tokens):
     """The small image that PiD makes larger, as its node sets it."""
     return {"lq_latent": random(1, 16, 2, 2), "degrade_sigma": torch.tensor([0.3])}
@@ -113,7 +125,7 @@ PIXELDIT = (
     Case(
         name="PiD, all gates",
         family="PiD",
-        config=newer("PiD"),
+        config=injecting(),
         unet=PIXELDIT_UNET
         | {
             "image_model": "pid",
