@@ -140,6 +140,9 @@ IMAGE_FAMILIES = (
         image="hidden_states",
         output=1,
         first_block_key=("double_block", 0),
+        signal=SignalSource(  # its patch size tells how many pixels became channels of the latent
+            signals.lens, ("encoder_hidden_states", "hidden_states"), patch=1
+        ),
     ),
     Family(
         name="JoyImage",
@@ -151,6 +154,9 @@ IMAGE_FAMILIES = (
         output=0,
         first_block_key=("double_block", 0),
         is_cut=True,
+        signal=SignalSource(
+            signals.joyimage, ("hidden_states", "encoder_hidden_states"), after=("ref_latents",)
+        ),
     ),
     Family(
         name="Ideogram 4",

@@ -80,7 +80,7 @@ class ModelCall:
         latent = self.part(self.x, place).clone()
         if family is None or whole[0] is None:
             return GateInput(step, sigma, latent)
-        grid = signals.token_grid(self.transformer, self.x.shape)
+        grid = signals.token_grid(self.transformer, self.x.shape, family.signal)
 
         def main(tokens: Tensor | None) -> Tensor | None:
             if tokens is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import comfy.ldm.anima.model
 import comfy.ops
 import comfy.supported_models
@@ -117,6 +119,25 @@ FLUX = (
     flux("FLUX Control", image, in_channels=32),
 )
 
+LIKE_FLUX = {"guidance_embed": False, "vec_in_dim": None, "txt_ids_dims": [1, 2]}
+
+
+def longcat(name, *extras):
+    return flux(name, *extras, config=newer("LongCatImage"), **LIKE_FLUX)
+
+
+LONGCAT_OVIS = (
+    longcat("LongCat-Image"),
+    longcat("LongCat-Image, edit", references((16, 6, 4))),
+    flux(
+        "Ovis-Image",
+        config=comfy.supported_models.FluxSchnell,
+        yak_mlp=True,
+        txt_norm=True,
+        **LIKE_FLUX,
+    ),
+)
+
 # FLUX.2
 
 FLUX2_UNET = {
@@ -205,6 +226,15 @@ QWEN = (
         references((16, 1, 6, 4)),
         default_ref_method="index_timestep_zero",
     ),
+    dataclasses.replace(
+        qwen(
+            "Qwen-Image-Layered",
+            references((16, 1, 8, 8)),
+            use_additional_t_cond=True,
+            default_ref_method="negative_index",
+        ),
+        latent=(16, 3, 8, 8),
+    ),
 )
 
 # Lumina 2 and Z-Image
@@ -264,6 +294,14 @@ LUMINA = (
         unet=LUMINA_UNET,
         latent=(16, 8, 8),
         conditioning=conditioning(mask),
+    ),
+    Case(
+        name="NewBie",
+        family="Lumina 2 / Z-Image",
+        config=comfy.supported_models.Lumina2,
+        unet=LUMINA_UNET | {"clip_text_dim": POOLED},
+        latent=(16, 8, 8),
+        conditioning=conditioning(mask, pooled=POOLED),
     ),
     z_image("Z-Image"),
     z_image("Z-Image Omni", omni),
@@ -689,6 +727,7 @@ HUNYUAN_DIT = Case(
 
 ALL = (
     *FLUX,
+    *LONGCAT_OVIS,
     *FLUX2,
     CHROMA,
     *QWEN,

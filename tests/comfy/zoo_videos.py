@@ -430,6 +430,17 @@ CASES: tuple[Case, ...] = (
         ), adapt=_shrink_byt5,
     ),
     *_case(
+        "HunyuanVideo 1.5, super-resolution",
+        "HunyuanVideo", "HunyuanVideo15_SR_Distilled", HUNYUAN_15 | {"in_channels": 98},
+        HUNYUAN_15_LATENT,
+        _hunyuan_prompt(
+            lambda random: {
+                "concat_latent_image": random(1, 66, *HUNYUAN_15_LATENT[1:]),
+                "noise_augmentation": 0.0,  # else each item of a batch gets noise of its own
+            }
+        ), 1.0, adapt=_shrink_byt5,
+    ),
+    *_case(
         "HunyuanImage 2.1", "HunyuanVideo", "HunyuanImage21", HUNYUAN_IMAGE, (64, 6, 6),
         _prompt(lambda random, tokens: {"conditioning_byt5small": random(1, 3, 1472)}),
         adapt=_shrink_byt5,
@@ -664,6 +675,12 @@ CASES: tuple[Case, ...] = (
                     "use_rotary_positional_embeddings": True},
         (16, 3, 8, 8),
         _prompt(lambda random, tokens: {"concat_latent_image": random(1, 16, 1, 8, 8)}),
+    ),
+    *_case(  # VOID, which takes things out of videos
+        "CogVideoX, inpaint", "CogVideoX", "CogVideoX_Inpaint",
+        COGVIDEO | {"in_channels": 48, "use_rotary_positional_embeddings": True},
+        (16, 3, 8, 8),
+        _prompt(lambda random, tokens: {"concat_latent_image": random(1, 32, 3, 8, 8)}),
     ),
     *_case("Mochi", "Mochi", "GenmoMochi", MOCHI, (12, 3, 8, 8), _prompt(_attended)),
     *_case(

@@ -22,6 +22,8 @@ ATTENTION = {  # the module whose first input is the attention's, in the first b
     "Qwen-Image": "attn",
     "MageFlow": "attn",
     "LTX-Video": "attn1",
+    "Lens": "attn",
+    "JoyImage": "attn",
 }
 UNEXPLAINED = {"Wan S2V", "LTX-Video, guide frames"}  # condensed motion; tokens left out
 
@@ -108,7 +110,7 @@ class Watch:
     def main(self, call):
         """The tokens of a call, its grid, and those of its latent."""
         tokens = self.received(call)
-        grid = signals.token_grid(self.transformer, call.latent.shape)
+        grid = signals.token_grid(self.transformer, call.latent.shape, self.family.signal)
         main = signals.main_tokens(tokens, grid, self.family, self.transformer, call.conditions)
         return tokens, grid, main
 
