@@ -6,6 +6,7 @@ it ran. Nothing of the pack's surgery is used for it.
 
 import contextlib
 
+import comfy.controlnet
 import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
@@ -175,6 +176,39 @@ def test_what_others_add_behind_a_block_counts_once():
         )  # fmt: skip
     assert calls == [0, 1, 2, 0, 1, 2]  # of the two full steps
     torch.testing.assert_close(found["cached"][2], found["full"][2], rtol=1e-3, atol=1e-3)
+
+
+class Control(comfy.controlnet.ControlBase):
+    """Adds ones behind the last block."""
+
+    def pre_run(self, model, percent_to_timestep_function):
+        self.timestep_range = (1e9, 0.0)
+
+    def get_control(self, x, t, cond, batched_number, options):
+        return {"input": [], "output": [None, None, torch.ones(x.shape[0], 16, 64)]}
+
+
+def test_what_a_control_adds_behind_the_last_block_counts_once():
+    case = CASES["Chroma Radiance"]
+    model = zoo.build(case)
+
+    def controlled(seed, tokens):
+        ((text, keys),) = case.conditioning(seed, tokens)
+        return [[text, keys | {"control": Control(), "control_apply_to_uncond": False}]]
+
+    steered = zoo.Case(**{**vars(case), "conditioning": controlled})
+    top = float(zoo.sigmas(model, 4)[1])
+    levels = torch.tensor([top * (1 - n * 1e-6) for n in range(4)])
+    full, cached, plain = [], [], []
+    for sampled, of, states in (
+        (model, steered, full), (attach(model, "0,1/3"), steered, cached), (model, case, plain)
+    ):  # fmt: skip
+        zoo.sample(
+            of, sampled, steps=3, cfg=1.0, sigmas=levels,
+            callback=lambda step, x0, x, total: states.append(x0.clone()),  # noqa: B023
+        )  # fmt: skip
+    torch.testing.assert_close(cached[2], full[2], rtol=1e-2, atol=1e-2)
+    assert float((full[2] - plain[2]).std()) > 0.1
 
 
 # A batch of both prompts that is not computed as it comes
