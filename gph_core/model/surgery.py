@@ -179,11 +179,9 @@ class Surgery:
             self.discard()
             raise
         finally:
-            for name, module in originals.items():
-                if module is None:
-                    del own[name]
-                else:
-                    own[name] = module
+            own.update(originals)
+            for name in [name for name, module in originals.items() if module is None]:
+                del own[name]
             if memory and kind is not RecordOutput:
                 # What a call without blocks wrote there is not what a full one reads.
                 setattr(self._transformer, memory, remembered)
