@@ -60,7 +60,7 @@ VIDEO_FAMILIES = (
     ),
     replace(
         _WAN,
-        name="WanDancer",
+        name="Wan Dancer",
         transformer="comfy.ldm.wan.model_wandancer.WanDancerModel",
         final_layers=("head", "head_global"),
         one_final=True,

@@ -610,11 +610,11 @@ CASES: tuple[Case, ...] = (
         ),
     ),
     *_case(
-        "WanDancer", "WanDancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
+        "Wan Dancer", "Wan Dancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
         _prompt(lambda random, tokens: _dance(random)),
     ),
     *_case(  # the first of its two models: other layers begin and end it
-        "WanDancer, few frames a second", "WanDancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
+        "Wan Dancer, few frames a second", "Wan Dancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
         _prompt(lambda random, tokens: _dance(random) | {"fps": 7.5}), 1.0,
     ),
     *_case("LTX-Video", "LTX-Video", "LTXV", LTXV, LTX_LATENT, _ltxv_prompt()),
@@ -702,7 +702,7 @@ CASES: tuple[Case, ...] = (
 BATCH_OF_ONE = frozenset(
     {
         "HunyuanVideo, reference latent",
-        "WanDancer, few frames a second",
+        "Wan Dancer, few frames a second",
         *(case.name for case in CASES if case.family == "MiniMax H3"),
     }
 )
