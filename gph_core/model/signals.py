@@ -133,7 +133,7 @@ def lens(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor
 
 def joyimage(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor:
     """JoyImage; its references come behind the image and have the same timestep."""
-    shift, scale, *_ = block.img_mod(temb)
+    shift, scale = block.img_mod(temb)[:2]
     return block.img_norm1(hidden_states) * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
 
 
