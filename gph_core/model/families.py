@@ -6,9 +6,11 @@ from torch import nn
 
 from .family import Family
 from .image_families import IMAGE_FAMILIES
+from .pixel_families import PIXEL_FAMILIES
+from .sound_families import SHAPE_FAMILIES, SOUND_FAMILIES
 from .video_families import VIDEO_FAMILIES
 
-FAMILIES = (*IMAGE_FAMILIES, *VIDEO_FAMILIES)
+FAMILIES = (*IMAGE_FAMILIES, *PIXEL_FAMILIES, *VIDEO_FAMILIES, *SOUND_FAMILIES, *SHAPE_FAMILIES)
 _VIDEOS = frozenset(family.name for family in FAMILIES if family.is_video)
 
 
@@ -28,7 +30,14 @@ def detect(transformer: nn.Module) -> Family | None:
 
 
 def _has_structure(transformer: nn.Module, family: Family) -> bool:
-    lists = [transformer._modules.get(name) for name in family.block_lists]
+    try:
+        place = transformer.get_submodule(family.inside)
+    except AttributeError:
+        return False
+    lists = [place._modules.get(name) for name in family.block_lists]
+    final_layers = [place._modules.get(name) is not None for name in family.final_layers]
+    # One that is called where it is found must not be there: it would be another model.
+    expected = not family.calls_what_it_finds
     return all(isinstance(blocks, nn.ModuleList) and len(blocks) > 0 for blocks in lists) and all(
-        transformer._modules.get(name) is not None for name in family.final_layers
+        present is expected for present in final_layers
     )

@@ -12,7 +12,7 @@ class Family:
     """Place of the block stack in one transformer class.
 
     Each final layer must receive the image tokens after the last block as its first argument, in
-    the order in which the first block receives them.
+    the order in which the first block receives them. Where no module does, ``end`` takes its place.
     """
 
     name: str
@@ -25,3 +25,17 @@ class Family:
     first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
     signal: SignalSource | None = None  # None: only the first block's output shows a change
+    inside: str = ""  # the sub-module with lists and final layers; empty: the transformer itself
+    # Without final layers: the places of the arguments that the blocks of the last list change and
+    # hand on, the image tokens first.
+    end: tuple[int, ...] = ()
+    one_final: bool = False  # only one of the final layers runs in a call, not one for each stream
+    calls_what_it_finds: bool = False  # it has no final layer, but calls one where it finds one
+    is_cut: bool = False  # tokens behind the image's are cut off before the final layer
+    mixes_prompts: bool = False  # the tokens of a prompt depend on what else is in the batch
+    memory: str = ""  # an attribute that calls write and later ones read, see ``Surgery``
+
+    @property
+    def streams(self) -> tuple[int, ...]:
+        """The stream of each final layer."""
+        return tuple(0 if self.one_final else n for n in range(len(self.final_layers)))

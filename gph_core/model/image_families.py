@@ -131,4 +131,65 @@ IMAGE_FAMILIES = (
         first_block_key=("double_block", 0),
         signal=_QWEN,
     ),
+    Family(
+        name="Lens",
+        transformer="comfy.ldm.lens.model.LensTransformer2DModel",
+        is_video=False,
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out",),
+        image="hidden_states",
+        output=1,
+        first_block_key=("double_block", 0),
+        signal=SignalSource(  # its patch size tells how many pixels became channels of the latent
+            signals.lens, ("encoder_hidden_states", "hidden_states"), patch=1
+        ),
+    ),
+    Family(
+        name="JoyImage",
+        transformer="comfy.ldm.joyimage.model.JoyImageTransformer3DModel",
+        is_video=False,
+        block_lists=("double_blocks",),
+        final_layers=("norm_out",),
+        image="hidden_states",
+        output=0,
+        first_block_key=("double_block", 0),
+        is_cut=True,
+        signal=SignalSource(
+            signals.joyimage, ("hidden_states", "encoder_hidden_states"), after=("ref_latents",)
+        ),
+    ),
+    Family(
+        name="Ideogram 4",
+        transformer="comfy.ldm.ideogram4.model.Ideogram4Transformer2DModel",
+        is_video=False,
+        block_lists=("layers",),
+        image=0,
+    ),
+    Family(
+        name="AuraFlow",
+        transformer="comfy.ldm.aura.mmdit.MMDiT",
+        is_video=False,
+        block_lists=("double_layers", "single_layers"),
+        final_layers=(),
+        image=1,
+        output=1,
+        first_block_key=("double_block", 0),
+        tail=True,  # the second list gets the text too, in front of the image
+        end=(0,),
+    ),
+    Family(
+        name="PixArt",
+        transformer="comfy.ldm.pixart.pixartms.PixArtMS",
+        is_video=False,
+        block_lists=("blocks",),
+        image=0,
+    ),
+    Family(
+        name="HunyuanDiT",
+        transformer="comfy.ldm.hydit.models.HunYuanDiT",
+        is_video=False,
+        block_lists=("blocks",),
+        image=0,
+        first_block_key=("double_block", 0),
+    ),
 )

@@ -35,6 +35,7 @@ class SignalSource:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     of_time: Callable[[nn.Module, Tensor], Tensor] | None = None  # see ``wan_time``
+    patch: int | None = None  # of the latent that is one token; None: the transformer says so
 
     def modulated(self, block: nn.Module, args: Sequence[Any], kwargs: Arguments) -> Tensor:
         """``[B, T, C]`` that the first block's attention receives, in the dtype of the tokens.
@@ -51,15 +52,18 @@ class SignalSource:
         return (first, *others) if others else first
 
 
-def token_grid(transformer: nn.Module, latent_shape: Sequence[int]) -> tuple[int, ...]:
+def token_grid(
+    transformer: nn.Module, latent_shape: Sequence[int], source: SignalSource | None = None
+) -> tuple[int, ...]:
     """``(H, W)`` or ``(F, H, W)`` of the tokens of a latent, which is padded to whole patches.
 
     Args:
         transformer: with its patch size, if that is not one.
         latent_shape: ``[B, C, H, W]`` or ``[B, C, F, H, W]``.
+        source: of the family, which may know another patch size.
     """
     sizes = latent_shape[2:]
-    patch = getattr(transformer, "patch_size", 1)
+    patch = source.patch if source and source.patch else getattr(transformer, "patch_size", 1)
     of_images = isinstance(patch, int)
     patches = (1, patch, patch) if isinstance(patch, int) else tuple(patch)
     patches = ((1,) * len(sizes) + patches)[-len(sizes) :]
@@ -91,7 +95,8 @@ def main_tokens(
     def counted(names: Sequence[str]) -> int:
         values = [conditions[name] for name in names if conditions.get(name) is not None]
         latents = [part for v in values for part in (v if isinstance(v, list) else [v])]
-        return sum(math.prod(token_grid(transformer, latent.shape)) for latent in latents)
+        grids = (token_grid(transformer, latent.shape, family.signal) for latent in latents)
+        return sum(map(math.prod, grids))
 
     before, after = counted(family.signal.before), counted(family.signal.after)
     return tokens[:, before : before + count] if found == before + count + after else None
@@ -118,6 +123,18 @@ def qwen_image(
     """Qwen-Image and MageFlow; with an index, the tokens from there on are at timestep zero."""
     first = block.img_mod(temb).chunk(2, dim=-1)[0]
     return block._modulate(block.img_norm1(hidden_states), first, timestep_zero_index)[0]
+
+
+def lens(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor:
+    """Lens, as Qwen-Image without references."""
+    first = block.img_mod(temb).chunk(2, dim=-1)[0]
+    return block._modulate(block.img_norm1(hidden_states), first)[0]
+
+
+def joyimage(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor:
+    """JoyImage; its references come behind the image and have the same timestep."""
+    shift, scale = block.img_mod(temb)[:2]
+    return block.img_norm1(hidden_states) * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
 
 
 def wan(block: Any, x: Tensor, *, e: Tensor, **_: Any) -> Tensor:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
+from .ends import EndOfBlocks, NoLayer
 from .family import Family
 from .replacements import (
     AddBehindFirst,
@@ -68,9 +69,10 @@ class Surgery:
         look: Look | None = None,
     ) -> None:
         self._transformer = transformer
+        self._place = transformer.get_submodule(family.inside)
         self.family = family
         self._look = look
-        self._scratch = Scratch(len(family.final_layers), probe_policy, look)
+        self._scratch = Scratch(max(family.streams, default=0) + 1, probe_policy, look)
         self._made: dict[tuple[type, bool], tuple[list, dict[str, nn.Module]]] = {}
 
     @contextmanager
@@ -159,15 +161,16 @@ class Surgery:
 
     def _fits(self, first: Tensor, last: Tensor) -> bool:
         return first.numel() == last.numel() or (
-            self.family.tail and first[:, :1].shape == last[:, :1].shape
+            (self.family.tail or self.family.is_cut) and first[:, :1].shape == last[:, :1].shape
         )
 
     @contextmanager
     def _swapped(self, kind: type[FinalLayer], looking: bool = False) -> Iterator[None]:
         """Replace sub-modules, whatever happens for one call only."""
-        own = self._transformer._modules
+        own, memory = self._place._modules, self.family.memory
         modules = self._replacements(kind, looking)
-        originals = {name: own[name] for name in modules}
+        originals = {name: own.get(name) for name in modules}
+        remembered = getattr(self._transformer, memory) if memory else None
         self._scratch.thread = threading.get_ident()
         own.update(modules)
         try:
@@ -177,38 +180,53 @@ class Surgery:
             raise
         finally:
             own.update(originals)
+            for name in [name for name, module in originals.items() if module is None]:
+                del own[name]
+            if memory and kind is not RecordOutput:
+                # What a call without blocks wrote there is not what a full one reads.
+                setattr(self._transformer, memory, remembered)
             self._scratch.feature = self._scratch.anchors = ()
 
     def _replacements(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
         """The modules of one kind of call; made once, as long as the model's own stay the same."""
-        own, family = self._transformer._modules, self.family
-        present = [own[name] for name in (*family.block_lists, *family.final_layers)]
+        own, family = self._place._modules, self.family
+        present = [own.get(name) for name in (*family.block_lists, *family.final_layers)]
         made_for, modules = self._made.get((kind, looking), ((), {}))
         if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
             modules = self._blocks(kind, looking) | {
-                name: kind(self._transformer.get_submodule(name), self._scratch, i, family.tail)
-                for i, name in enumerate(family.final_layers)
+                name: kind(own.get(name) or NoLayer(), self._scratch, i, family.tail)
+                for name, i in zip(family.final_layers, family.streams, strict=True)
             }
             self._made[kind, looking] = (present, modules)
         return modules
 
     def _blocks(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
         """The block lists of one kind of call."""
-        lists = {name: self._transformer.get_submodule(name) for name in self.family.block_lists}
-        first_list = self.family.block_lists[0]
-        first, *further = _every(lists[first_list])
+        lists = {name: self._place.get_submodule(name) for name in self.family.block_lists}
+        names, end = self.family.block_lists, self.family.end
+        first, *further = _every(lists[names[0]])
         observed = RecordInput(first, self._scratch, self.family)
         if kind is RecordOutput:
-            return {first_list: nn.ModuleList([observed, *further])}
-        run = []
+            full = {names[0]: [observed, *further]}
+            if end:
+                *before, last = full.get(names[-1]) or _every(lists[names[-1]])
+                full[names[-1]] = [*before, EndOfBlocks(self._end(kind), end, last)]
+            return {name: nn.ModuleList(blocks) for name, blocks in full.items()}
+        run: dict[str, list[nn.Module]] = {name: [] for name in names}
         if kind is AddProbed or (looking and self._look is Look.FIRST_BLOCK):
-            run = [observed]
+            run[names[0]] = [observed]
         elif looking and self._look is Look.MODULATED:
-            run = [PassInput(first, self._scratch, self.family)]
+            run[names[0]] = [PassInput(first, self._scratch, self.family)]
+        if end:
+            run[names[-1]].append(EndOfBlocks(self._end(kind), end))
         return {
-            name: OwnBlocks(run if name == first_list else [], _every(blocks), self._scratch)
+            name: OwnBlocks(run[name], _every(blocks), self._scratch)
             for name, blocks in lists.items()
         }
+
+    def _end(self, kind: type[FinalLayer]) -> FinalLayer:
+        """Final layer of a model without one."""
+        return kind(NoLayer(), self._scratch, 0, self.family.tail)
 
 
 def _every(blocks: nn.Module) -> nn.ModuleList:

@@ -15,6 +15,7 @@ _WAN_SIGNAL = SignalSource(
     after=("time_dim_concat", "context_latents"),
     of_time=signals.wan_time,
 )
+_POSED = replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents"))
 _BEHIND = replace(_WAN_SIGNAL, before=(), after=("time_dim_concat", "reference_latent"))
 
 _WAN = Family(
@@ -49,7 +50,20 @@ VIDEO_FAMILIES = (
         _WAN,
         name="Wan SCAIL",
         transformer="comfy.ldm.wan.model.SCAILWanModel",
-        signal=replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents")),
+        signal=_POSED,
+    ),
+    replace(
+        _WAN,
+        name="Wan SCAIL 2",
+        transformer="comfy.ldm.wan.model.SCAIL2WanModel",
+        signal=_POSED,
+    ),
+    replace(
+        _WAN,
+        name="Wan Dancer",
+        transformer="comfy.ldm.wan.model_wandancer.WanDancerModel",
+        final_layers=("head", "head_global"),
+        one_final=True,
     ),
     Family(
         name="LTX-Video",
@@ -95,6 +109,15 @@ VIDEO_FAMILIES = (
         is_video=True,
         block_lists=("blocks",),
         image=0,
+        first_block_key=("double_block", 0),
+    ),
+    Family(
+        name="Mochi",
+        transformer="comfy.ldm.genmo.joint_model.asymm_models_joint.AsymmDiTJoint",
+        is_video=True,
+        block_lists=("blocks",),
+        image=0,
+        output=0,
         first_block_key=("double_block", 0),
     ),
 )

@@ -50,8 +50,8 @@ class AdaptiveCache(io.ComfyNode):
                         "The rule that decides which steps are full. "
                         + "; ".join(f"{n}: {ALL[n].rule}" for n in ADAPTIVE)
                         + ". SeaCache and TeaCache work with FLUX, Chroma, Qwen-Image, "
-                        "HunyuanVideo, Wan, SD3, MageFlow and LTX-Video; for other models choose "
-                        "DiCache or First Block Cache."
+                        "HunyuanVideo, Wan, SD3, MageFlow, Lens, JoyImage and LTX-Video; for other "
+                        "models choose DiCache or First Block Cache."
                     ),
                 ),
                 io.Combo.Input(

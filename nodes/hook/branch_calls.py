@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import Any
 
 import comfy.model_management
@@ -15,7 +16,7 @@ from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
 from .branches import Branches
 from .controlnet import Deferrals
-from .model_call import ModelCall, uncompiled
+from .model_call import ModelCall, observing_first_block, uncompiled, without_patches
 
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
@@ -53,7 +54,7 @@ class _BranchCalls(ABC):
         base_model = executor.class_obj
         # ComfyUI's own object may be another in each call, see ``patching``.
         transformer = uncompiled(base_model.diffusion_model)
-        branches = self._branches.keys(transformer, x, options, kwargs)
+        branches = self._keys(transformer, x, options, kwargs)
         timestep, sigma = self._level
         # Else known: reading it again would wait for the GPU.
         if timestep is None or options.get("sigmas") is not timestep:
@@ -65,6 +66,10 @@ class _BranchCalls(ABC):
         if decision.leader is not None and self._look is Look.LATENT:
             decision = self._settled(call, decision)
         return self._answer(call, decision)
+
+    def _keys(self, transformer, x, options: dict, inputs: dict) -> list[Hashable]:
+        """Keys of the branches of a call."""
+        return self._branches.keys(transformer, x, options, inputs)
 
     def _settled(self, call: ModelCall, decision: Decision) -> Decision:
         """Decision of the gate on what the call shows of the leader branch."""
@@ -111,6 +116,15 @@ class StackCalls(_BranchCalls):
         super().__init__(run)
         self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
 
+    def _keys(self, transformer, x, options: dict, inputs: dict) -> list[Hashable]:
+        branches = super()._keys(transformer, x, options, inputs)
+        surgery = self._surgery(transformer)
+        if surgery is None or not surgery.family.mixes_prompts:
+            return branches
+        # Which part of the batch is whose depends on what else is in it.
+        together = tuple(options.get("cond_or_uncond") or ())
+        return [(together, branch) for branch in branches]
+
     def _answer(self, call: ModelCall, decision: Decision):
         surgery = self._surgery(call.transformer)
         if surgery is None or self._run.schedule.num_cached == 0:
@@ -135,6 +149,8 @@ class StackCalls(_BranchCalls):
         self, surgery: Surgery, call: ModelCall, decision: Decision, options: dict
     ) -> tuple[Any, Decision]:
         """Prediction for a call, and whether to use it."""
+        if surgery.family.end:
+            options = without_patches(options, surgery.family)
         try:
             with self._predicting(surgery, decision, call.x):
                 output = call.denoised(options, is_cached=True)
@@ -196,27 +212,6 @@ class StackCalls(_BranchCalls):
                 transformer, family, probe_policy, self._look
             )
         return self._surgeries[id(transformer)]
-
-
-def observing_first_block(options: dict, surgery: Surgery) -> dict:
-    """Options in which another extension's replacement of the first block lets us see its input.
-
-    The replacement may change the tokens before it calls the block, or not call it at all.
-    """
-    replacements = options.get("patches_replace", {})
-    key = surgery.family.first_block_key
-    replacement = replacements.get("dit", {}).get(key)
-    if replacement is None:
-        return options
-
-    def observed(args, extra):
-        surgery.note_input(args["img"])
-        result = replacement(args, extra)
-        surgery.note_output(result["img"])
-        return result
-
-    blocks = replacements["dit"] | {key: observed}
-    return options | {"patches_replace": replacements | {"dit": blocks}}
 
 
 def _reset_unfinished(options: dict) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...gph_core.gates.base import GateInput
 from ...gph_core.model import signals
 from ...gph_core.model.family import Family
-from ...gph_core.model.surgery import Looked
+from ...gph_core.model.surgery import Looked, Surgery
 from .controlnet import Pending
 
 
@@ -80,7 +80,7 @@ class ModelCall:
         latent = self.part(self.x, place).clone()
         if family is None or whole[0] is None:
             return GateInput(step, sigma, latent)
-        grid = signals.token_grid(self.transformer, self.x.shape)
+        grid = signals.token_grid(self.transformer, self.x.shape, family.signal)
 
         def main(tokens: Tensor | None) -> Tensor | None:
             if tokens is None:
@@ -106,6 +106,38 @@ def _alone(tokens: Tensor | None) -> Tensor | None:
         return None
     own = tokens.numel() * tokens.element_size()
     return tokens if tokens.untyped_storage().nbytes() == own else tokens.clone()
+
+
+def observing_first_block(options: dict, surgery: Surgery) -> dict:
+    """Options in which another extension's replacement of the first block lets us see its input.
+
+    The replacement may change the tokens before it calls the block, or not call it at all.
+    """
+    replacements = options.get("patches_replace", {})
+    key = surgery.family.first_block_key
+    replacement = replacements.get("dit", {}).get(key)
+    if replacement is None:
+        return options
+
+    def observed(args, extra):
+        surgery.note_input(args["img"])
+        result = replacement(args, extra)
+        surgery.note_output(result["img"])
+        return result
+
+    blocks = replacements["dit"] | {key: observed}
+    return options | {"patches_replace": replacements | {"dit": blocks}}
+
+
+def without_patches(options: dict, family: Family) -> dict:
+    """Options of a call in which a module of ours stands in place of a block.
+
+    Nothing is to replace it or to follow on it; what does so to the first block stays.
+    """
+    replacements = options.get("patches_replace", {})
+    first = {k: v for k, v in replacements.get("dit", {}).items() if k == family.first_block_key}
+    patches = {k: v for k, v in options.get("patches", {}).items() if k != "double_block"}
+    return options | {"patches": patches, "patches_replace": replacements | {"dit": first}}
 
 
 def uncompiled(module):

@@ -15,8 +15,8 @@ from ...gph_core.model.replacements import aligned
 from ...gph_core.model.surgery import Looked
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
-from .branch_calls import StackCalls, observing_first_block
-from .model_call import ModelCall
+from .branch_calls import StackCalls
+from .model_call import ModelCall, observing_first_block
 
 
 @dataclass(frozen=True)

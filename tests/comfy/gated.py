@@ -15,9 +15,9 @@ from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import compatibility, patching
 
-from . import tiny, zoo, zoo_images, zoo_videos
+from . import tiny, zoo
+from .zoo_all import CASES
 
-CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 FLUX = CASES["FLUX dev"]  # as the tiny model of ``tiny``
 # A table's schedule is settled before; variants look at what their rows look at.
 RULES = [name for name in ADAPTIVE if name != "MagCache" and name not in VARIANTS]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import comfy.ldm.anima.model
 import comfy.ops
 import comfy.supported_models
@@ -117,6 +119,25 @@ FLUX = (
     flux("FLUX Control", image, in_channels=32),
 )
 
+LIKE_FLUX = {"guidance_embed": False, "vec_in_dim": None, "txt_ids_dims": [1, 2]}
+
+
+def longcat(name, *extras):
+    return flux(name, *extras, config=newer("LongCatImage"), **LIKE_FLUX)
+
+
+LONGCAT_OVIS = (
+    longcat("LongCat-Image"),
+    longcat("LongCat-Image, edit", references((16, 6, 4))),
+    flux(
+        "Ovis-Image",
+        config=comfy.supported_models.FluxSchnell,
+        yak_mlp=True,
+        txt_norm=True,
+        **LIKE_FLUX,
+    ),
+)
+
 # FLUX.2
 
 FLUX2_UNET = {
@@ -205,6 +226,15 @@ QWEN = (
         references((16, 1, 6, 4)),
         default_ref_method="index_timestep_zero",
     ),
+    dataclasses.replace(
+        qwen(
+            "Qwen-Image-Layered",
+            references((16, 1, 8, 8)),
+            use_additional_t_cond=True,
+            default_ref_method="negative_index",
+        ),
+        latent=(16, 3, 8, 8),
+    ),
 )
 
 # Lumina 2 and Z-Image
@@ -264,6 +294,14 @@ LUMINA = (
         unet=LUMINA_UNET,
         latent=(16, 8, 8),
         conditioning=conditioning(mask),
+    ),
+    Case(
+        name="NewBie",
+        family="Lumina 2 / Z-Image",
+        config=comfy.supported_models.Lumina2,
+        unet=LUMINA_UNET | {"clip_text_dim": POOLED},
+        latent=(16, 8, 8),
+        conditioning=conditioning(mask, pooled=POOLED),
     ),
     z_image("Z-Image"),
     z_image("Z-Image Omni", omni),
@@ -529,8 +567,167 @@ ERNIE = Case(
     conditioning=conditioning(mask),
 )
 
+LENS = Case(
+    name="Lens",
+    family="Lens",
+    config=newer("Lens"),
+    unet={
+        "image_model": "lens",
+        "in_channels": 128,
+        "num_layers": 3,
+        "attention_head_dim": 32,
+        "num_attention_heads": 2,
+        "enc_hidden_dim": TEXT,
+        "axes_dims_rope": ROPE,
+        "selected_layer_index": (0, 1),  # of the text encoder
+    },
+    latent=(128, 4, 4),
+    conditioning=conditioning(mask, width=2 * TEXT),
+)
+
+
+def joyimage(name, *extras):
+    return Case(
+        name=name,
+        family="JoyImage",
+        config=newer("JoyImage"),
+        unet={
+            "image_model": "joyimage",
+            "hidden_size": 128,  # ComfyUI sets the widths of the positions: one head of 128
+            "num_attention_heads": 1,
+            "text_dim": TEXT,
+            "mlp_width_ratio": 1.0,
+            "num_layers": 3,
+        },
+        latent=(16, 1, 8, 8),
+        conditioning=conditioning(*extras),
+    )
+
+
+JOYIMAGE = (
+    joyimage("JoyImage"),
+    joyimage("JoyImage, edit", references((16, 1, 6, 4), (16, 1, 4, 4))),
+)
+
+
+def padded(random, tokens):
+    attended = torch.ones(1, tokens, dtype=torch.long)
+    attended[:, -1] = 0
+    return {"attention_mask": attended}
+
+
+def ideogram(name, *extras):
+    config = newer("Ideogram4")
+    return Case(
+        name=name,
+        family="Ideogram 4",
+        # ComfyUI sets the widths: 4,608 channels, of which a copy of the class knows nothing.
+        config=config and type(config.__name__, (config,), {"unet_extra_config": {}}),
+        unet={
+            "image_model": "ideogram4",
+            "in_channels": 128,
+            "num_layers": 3,
+            "num_attention_heads": 2,
+            "attention_head_dim": 32,
+            "intermediate_size": 96,
+            "adaln_dim": 32,
+            "llm_features_dim": TEXT,
+            "mrope_section": (4, 6, 6),
+        },
+        latent=(128, 4, 4),
+        conditioning=conditioning(*extras),
+    )
+
+
+IDEOGRAM = (ideogram("Ideogram 4"), ideogram("Ideogram 4, padded prompt", padded))
+
+AURA = Case(
+    name="AuraFlow",
+    family="AuraFlow",
+    config=comfy.supported_models.AuraFlow,
+    unet={
+        "cond_seq_dim": TEXT,
+        "dim": 64,
+        "n_layers": 4,
+        "n_double_layers": 2,
+        "n_heads": 2,
+        "global_conddim": 64,
+        "max_seq": 64,
+    },
+    latent=(4, 8, 8),
+    conditioning=conditioning(),
+)
+
+PIXART_UNET = {
+    "image_model": "pixart_alpha",
+    "hidden_size": 48,
+    "depth": 3,
+    "num_heads": 2,
+    "caption_channels": TEXT,
+    "pe_interpolation": 1,
+    "model_max_length": 8,
+}
+PIXART_LATENT = (4, 64, 4)  # sides of 34 on average: positions count in 64
+
+
+def sizes(random, tokens):
+    return {"width": 32, "height": 512}
+
+
+PIXART = (
+    Case(
+        name="PixArt alpha",
+        family="PixArt",
+        config=comfy.supported_models.PixArtAlpha,
+        unet=PIXART_UNET | {"micro_condition": True},
+        latent=PIXART_LATENT,
+        conditioning=conditioning(sizes),
+    ),
+    Case(
+        name="PixArt sigma",
+        family="PixArt",
+        config=comfy.supported_models.PixArtSigma,
+        unet=PIXART_UNET | {"image_model": "pixart_sigma"},
+        latent=PIXART_LATENT,
+        conditioning=conditioning(),
+    ),
+)
+
+
+def two_encoders(random, tokens):
+    """HunyuanDiT's second text encoder, and the masks of both."""
+    return {
+        "attention_mask": torch.ones(1, tokens, dtype=torch.long),
+        "conditioning_mt5xl": random(1, T5_TOKENS, LLAMA - 4),
+        "attention_mask_mt5xl": torch.ones(1, T5_TOKENS, dtype=torch.long),
+    }
+
+
+T5_TOKENS = 6
+
+HUNYUAN_DIT = Case(
+    name="HunyuanDiT",
+    family="HunyuanDiT",
+    config=comfy.supported_models.HunyuanDiT1,
+    unet={
+        "image_model": "hydit1",
+        "hidden_size": 64,
+        "depth": 4,  # the last block gets what comes out of the first
+        "num_heads": 2,
+        "text_states_dim": TEXT,
+        "text_states_dim_t5": LLAMA - 4,
+        "text_len": 5,
+        "text_len_t5": T5_TOKENS,
+        "size_cond": True,
+        "use_style_cond": True,
+    },
+    latent=(4, 8, 8),
+    conditioning=conditioning(two_encoders),
+)
+
 ALL = (
     *FLUX,
+    *LONGCAT_OVIS,
     *FLUX2,
     CHROMA,
     *QWEN,
@@ -542,6 +739,12 @@ ALL = (
     ERNIE,
     *MAGE_FLOW,
     *COSMOS,
+    LENS,
+    *JOYIMAGE,
+    *IDEOGRAM,
+    AURA,
+    *PIXART,
+    HUNYUAN_DIT,
 )
 
 CASES: tuple[Case, ...] = tuple(case for case in ALL if case.config is not None)

@@ -164,6 +164,24 @@ def _start_image(random):
     }
 
 
+WAN_DANCER = WAN | {
+    "model_type": "wandancer",
+    "in_dim": 36,
+    "audio_inject_layers": [0, 2],
+    "music_dim": 48,
+    "music_heads": 2,
+    "music_latent_dim": 48,
+}
+
+
+def _dance(random):
+    return _start_image(random) | {
+        "audio_embed": random(1, 20, 35),
+        "clip_vision_output": _seen(random, 1280),
+        "clip_vision_output_ref": _seen(random, 1280),
+    }
+
+
 def _shrink_humo(transformer):
     transformer.audio_proj = comfy.ldm.wan.model.AudioProjModel(
         seq_len=8, blocks=5, channels=4, intermediate_dim=8, output_dim=1536, context_tokens=16,
@@ -320,6 +338,22 @@ MINIMAX = {
     "time_embed_dim": 24,
     "rope_inv_freq_len": 4,
 }
+MOCHI = {
+    "image_model": "mochi_preview",
+    "in_channels": 12,
+    "hidden_size_x": 48,
+    "hidden_size_y": 32,
+    "depth": 3,
+    "num_heads": 2,
+    "mlp_ratio_x": 256.0,  # the class asks for these widths of the feed-forward part
+    "mlp_ratio_y": 192.0,
+    "learn_sigma": False,
+    "qk_norm": True,
+    "qkv_bias": False,
+    "use_t5": True,
+    "t5_feat_dim": TEXT,
+    "t5_token_length": 8,
+}
 COSMOS_LATENT = (16, 3, 8, 8)
 MINIMAX_LATENT = ((24, 3, 4, 4), (32, 2, 5))
 
@@ -342,6 +376,10 @@ def _minimax_references(random):
     image = {"kind": "image", "latent_h": 2, "latent_w": 4, "latent": random(1, 24, 1, 2, 4)}
     audio = {"kind": "audio", "ref_audio_t": 3, "audio_latent": random(1, 32, 2, 3)}
     return {"minimax_refs": [image, audio]}
+
+
+def _attended(random, tokens):
+    return {"attention_mask": torch.ones(1, tokens, dtype=torch.long)}
 
 
 CASES: tuple[Case, ...] = (
@@ -390,6 +428,17 @@ CASES: tuple[Case, ...] = (
                 "conditioning_byt5small": random(1, 3, 1472),
             }
         ), adapt=_shrink_byt5,
+    ),
+    *_case(
+        "HunyuanVideo 1.5, super-resolution",
+        "HunyuanVideo", "HunyuanVideo15_SR_Distilled", HUNYUAN_15 | {"in_channels": 98},
+        HUNYUAN_15_LATENT,
+        _hunyuan_prompt(
+            lambda random: {
+                "concat_latent_image": random(1, 66, *HUNYUAN_15_LATENT[1:]),
+                "noise_augmentation": 0.0,  # else each item of a batch gets noise of its own
+            }
+        ), 1.0, adapt=_shrink_byt5,
     ),
     *_case(
         "HunyuanImage 2.1", "HunyuanVideo", "HunyuanImage21", HUNYUAN_IMAGE, (64, 6, 6),
@@ -546,6 +595,28 @@ CASES: tuple[Case, ...] = (
             }
         ),
     ),
+    *_case(
+        "Wan SCAIL 2", "Wan SCAIL 2", "WAN21_SCAIL2", WAN | {"model_type": "scail2", "in_dim": 20},
+        WAN_LATENT,
+        _prompt(
+            lambda random, tokens: {
+                "reference_latents": [random(1, 16, 1, 8, 8), random(1, 16, 1, 8, 8)],
+                "clip_vision_output": _seen(random, 1280),
+                "pose_video_latent": random(1, 16, 3, 4, 4),
+                "driving_mask_28ch": random(1, 3, 28, 4, 4),
+                "ref_mask_28ch": random(1, 5, 28, 8, 8),
+                "ref_mask_flag": False,
+            }
+        ),
+    ),
+    *_case(
+        "Wan Dancer", "Wan Dancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
+        _prompt(lambda random, tokens: _dance(random)),
+    ),
+    *_case(  # the first of its two models: other layers begin and end it
+        "Wan Dancer, few frames a second", "Wan Dancer", "WAN22_WanDancer", WAN_DANCER, WAN_LATENT,
+        _prompt(lambda random, tokens: _dance(random) | {"fps": 7.5}), 1.0,
+    ),
     *_case("LTX-Video", "LTX-Video", "LTXV", LTXV, LTX_LATENT, _ltxv_prompt()),
     *_case(
         "LTX-Video, image to video", "LTX-Video", "LTXV", LTXV, LTX_LATENT,
@@ -605,6 +676,13 @@ CASES: tuple[Case, ...] = (
         (16, 3, 8, 8),
         _prompt(lambda random, tokens: {"concat_latent_image": random(1, 16, 1, 8, 8)}),
     ),
+    *_case(  # VOID, which takes things out of videos
+        "CogVideoX, inpaint", "CogVideoX", "CogVideoX_Inpaint",
+        COGVIDEO | {"in_channels": 48, "use_rotary_positional_embeddings": True},
+        (16, 3, 8, 8),
+        _prompt(lambda random, tokens: {"concat_latent_image": random(1, 32, 3, 8, 8)}),
+    ),
+    *_case("Mochi", "Mochi", "GenmoMochi", MOCHI, (12, 3, 8, 8), _prompt(_attended)),
     *_case(
         "MiniMax H3", "MiniMax H3", "MiniMaxH3", MINIMAX, MINIMAX_LATENT, _minimax_prompt(),
     ),
@@ -619,10 +697,12 @@ CASES: tuple[Case, ...] = (
     ),
 )  # fmt: skip
 
-# Upstream: MiniMax H3 refuses larger batches, a reference latent of HunyuanVideo fails in them.
+# Upstream: MiniMax H3 refuses larger batches, a reference latent of HunyuanVideo fails in them, and
+# until 0.24.1 WanDancer's frames a second do.
 BATCH_OF_ONE = frozenset(
     {
         "HunyuanVideo, reference latent",
+        "Wan Dancer, few frames a second",
         *(case.name for case in CASES if case.family == "MiniMax H3"),
     }
 )

@@ -9,20 +9,21 @@ import torch
 from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families, signals
 
-from .. import zoo, zoo_images, zoo_videos
+from .. import zoo, zoo_all, zoo_images
 
 WITH_SIGNAL = {family.name for family in families.FAMILIES if family.signal}
-CASES = {
-    case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES) if case.family in WITH_SIGNAL
-}
+CASES = {name: case for name, case in zoo_all.CASES.items() if case.family in WITH_SIGNAL}
 ATTENTION = {  # the module whose first input is the attention's, in the first block
     "FLUX": "img_attn.qkv",
     "HunyuanVideo": "img_attn.qkv",
     "Chroma": "img_attn.qkv",
+    "Chroma Radiance": "img_attn.qkv",
     "SD3": "x_block.attn.qkv",
     "Qwen-Image": "attn",
     "MageFlow": "attn",
     "LTX-Video": "attn1",
+    "Lens": "attn",
+    "JoyImage": "attn",
 }
 UNEXPLAINED = {"Wan S2V", "LTX-Video, guide frames"}  # condensed motion; tokens left out
 
@@ -78,7 +79,7 @@ class Watch:
         path = ATTENTION.get(self.family.name, "self_attn")
         self.block.get_submodule(path).register_forward_pre_hook(self._attended, with_kwargs=True)
         self.model.add_wrapper_with_key(WrappersMP.APPLY_MODEL, "watch", self._applied)
-        batch = 1 if case.name in zoo_videos.BATCH_OF_ONE else 2
+        batch = 1 if case.name in zoo_all.BATCH_OF_ONE else 2
         zoo.sample(case, self.model, steps=1, batch=batch)
 
     def _applied(self, executor, x, t, concat, context, control, options, **conditions):
@@ -109,7 +110,7 @@ class Watch:
     def main(self, call):
         """The tokens of a call, its grid, and those of its latent."""
         tokens = self.received(call)
-        grid = signals.token_grid(self.transformer, call.latent.shape)
+        grid = signals.token_grid(self.transformer, call.latent.shape, self.family.signal)
         main = signals.main_tokens(tokens, grid, self.family, self.transformer, call.conditions)
         return tokens, grid, main
 

@@ -6,7 +6,8 @@ from gph_core.model.families import FAMILIES, is_video
 # as images are.
 VIDEOS = {
     "HunyuanVideo", "Wan", "Wan VACE", "Wan Camera", "Wan HuMo", "Wan S2V", "Wan Animate",
-    "Wan SCAIL", "LTX-Video", "LTX-2", "Kandinsky 5", "CogVideoX", "MiniMax H3",
+    "Wan SCAIL", "Wan SCAIL 2", "Wan Dancer", "LTX-Video", "LTX-2", "Kandinsky 5", "CogVideoX",
+    "MiniMax H3", "Mochi",
 }  # fmt: skip
 
 
