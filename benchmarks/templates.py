@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--save", action="store_true", help="write the page and every row")
     options = parser.parse_args()
     found, problems = survey(workflows(), families())
-    text = page(found, version(PACKAGE.replace("_", "-")))
+    text = page(found, version(PACKAGE.removesuffix("_json").replace("_", "-")))
     print(text)
     sampled = len({row.template for row in found})
     if sampled < FEWEST:
@@ -117,8 +117,8 @@ def page(rows: list[Row], package_version: str) -> str:
     lines = [
         "# Families of ComfyUI's templates",
         "",
-        f"Written by `python dev.py bench templates --save` from the {package_version} release of "
-        "ComfyUI's templates:",
+        "Written by `python dev.py bench templates --save` from version "
+        f"{package_version} of comfyui-workflow-templates:",
         f"{len(rows)} links from a model into a sampler or guider, in "
         f"{len({row.template for row in rows})} templates. The others sample nothing on this",
         "computer. `benchmarks/results/templates.tsv` has a line for each template and model. "
