@@ -165,7 +165,11 @@ def test_a_lora_beside_packed_weights_acts_before_and_after_the_node(gguf):
 def test_a_search_knows_packed_weights_again(gguf):
     found = fingerprint.of_model(gguf)
     assert fingerprint.of_model(tiny.attach(gguf, SCHEDULE)) == found
-    tiny.sample(gguf)
-    assert fingerprint.of_model(gguf) == found
+    with_lora = lora(gguf)
+    assert fingerprint.of_model(with_lora) != found
+    for model in (gguf, with_lora):
+        tiny.sample(model)  # leaves the LoRA beside the weight that both have
+        assert fingerprint.of_model(gguf) == found
+    assert gguf.model.get_submodule(LAYER).weight.patches
     assert fingerprint.of_architecture(gguf) == fingerprint.of_architecture(tiny.flux())
     assert fingerprint.of_model(rounded()) != found
