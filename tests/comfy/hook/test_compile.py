@@ -1,5 +1,8 @@
 """``torch.compile`` of the whole model and of single blocks gives the eager result."""
 
+import shutil
+import sys
+
 import pytest
 import torch
 from golden_path_pack.gph_core.policies.base import Site
@@ -106,3 +109,23 @@ def test_compiled_stacks_without_a_final_layer_give_the_eager_result(name, fresh
     assert not fresh_compiler["graph_break"]
     assert torch.equal(found, expected)
     assert not torch.equal(found, zoo.sample(case, model, steps=2, cfg=1.0)[0])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
+@pytest.mark.long  # the whole model takes g++ more than a minute
+@pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("g++"), reason="inductor needs a C++ compiler"
+)
+def test_a_block_that_inductor_compiled_gives_the_eager_result(
+    model, reference, fresh_compiler, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    expected = tiny.sample(tiny.attach(model, "0,1,4/8"))
+    block = compiled(model, "inductor", EACH_BLOCK[-1:])
+    found = [tiny.sample(tiny.attach(block, "0,1,4/8")) for _ in range(2)]
+    assert fresh_compiler["stats"]["unique_graphs"] == 1
+    assert not fresh_compiler["graph_break"]
+    assert torch.equal(*found)
+    # Fused kernels round differently; cached steps that ran in full would be of the order 0.1.
+    torch.testing.assert_close(found[0], expected, rtol=1e-3, atol=1e-3)
+    assert (expected - reference).abs().max() > 0.1

@@ -1,0 +1,39 @@
+"""Models of video with sound: what a run keeps of each, and that a cached step predicts both."""
+
+import pytest
+import torch
+
+from .. import tiny, zoo
+from ..zoo_all import CASES
+from .test_families import attach, counted
+
+PROMPTS, FLOAT = 2, 4
+# Tokens and their width in the zoo. MiniMax H3 takes 2 x 2 places of a frame for a token.
+LTX_VIDEO, LTX_SOUND = (3 * 4 * 4) * 48, 6 * 24
+MINIMAX = (5 + 3 * 2 * 2 + 2 * 5) * 48  # text, video and sound are one sequence
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("LTX-2", LTX_VIDEO + LTX_SOUND),
+        ("LTX-2 without sound", LTX_VIDEO),
+        ("MiniMax H3", MINIMAX),
+    ],
+)
+def test_a_residual_of_video_and_of_sound_is_kept_for_each_prompt(name, kept):
+    if name not in CASES:
+        pytest.skip("this ComfyUI has no such model")
+    case, listener = CASES[name], tiny.Listener()
+    model = zoo.build(case)
+    patched = attach(model, "0,2/4", listener=listener)
+    found = []
+    blocks = counted(model, lambda: found.extend(zoo.sample(case, patched, steps=4)))
+    assert listener.records[0].cache_bytes == PROMPTS * kept * FLOAT
+    assert blocks == counted(model, lambda: zoo.sample(case, model, steps=2))
+    for cached, full in zip(found, zoo.sample(case, model, steps=4), strict=True):
+        # Neither stream was computed at the cached steps, and neither was lost.
+        assert cached.isfinite().all()
+        if full.numel():
+            assert not torch.equal(cached, full)
+            assert (cached - full).std() < full.std()
