@@ -61,6 +61,7 @@ def main() -> None:
     sub = command("demo", demo, "Run the demo workflow in ComfyUI and report speed and quality.")
     sub.add_argument("--out", type=Path, default=DEV / "demo", help="folder of report and pictures")
     sub.add_argument("--steps", type=int, default=50, help="the sampler's steps (default: 50)")
+    sub.add_argument("--video", action="store_true", help="clips instead of images")
     command("check", check, "Run linters, the tests of the core and those of what changed.")
     sub = command("test", test, "Run linters and tests; words after -- go to pytest alone.")
     sub.add_argument("--all", action="store_true", help="also long tests and whole products")
@@ -105,7 +106,8 @@ def demo(options: argparse.Namespace) -> int:
     # The model is so small that threads only wait for each other; on a busy machine for long.
     with server(tools, ["--cpu"], threads=1) as running:
         arguments = ["--url", running.url, "--out", str(options.out.resolve())]
-        return tools.run("-m", "demo.run", *arguments, "--steps", str(options.steps))
+        arguments += ["--steps", str(options.steps), *(["--video"] if options.video else [])]
+        return tools.run("-m", "demo.run", *arguments)
 
 
 def check(options: argparse.Namespace) -> int:

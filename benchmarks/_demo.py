@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks._subjects import IMAGE, SUBJECTS
 from demo import network, scenes
 from demo.comfyui import load_pack, use_comfyui
 
@@ -42,12 +43,8 @@ class Silent:
 
 
 def captions(count: int, seed: int, held_out: bool) -> list[str]:
-    """Different captions, of those that training saw or of those that it did not."""
-    rng = np.random.default_rng(seed)
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[scenes.sample_scene(rng, held_out=held_out).caption] = None
-    return list(found)
+    """Captions of the image model, see ``Subject``."""
+    return SUBJECTS[IMAGE].captions(count, seed, held_out)
 
 
 class How(NamedTuple):
@@ -167,14 +164,13 @@ def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
 
 def parts(
     prompts: list[str], first_seed: int, scheduler: str, steps: int, cfg: float,
-    sampler: str = SAMPLER,
+    sampler: str = SAMPLER, subject: str = IMAGE,
 ) -> tuple:  # fmt: skip
     """The pack's examples of some prompts, and guider, latent, sampler and noise levels."""
     import comfy.samplers
-    from golden_path_pack.demo import comfy_model
     from golden_path_pack.nodes.sample.examples import Example
 
-    model, clip = comfy_model.load_model(), comfy_model.DemoCLIP()
+    model, _, clip = SUBJECTS[subject].parts()
     away, *toward = (
         clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in ("", *prompts)
     )
@@ -187,7 +183,7 @@ def parts(
     guider.set_conds(toward[0], away)
     levels = model.get_model_object("model_sampling")
     return (
-        several, guider, {"samples": torch.zeros(1, *network.LATENT_SHAPE)},
+        several, guider, {"samples": torch.zeros(1, *SUBJECTS[subject].latent_shape)},
         comfy.samplers.sampler_object(sampler),
         comfy.samplers.calculate_sigmas(levels, scheduler, steps),
     )  # fmt: skip

@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 from benchmarks import _demo
 from benchmarks._lab import SCHEDULER, STATE_BYTES, Lab
+from benchmarks._subjects import IMAGE, VIDEO
+from demo import network
+from demo.video import network as video_network
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.library import FITTED
 from gph_core.paths.spacings import spacings
@@ -27,6 +31,25 @@ ALGORITHM = "hill climbing"
 SCORING, VALIDATION = 16, 50  # prompts
 SCORING_SEED, VALIDATION_SEED = 31, 32  # of captions, and of noise
 BUDGET = 60  # schedules
+
+
+class Model(NamedTuple):
+    """What a path says of the model that it is for."""
+
+    name: str
+    architecture: dict[str, int]
+    shift: float
+
+
+MODELS = {
+    IMAGE: Model(
+        "Golden Path Demo Model", {"hidden_size": 128, "depth": 2, "depth_single_blocks": 4},
+        network.SHIFT,
+    ),
+    VIDEO: Model(
+        "Golden Path Demo Model, video", {"dim": 192, "num_layers": 6}, video_network.SHIFT
+    ),
+}  # fmt: skip
 
 
 def load() -> dict[tuple[int, int, float], GoldenPath]:
@@ -57,6 +80,13 @@ def path(steps: int, full: int, cfg: float) -> GoldenPath:
     return load().get((steps, full, cfg)) or found(steps, full, cfg)
 
 
+def of_lab(lab: Lab, full: int) -> GoldenPath:
+    """The path of a lab; the pack brings along those of the image model with its sampler."""
+    if lab == Lab(lab.steps, lab.cfg):
+        return path(lab.steps, full, lab.cfg)
+    return _found(lab, full)
+
+
 def family(steps: int, full: int, cfg: float) -> GoldenPath:
     """The best of the first spacings, without a search."""
     return found(steps, full, cfg, budget=len(spacings(steps, full)))
@@ -72,27 +102,32 @@ def found(
         scoring: number of scoring prompts.
         seed: of the search.
     """
+    return _found(Lab(steps, cfg), full, budget, scoring, seed)
+
+
+def _found(
+    lab: Lab, full: int, budget: int = BUDGET, scoring: int = SCORING, seed: int = 0
+) -> GoldenPath:
     from golden_path_pack.gph_core.policies.as_json import policy_to_json as as_json
     from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
 
     settings = SearchSettings(full, Budget(evaluations=budget), ALGORITHM, seed=seed)
     with torch.inference_mode():
-        contestant = _contestant(steps, full, cfg, scoring, f"{budget}, seed {seed}")
-        best = find_path([contestant], steps, settings).best
+        contestant = _contestant(lab, full, scoring, f"{budget}, seed {seed}")
+        best = find_path([contestant], lab.steps, settings).best
         policy = contestant.scoring.policy_for(best.schedule)
-    conditions = policy.conditions
+    conditions, model = policy.conditions, MODELS[lab.subject]
     return GoldenPath.from_json({
         "format": 3,
-        "name": f"Golden Path Demo Model, {full} of {steps}, fitted, CFG {cfg:g}",
+        "name": f"{model.name}, {full} of {lab.steps}, fitted, CFG {lab.cfg:g}",
         "schedule": str(best.schedule), "origin": SEARCHED,
         "policy": as_json(policy),
-        "model": "Golden Path Demo Model", "family": conditions["family"],
-        "architecture": {"hidden_size": 128, "depth": 2, "depth_single_blocks": 4},
+        "model": model.name, "family": conditions["family"], "architecture": model.architecture,
         "sigmas": conditions["sigmas"],
         "conditions": {
-            "sampler": _demo.SAMPLER, "scheduler": f"{SCHEDULER}, shift 2", "size": [64, 64],
-            "CFG": cfg, "objective": "psnr",
+            "sampler": lab.sampler, "scheduler": f"{SCHEDULER}, shift {model.shift:g}",
+            "size": [64, 64], "CFG": lab.cfg, "objective": "psnr",
             "procedure": f"schedule and weights together, {len(contestant.scores)} schedules on "
             f"{scoring} prompts",
         },
@@ -108,8 +143,7 @@ def of_pack(path: GoldenPath):
     return policy_from_json(policy_to_json(path.policy))
 
 
-def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str):
-    from golden_path_pack.demo.comfy_model import DemoVAE
+def _contestant(lab: Lab, full: int, num_scoring: int, study: str):
     from golden_path_pack.gph_core.files.condition_diff import plain
     from golden_path_pack.gph_core.policies.fitted import Fitted
     from golden_path_pack.gph_core.search.log import StudyLog
@@ -120,7 +154,7 @@ def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str)
     from golden_path_pack.nodes.sample.assessing import assessor_for
 
     MEMORY.mkdir(parents=True, exist_ok=True)
-    lab, assessor = Lab(steps, cfg), assessor_for("PSNR", DemoVAE(), "off")
+    assessor, steps = assessor_for("PSNR", lab.vae, "off"), lab.steps
     scoring, validation = (
         lab.workload(count, seed, held_out=False)
         for count, seed in ((num_scoring, SCORING_SEED), (VALIDATION, VALIDATION_SEED))
@@ -130,8 +164,10 @@ def _contestant(steps: int, full: int, cfg: float, num_scoring: int, study: str)
     )
 
     def log(part: str):
-        kept = {"steps": steps, "cfg": cfg, "torch": torch.__version__}
-        name = f"{full} of {steps}, CFG {cfg:g}, {num_scoring} prompts, {study}, {part}.sqlite"
+        kept = {"steps": steps, "cfg": lab.cfg, "torch": torch.__version__}
+        name = f"{full} of {steps}, CFG {lab.cfg:g}, {num_scoring} prompts, {study}, {part}.sqlite"
+        if lab != Lab(steps, lab.cfg):
+            name = f"{lab}, {name}"
         return StudyLog(MEMORY / name, kept)
 
     others = FittedValidation(lab.examples(validation, assessor), fitted.policy_for)

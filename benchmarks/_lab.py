@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
+from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 
 MEMORY = Path(__file__).parent.parent / ".dev" / "methods"
 SCHEDULER = "simple"
@@ -35,7 +36,7 @@ class Prompts:
 
 @dataclass(frozen=True)
 class Lab:
-    """One number of steps, one CFG and one sampler.
+    """One number of steps, one CFG, one sampler and one model.
 
     Args:
         memory: folder of what is kept.
@@ -46,9 +47,11 @@ class Lab:
     sampler: str = _demo.SAMPLER
     prompts: Prompts = Prompts()
     memory: Path = MEMORY
+    subject: str = IMAGE
 
     def __str__(self) -> str:
         text = f"{self.steps} steps, CFG {self.cfg:g}"
+        text = text if self.subject == IMAGE else f"{self.subject}, {text}"
         return text if self.sampler == _demo.SAMPLER else f"{text}, {self.sampler}"
 
     @property
@@ -57,6 +60,11 @@ class Lab:
         from golden_path_pack.gph_core.paths.retarget import num_full
 
         return [num_full(self.steps, full, 50) for full in RATIOS.values()]
+
+    @cached_property
+    def vae(self):
+        """Decoder of the model's latents."""
+        return SUBJECTS[self.subject].parts()[1]
 
     @cached_property
     def preparation(self):
@@ -142,7 +150,6 @@ class Lab:
         return delivery.best.schedule, delivery.best.policy
 
     def _contestants(self, full: int):
-        from golden_path_pack.demo.comfy_model import DemoVAE
         from golden_path_pack.gph_core.paths.choice import spacing
         from golden_path_pack.gph_core.policies.base import Site
         from golden_path_pack.gph_core.policies.extrapolation import Reuse
@@ -153,7 +160,7 @@ class Lab:
         from golden_path_pack.nodes.sample.assessing import assessor_for
 
         self.memory.mkdir(parents=True, exist_ok=True)
-        assessor = assessor_for("PSNR", DemoVAE(), "off")
+        assessor = assessor_for("PSNR", self.vae, "off")
         scoring, others = (
             self.examples(part, assessor) for part in (self.scoring, self.preparation)
         )
@@ -185,9 +192,9 @@ class Lab:
         """Captions under the lab's settings, the i-th from the noise of ``1000 seed + i``."""
         from golden_path_pack.nodes.sample.workload import Workload
 
-        prompts = _demo.captions(count, seed, held_out)
+        prompts = SUBJECTS[self.subject].captions(count, seed, held_out)
         several, guider, *rest = _demo.parts(
-            prompts, 1000 * seed, SCHEDULER, self.steps, self.cfg, self.sampler
+            prompts, 1000 * seed, SCHEDULER, self.steps, self.cfg, self.sampler, self.subject
         )
         return Workload(guider, several, *rest)
 
@@ -211,4 +218,5 @@ def prepare(workload):
 def labs(only: Sequence[str] = ()) -> list[Lab]:
     """All settings, or those of some names."""
     every = [Lab(steps, cfg) for steps in (50, 28, 20) for cfg in (1.0, 3.0)]
-    return [lab for lab in every if not only or str(lab) in only]
+    of_video = [Lab(steps, 5.0, subject=VIDEO) for steps in (50, 20)]
+    return [lab for lab in every + of_video if not only or str(lab) in only]

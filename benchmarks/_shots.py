@@ -47,13 +47,12 @@ class Shots:
     """The pictures of one lab."""
 
     def __init__(self, lab: Lab) -> None:
-        from golden_path_pack.demo.comfy_model import DemoVAE
         from golden_path_pack.gph_core.quality import metrics
         from golden_path_pack.nodes.sample.assessing import Assessor
 
         self.lab, self._references = lab, {}
         measured = {"psnr": metrics.psnr_8bit, "ssim": metrics.ssim}
-        self._assessor = Assessor(DemoVAE(), measured)
+        self._assessor = Assessor(lab.vae, measured)
         self._known = Memory(lab.memory / "shots.jsonl")
 
     def of(self, way: Way, numbers: Sequence[int]) -> list[Shot]:

@@ -52,7 +52,7 @@ def golden(lab: Lab, full: int) -> Way:
 
 def fitted(lab: Lab, full: int) -> Way:
     """Fitted path: the one that the pack brings along, or one that is searched as those were."""
-    return of_path(_fitted_paths.path(lab.steps, full, lab.cfg))
+    return of_path(_fitted_paths.of_lab(lab, full))
 
 
 def of_path(path: GoldenPath) -> Way:

@@ -9,7 +9,7 @@ import uuid
 
 import aiohttp
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageSequence
 
 from .workflow import nodes_of_type
 
@@ -25,15 +25,17 @@ class Client:
             response.raise_for_status()
             return await response.json()
 
-    async def image(self, saved: dict) -> np.ndarray:
+    async def frames(self, saved: dict) -> np.ndarray:
+        """``[F, H, W, 3]`` of an image, or of a clip."""
         async with self._session.get(f"{self._url}/view", params=saved) as response:
             response.raise_for_status()
-            return np.asarray(Image.open(io.BytesIO(await response.read())).convert("RGB"))
+            opened = Image.open(io.BytesIO(await response.read()))
+        return np.stack([np.asarray(one.convert("RGB")) for one in ImageSequence.Iterator(opened)])
 
     async def run(
         self, prompt: dict, workflow: dict | None = None
     ) -> tuple[np.ndarray, float, dict | None]:
-        """The image of a prompt, the seconds its sampler took, the cache node's run record.
+        """The frames of a prompt, the seconds its sampler took, the cache node's run record.
 
         A workflow goes with the prompt as the page sends it, for the metadata of images.
         """
@@ -68,4 +70,4 @@ class Client:
         history = await self.get(f"/history/{answer['prompt_id']}")
         outputs = history[answer["prompt_id"]]["outputs"].values()
         (saved,) = (image for output in outputs for image in output.get("images", []))
-        return await self.image(saved), stopped - started, record
+        return await self.frames(saved), stopped - started, record

@@ -21,7 +21,9 @@ class Part(NamedTuple):
     title: str | None = None
 
 
-MODEL = Part("GPH_DemoModel", (40, 120, 280, 100), outputs={k: k for k in ("MODEL", "VAE", "CLIP")})
+MODEL = Part(
+    "GPH_DemoModel", (40, 120, 280, 100), {}, {k: k for k in ("MODEL", "VAE", "CLIP")}, ("image",)
+)
 
 
 def sampling(steps: int) -> dict[str, Part]:
@@ -79,7 +81,8 @@ def _node(part: Part, number: int, parts: Mapping[str, Part]) -> dict:
     left, top, width, height = part.box
     if part.kind == "GPH_Cache":
         node = cache_node(number, [left, top], None)
-        node["widgets_values"][:2] = ["Custom", ""]  # Nodes 2.0 would show an unused text
+        # Nodes 2.0 would show an unused text.
+        node["widgets_values"][:2] = part.values or ("Custom", "")
         return node
     node = {
         "id": number,

@@ -57,7 +57,7 @@ def contact_sheet(
 ) -> None:
     """Draw a column for each row of the demo's table, a line for each prompt.
 
-    The schedule stands above each image.
+    The schedule stands above each image; of a clip it is the middle frame.
 
     Args:
         chosen: numbers of the prompts that are drawn; None: all.
@@ -79,7 +79,8 @@ def contact_sheet(
             strip = figure.add_subplot(grid[2 * line, column])
             strip.imshow(bits, aspect="auto", cmap=colors, vmin=0, vmax=1, interpolation="nearest")
             axes = figure.add_subplot(grid[2 * line + 1, column])
-            axes.imshow(row.images[prompt], interpolation="nearest")
+            frames = row.images[prompt]
+            axes.imshow(frames[len(frames) // 2], interpolation="nearest")
             for part in (strip, axes):
                 part.set(xticks=[], yticks=[])
             if line == 0:

@@ -2,7 +2,7 @@
 
 Full run, the three speeds of *Golden Path Cache* and, at the same number of full steps, two
 baselines: uniform spacing, and simply fewer steps. Prints a table, writes two sheets of
-pictures and a JSON report. Run it with ``python dev.py demo``.
+pictures and a JSON report. Run it with ``python dev.py demo``, for clips with ``--video``.
 """
 
 from __future__ import annotations
@@ -29,19 +29,11 @@ from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
-from . import network, pictures
+from . import pictures
 from .client import Client
 from .sampling import GUIDANCE, sigmas
+from .subjects import IMAGES, VIDEOS, Subject
 from .workflow import cached_run, nodes_of_type, to_prompt
-
-WORKFLOW = Path(__file__).parent.parent / "example_workflows" / "1_Try_Golden_Path_Cache.json"
-# Held-out captions: the model was not trained on them.
-PROMPTS = {
-    11: "red cross left of yellow circle on gradient white background",
-    12: "two white triangles on plain yellow background",
-    13: "large blue square on dotted green background",
-    14: "red circle above yellow diamond on checkered cyan background",
-}
 
 
 @dataclass
@@ -56,20 +48,20 @@ class Row:
     psnr_db: list[float] = field(default_factory=list)
     ssim: list[float] = field(default_factory=list)
     records: list[dict] = field(default_factory=list)
-    images: list[np.ndarray] = field(default_factory=list)
+    images: list[np.ndarray] = field(default_factory=list)  # [F, H, W, 3], of images with F = 1
 
     @property
     def median_seconds(self) -> float:
         return statistics.median(self.seconds)
 
 
-def plan(steps: int) -> list[list[Row]]:
+def plan(steps: int, subject: Subject = IMAGES) -> list[list[Row]]:
     """Groups of rows: the full run alone, then each speed with its two baselines."""
     # The server chooses by these conditions, too.
-    halfway = network.SHIFT / (1 + network.SHIFT)
+    shift = subject.shift
     conditions = Conditions(
-        "FLUX", network.FLUX_CONFIG, sigmas(steps).tolist(), Reuse(), halfway=halfway,
-        holds=is_of_this_cfg,
+        subject.architecture, subject.config, sigmas(steps, shift).tolist(), Reuse(),
+        halfway=shift / (1 + shift), holds=is_of_this_cfg,
     )  # fmt: skip
     groups = [[Row("full", Schedule.all_full(steps))]]
     for speed in SPEEDS:
@@ -112,18 +104,18 @@ def variant(prompt: dict, row: Row, seed: int, text: str) -> dict:
     return changed
 
 
-async def sample_all(url: str, rows: list[Row]) -> dict:
+async def sample_all(url: str, rows: list[Row], subject: Subject) -> dict:
     """Fill the rows; return the conditions."""
     async with aiohttp.ClientSession() as session:
         server = Client(session, url)
-        workflow = json.loads(WORKFLOW.read_text("utf-8"))
+        workflow = json.loads(subject.workflow.read_text("utf-8"))
         prompt = cached_run(to_prompt(workflow, await server.get("/object_info")))
         print("warming up", flush=True)
         await server.run(variant(prompt, rows[0], 0, ""))  # loads the model
         for row in rows:
-            for seed, text in PROMPTS.items():
-                image, seconds, record = await server.run(variant(prompt, row, seed, text))
-                row.images.append(image)
+            for seed, text in subject.prompts.items():
+                frames, seconds, record = await server.run(variant(prompt, row, seed, text))
+                row.images.append(frames)
                 row.seconds.append(seconds)
                 if record is not None:
                     row.records.append(record)
@@ -135,10 +127,10 @@ async def sample_all(url: str, rows: list[Row]) -> dict:
             row.psnr_db.append(float(peak_signal_noise_ratio(reference, image, data_range=255)))
             row.ssim.append(ssim(reference, image))
     return {
-        "model": "golden path demo model (FLUX architecture, 2.3 M parameters)",
+        "model": subject.title,
         "sampler": {k: sampler[k] for k in ("sampler_name", "scheduler", "cfg", "denoise")},
-        "shift": 2.0,
-        "prompts": PROMPTS,
+        "shift": subject.shift,
+        "prompts": subject.prompts,
         "comfyui": stats["comfyui_version"],
         "torch": stats["pytorch_version"],
         "python": platform.python_version(),
@@ -146,13 +138,16 @@ async def sample_all(url: str, rows: list[Row]) -> dict:
     }
 
 
-def ssim(reference: np.ndarray, image: np.ndarray) -> float:
-    """Structural similarity of 8-bit images with the Gaussian window of Wang et al. (2004)."""
-    value = structural_similarity(
-        reference, image, channel_axis=2, data_range=255,
-        gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
-    )  # fmt: skip
-    return float(value)
+def ssim(reference: np.ndarray, frames: np.ndarray) -> float:
+    """Structural similarity of 8-bit frames with the Gaussian window of Wang et al. (2004)."""
+    values = [
+        structural_similarity(
+            *pair, channel_axis=2, data_range=255,
+            gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
+        )
+        for pair in zip(reference, frames, strict=True)
+    ]  # fmt: skip
+    return float(statistics.mean(values))
 
 
 def shown(row: Row) -> str:
@@ -197,23 +192,26 @@ def main() -> None:
     parser.add_argument("--url", required=True, help="address of a running ComfyUI with this pack")
     parser.add_argument("--out", type=Path, required=True, help="folder of report and pictures")
     parser.add_argument("--steps", type=int, default=50, help="the sampler's steps")
+    parser.add_argument("--video", action="store_true", help="clips instead of images")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    groups = plan(options.steps)
+    subject = VIDEOS if options.video else IMAGES
+    groups = plan(options.steps, subject)
     rows = [row for group in groups for row in group]
-    conditions = asyncio.run(sample_all(options.url, rows))
+    conditions = asyncio.run(sample_all(options.url, rows, subject))
+    prompts = list(subject.prompts.values())
     titles = [f"{row.name}\n{rows[0].median_seconds / row.median_seconds:.1f}x" for row in rows]
-    pictures.contact_sheet(rows, titles, list(PROMPTS.values()), options.out / "contact_sheet.png")
+    pictures.contact_sheet(rows, titles, prompts, options.out / "contact_sheet.png")
     speeds = [row for row in rows if not row.is_control]
     pictures.contact_sheet(
-        speeds, [shown(row) for row in speeds], list(PROMPTS.values()),
+        speeds, [shown(row) for row in speeds], prompts,
         options.out / "speeds.png", "Dark: full steps. Light: cached steps.", (1, 3),
     )  # fmt: skip
     text = json.dumps(report(rows, conditions), indent=1)
     (options.out / "report.json").write_text(text, "utf-8")
     settings = conditions["sampler"]
     print(
-        f"\n{len(PROMPTS)} prompts, {options.steps} steps, {settings['sampler_name']}, "
+        f"\n{len(prompts)} prompts, {options.steps} steps, {settings['sampler_name']}, "
         f"CFG {settings['cfg']}, shift {conditions['shift']}; "
         "PSNR and SSIM against the full run (means), seconds of sampling (median)\n"
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 # The page adds a widget beside an input of these names, unless the input says no; its value is
 # saved, not sent.
 _SEEDS = ("seed", "noise_seed")
+SAVES = ("SaveImage", "SaveAnimatedWEBP")
 _NOTES = ("MarkdownNote", "Note")  # the page's own, which no server runs
 _WIDGET_TYPES = ("INT", "FLOAT", "STRING", "BOOLEAN", "COMBO")
 
@@ -35,9 +36,10 @@ def to_prompt(workflow: dict, object_info: dict) -> dict:
 
 
 def cached_run(prompt: dict) -> dict:
-    """The part of the bundled workflow that samples with the cache, its image in its own size."""
-    (save,), (enlarge,) = (nodes_of_type(prompt, kind) for kind in ("SaveImage", "ImageScale"))
-    prompt[save]["inputs"]["images"] = prompt[enlarge]["inputs"]["image"]
+    """The part of a bundled workflow that samples with the cache, its images in their own size."""
+    (save,) = (n for kind in SAVES for n in nodes_of_type(prompt, kind))
+    for enlarge in nodes_of_type(prompt, "ImageScale"):
+        prompt[save]["inputs"]["images"] = prompt[enlarge]["inputs"]["image"]
     needed, found = {}, [save]
     while found:
         name = found.pop()

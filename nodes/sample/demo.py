@@ -5,13 +5,15 @@ from __future__ import annotations
 from comfy_api.latest import io
 
 from ...demo import comfy_model, scenes
+from ...demo.video import comfy_model as video_model
 from ..schema.types import DEMO
 
+IMAGE, VIDEO = "image", "video"
 DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
 
 
 class DemoModel(io.ComfyNode):
-    """Build a small trained FLUX, without a download."""
+    """Build a small trained FLUX or Wan, without a download."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -20,16 +22,34 @@ class DemoModel(io.ComfyNode):
             display_name="Golden Path Demo Model",
             category=DEMO,
             description=(
-                "Loads a small FLUX model that is part of this extension. Use it to try the "
-                "cache without a download. It draws coloured shapes at 64×64 pixels; sample it "
-                "with CFG 5."
+                "Loads a small model that is part of this extension. Use it to try the cache "
+                "without a download. image: a FLUX that draws coloured shapes at 64×64 pixels. "
+                "video: a Wan that draws 13 frames of shapes in motion. Sample both with CFG 5."
             ),
-            search_aliases=["toy model", "test model", "small FLUX", "example"],
+            search_aliases=["toy model", "test model", "small FLUX", "small Wan", "example"],
+            inputs=[
+                io.Combo.Input(
+                    "kind",
+                    options=[IMAGE, VIDEO],
+                    default=IMAGE,
+                    optional=True,
+                    tooltip=(
+                        "video needs an empty video latent of 64×64 pixels and 13 frames, and CLIP "
+                        "Text Encode. Its prompts: 'red circle moves left', 'green cross turns' "
+                        "(or grows, shrinks), 'red cross moves up past pink square', each followed "
+                        "by 'on plain blue background' (or gradient)."
+                    ),
+                )
+            ],
             outputs=[io.Model.Output(), io.Vae.Output(), io.Clip.Output()],
         )
 
     @classmethod
-    def execute(cls) -> io.NodeOutput:
+    def execute(cls, kind: str = IMAGE) -> io.NodeOutput:
+        if kind == VIDEO:
+            return io.NodeOutput(
+                video_model.load_model(), video_model.VideoVAE(), video_model.load_clip()
+            )
         clip = comfy_model.DemoCLIP()
         return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE(), clip)
 

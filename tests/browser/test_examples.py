@@ -20,6 +20,7 @@ STEPS = {
     "Qwen-Image_Golden_Path": 50,
     "Search_a_Golden_Path": 20,
     "1_Try_Golden_Path_Cache": 50,
+    "Try_Golden_Path_Cache_Video": 50,
     "Wan_2.1_T2V_Golden_Path": 30,
     "Wan_2.2_14B_Two_Experts_Golden_Path": 20,
     "Z-Image_Golden_Path": 25,
@@ -28,7 +29,7 @@ SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS["Search_a_Golden_Path"] = "Custom"
 # They sample in their analyses alone, without a cache node.
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
-COMPARED = ("Compare_Full_and_Cached", "1_Try_Golden_Path_Cache")
+COMPARED = ("Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Video")
 # How many images come of those that need no files, and where each runs.
 CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
@@ -40,6 +41,7 @@ DEMO = {
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),
+    "Try_Golden_Path_Cache_Video": (1, CLASSIC),
 }
 # Two prompts, and a search of four schedules of 12 steps: seconds each.
 SHORTEN = """() => {

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 import dev
-from demo import examples, inside_examples, run, search_example
+from demo import examples, inside_examples, run, search_example, video_example
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.schedule import Schedule
 
@@ -102,7 +102,16 @@ def halves(page: Page, url: str) -> Image.Image:
 
 def pairs(page: Page, url: str) -> Image.Image:
     """The images of the full run, and those of the cached one below them."""
-    columns = compared(page, url)
+    return sheet_of(compared(page, url))
+
+
+def clip(page: Page, url: str) -> Image.Image:
+    """Every fourth frame of the full run, and those of the cached one below them."""
+    return sheet_of(compared(page, url)[::4])
+
+
+def sheet_of(columns: Sequence[tuple[Image.Image, Image.Image]]) -> Image.Image:
+    """Two rows of images above the steps of the demo's run."""
     side = WIDTH // len(columns)
     sheet = Image.new("RGB", (WIDTH, 2 * side), BACKGROUND)
     for column, images in enumerate(columns):
@@ -121,6 +130,7 @@ DEMO = {
     examples.TRY: halves,
     examples.COMPARE: pairs,
     search_example.NAME: first,
+    video_example.NAME: clip,
     **{example.name: first for example in inside_examples.EXAMPLES},
 }
 

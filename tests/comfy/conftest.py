@@ -104,7 +104,7 @@ def object_info(url):
 @pytest.fixture
 def prompt(object_info):
     """The cached run of the bundled workflow with 12 steps, as the page sends it."""
-    from demo.run import WORKFLOW
+    from demo.subjects import WORKFLOW
     from demo.workflow import cached_run, nodes_of_type, to_prompt
 
     prompt = cached_run(to_prompt(json.loads(WORKFLOW.read_text("utf-8")), object_info))

@@ -1,6 +1,9 @@
 """What the demo compares."""
 
 from demo.run import plan
+from demo.scenes import is_held_out
+from demo.subjects import CLIPS, VIDEOS
+from demo.video.scenes import VOCABULARY
 
 
 def test_each_speed_stands_beside_two_baselines_with_as_many_full_steps():
@@ -41,3 +44,12 @@ def test_step_counts_without_a_path_are_spaced_by_noise_level():
         "Balanced, spacing by noise level",
         "Fast, spacing by noise level",
     ]
+
+
+def test_clips_are_of_captions_that_training_did_not_see_at_the_counts_of_images():
+    (full,), *groups = plan(50, VIDEOS)
+    assert full.schedule.num_steps == 50
+    assert [group[0].schedule.num_full for group in groups] == [21, 13, 9]
+    for caption in CLIPS.values():
+        assert is_held_out(caption)
+        assert VOCABULARY.ids(caption)

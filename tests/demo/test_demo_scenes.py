@@ -4,7 +4,7 @@ import torch
 
 from demo import classifier, scenes
 from demo.autoencoder import PatchAutoencoder
-from demo.run import PROMPTS
+from demo.subjects import PROMPTS
 from demo.train import batch, learning_rate_factor
 
 

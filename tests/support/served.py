@@ -16,11 +16,14 @@ from demo.client import Client
 
 
 def run(url, prompt, workflow=None):
+    """The image of a prompt, the seconds its sampler took, the cache node's run record."""
+
     async def main():
         async with aiohttp.ClientSession() as session:
             return await Client(session, url).run(prompt, workflow)
 
-    return asyncio.run(main())
+    (image,), *others = asyncio.run(main())
+    return image, *others
 
 
 def refusal(url, prompt):

@@ -79,6 +79,7 @@ def test_every_promised_model_has_its_workflow():
         "Qwen-Image-Edit_Golden_Path",
         "Qwen-Image_Golden_Path",
         "Search_a_Golden_Path",
+        "Try_Golden_Path_Cache_Video",
         "Wan_2.1_T2V_Golden_Path",
         "Wan_2.2_14B_Two_Experts_Golden_Path",
         "Z-Image_Golden_Path",

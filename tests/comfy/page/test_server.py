@@ -12,7 +12,7 @@ from PIL import Image
 
 import dev
 from demo import examples
-from demo.run import WORKFLOW
+from demo.subjects import WORKFLOW
 from demo.workflow import nodes_of_type
 from gph_core.run.record import RunRecord
 

@@ -8,10 +8,11 @@ import comfy.sample
 import pytest
 import torch
 from golden_path_pack.demo.video import comfy_model
+from golden_path_pack.nodes.sample.demo import VIDEO, DemoModel
 
 from demo import sampling
 from demo.training import Task, Training, growing_ema, train
-from demo.video import network
+from demo.video import evaluate, network
 from demo.video import train as video_training
 
 CAPTION = "red circle moves left on plain blue background"
@@ -171,3 +172,43 @@ def test_the_preview_shows_the_mean_color_of_each_patch(weights):
     preview = encoded[0, :, 0, 0, 0] @ factors + torch.tensor(latents.latent_rgb_factors_bias)
     expected = vae.decode(encoded).mean((0, 1, 2, 3)) * 2 - 1
     torch.testing.assert_close(preview, expected, rtol=0, atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return network.load()
+
+
+def test_the_node_gives_a_model_that_samples_what_plain_euler_samples(trained):
+    model, vae, clip = DemoModel.execute(VIDEO).result
+    positive, negative = (
+        clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in (CAPTION, "")
+    )
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn(1, *network.LATENT_SHAPE, generator=generator)
+    with torch.inference_mode():
+        samples = comfy.sample.sample(
+            model, noise, 20, sampling.GUIDANCE, "euler", "simple", positive, negative,
+            torch.zeros_like(noise), disable_pbar=True, seed=3,
+        )  # fmt: skip
+        found = vae.decode(samples)
+    expected = sampling.sample(trained, [CAPTION], seed=3, steps=20)
+    assert found.shape == (1, 13, 64, 64, 3)
+    torch.testing.assert_close(found, expected, rtol=0, atol=2e-3)
+
+
+def test_the_weights_are_small_and_draw_what_captions_say(trained):
+    assert network.WEIGHTS.stat().st_size < 8e6
+    drawn = [clip for clip in evaluate.held_out(40) if evaluate.kind(clip) == "moves"][:8]
+    clips = sampling.sample(trained, [clip.caption for clip in drawn], seed=0, steps=20)
+    verdicts = [
+        evaluate.judge(clip.numpy(), scene) for clip, scene in zip(clips, drawn, strict=True)
+    ]
+    found = evaluate.rates(verdicts)
+    assert min(found["colors"], found["motion"]) >= 0.75  # of eight; the card has 300
+
+
+def test_unknown_words_are_refused_with_the_vocabulary():
+    *_, clip = DemoModel.execute(VIDEO).result
+    with pytest.raises(ValueError, match=r"banana.*circle"):
+        clip.tokenize("red banana moves left on plain blue background")
