@@ -30,7 +30,8 @@ def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
 
 def test_settings_are_chosen_by_their_names():
     assert [str(lab) for lab in _lab.labs(["50 steps, CFG 3"])] == ["50 steps, CFG 3"]
-    assert [str(lab) for lab in _lab.labs()][6:] == ["video, 50 steps, CFG 5", "video, 20 steps, CFG 5"]
+    of_video = ["video, 50 steps, CFG 5", "video, 20 steps, CFG 5"]
+    assert [str(lab) for lab in _lab.labs()][6:] == of_video
     assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
 
 
