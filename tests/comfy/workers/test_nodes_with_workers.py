@@ -70,6 +70,7 @@ def file_of(users, pattern):
     return found
 
 
+@pytest.mark.long
 def test_a_calibration_by_workers_is_that_without(url, users):
     texts = [
         run(url, "GPH_Calibrate", workers, method="all", calibration=name)
