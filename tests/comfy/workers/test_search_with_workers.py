@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import psutil
 import pytest
 
 import dev
@@ -33,11 +33,27 @@ def users(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(server_log, users):
+def running(server_log, users):
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
     arguments = ["--cpu", "--user-directory", str(users)]
     with dev.server(tools, arguments, threads=1, log=server_log) as running:
-        yield running.url
+        yield running
+
+
+@pytest.fixture(scope="module")
+def url(running):
+    return running.url
+
+
+@pytest.fixture(scope="module")
+def hosts(running):
+    """Function that gives the process ids of the workers of this server, not of other tests'."""
+
+    def found():
+        children = psutil.Process(running.process.pid).children(recursive=True)
+        return [child.pid for child in children if "ray::Host" in command_of(child)]
+
+    return found
 
 
 def prompt_of(object_info, study, workers=0, policies="fitted"):
@@ -97,10 +113,12 @@ def logged(users, study):
     return {file.name: rows_of(file) for file in files}
 
 
-def hosts():
-    """Process ids of workers."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "ray::Host" in line]
+def command_of(process):
+    """Command line of a process; empty if it has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 def until(condition):
@@ -134,7 +152,7 @@ def alone(url, object_info):
     return run(url, prompt_of(object_info, "alone"))
 
 
-def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alone):
+def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alone, hosts):
     prompt = prompt_of(object_info, "killed", workers=2)
     table = during_the_search(
         url, users, prompt, "killed", lambda: os.kill(hosts()[0], signal.SIGKILL)
@@ -151,7 +169,7 @@ def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alo
 
 @pytest.mark.long
 @pytest.mark.parametrize("policies", ["fitted", "residual reuse"])
-def test_a_search_with_two_workers_is_that_without(url, users, object_info, policies):
+def test_a_search_with_two_workers_is_that_without(url, users, object_info, policies, hosts):
     studies = {workers: f"{policies} {workers}" for workers in (0, 2)}
     tables = [
         run(url, prompt_of(object_info, study, workers, policies))
@@ -165,7 +183,7 @@ def test_a_search_with_two_workers_is_that_without(url, users, object_info, poli
 
 
 @pytest.mark.long
-def test_without_any_worker_left_it_goes_on_here(url, users, object_info, alone):
+def test_without_any_worker_left_it_goes_on_here(url, users, object_info, alone, hosts):
     def kill_all():
         for number in hosts():
             os.kill(number, signal.SIGKILL)
@@ -181,7 +199,9 @@ def test_without_any_worker_left_it_goes_on_here(url, users, object_info, alone)
 
 
 @pytest.mark.long
-def test_a_cancelled_search_ends_its_workers_and_goes_on_without(url, users, object_info, alone):
+def test_a_cancelled_search_ends_its_workers_and_goes_on_without(
+    url, users, object_info, alone, hosts
+):
     prompt = prompt_of(object_info, "cancelled", workers=2)
 
     def cancel():
