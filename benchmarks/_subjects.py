@@ -20,12 +20,17 @@ class Subject(NamedTuple):
     Args:
         draw: a random scene or clip with a caption, which training saw or did not (``held_out``).
         latent_shape: of one item.
-        parts: MODEL, VAE and CLIP, once ComfyUI and the pack are loaded.
     """
 
+    kind: str  # of *Golden Path Demo Model*
     draw: Callable[..., Any]
     latent_shape: tuple[int, ...]
-    parts: Callable[[], tuple[Any, Any, Any]]
+
+    def parts(self) -> tuple[Any, Any, Any]:
+        """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
+        from golden_path_pack.nodes.sample.demo import DemoModel
+
+        return DemoModel.execute(self.kind).result
 
     def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
         """Different captions, of those that training saw or of those that it did not."""
@@ -36,15 +41,7 @@ class Subject(NamedTuple):
         return list(found)
 
 
-def _parts_of(kind: str) -> tuple[Any, Any, Any]:
-    from golden_path_pack.nodes.sample.demo import DemoModel
-
-    return DemoModel.execute(kind).result
-
-
 SUBJECTS = {
-    IMAGE: Subject(scenes.sample_scene, network.LATENT_SHAPE, lambda: _parts_of(IMAGE)),
-    VIDEO: Subject(
-        video_scenes.sample_clip, video_network.LATENT_SHAPE, lambda: _parts_of(VIDEO)
-    ),
-}  # fmt: skip
+    IMAGE: Subject(IMAGE, scenes.sample_scene, network.LATENT_SHAPE),
+    VIDEO: Subject(VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE),
+}

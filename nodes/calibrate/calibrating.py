@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import comfy.model_management
 import comfy.utils
@@ -19,9 +17,9 @@ from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
 from ..hook import compatibility, samplers
 from ..sample.workload import Workload
-from ..workers.jobs import Mapped
+from ..workers.jobs import Job, Mapped
 from .calibration_runs import CalibrationRuns, OnPart
-from .fits import Fit, fits_of
+from .fits import Fit
 
 # By method, a policy of the site at which it observes: what rules that out rules it out.
 SITES: dict[str, Policy] = {
@@ -83,11 +81,11 @@ def calibrate_all(
         raise ValueError(f"{'; '.join(left_out.values())}. Possible here: {possible}")
     for entry in found.values():
         entry.check(conditions)
-    done, fits = Calibrated(found, left_out, []), fits_of(workload)
-    _sample_missing(workload, done, progress, save, mapped)
+    done, runs = Calibrated(found, left_out, []), CalibrationRuns(workload)
+    _sample_missing(runs, done, progress, save, mapped)
     for method, entry in list(found.items()):
         with _leaving_out(method, done):
-            found[method] = _with_values(entry, fits[method])
+            found[method] = _with_values(entry, runs.fits[method])
     done.notes.extend(_notes(workload, done, entries))
     changed = [entry for method, entry in found.items() if entry is not entries.get(method)]
     if changed:
@@ -121,11 +119,11 @@ def reasons_against(workload: Workload) -> dict[str, str]:
 
 
 def _sample_missing(
-    workload: Workload, done: Calibrated, progress: OnPart, save: Save, mapped: Mapped | None
+    runs: CalibrationRuns, done: Calibrated, progress: OnPart, save: Save, mapped: Mapped | None
 ) -> None:
     """Sample the examples that methods lack, each in one run for all of these methods."""
     found = done.entries
-    names = workload.names()
+    names = runs.workload.names()
     missing = [n for n, name in enumerate(names) if any(e.missing([name]) for e in found.values())]
     taken: list[tuple[int, list[str]]] = []
 
@@ -136,11 +134,18 @@ def _sample_missing(
                 taken.append((number, methods))
                 yield taken[-1]
 
+    def here(jobs: Iterable[Job]) -> Iterator[Any]:
+        for number, methods in jobs:
+            yield runs.samples(
+                number, methods, lambda part: progress((count + part) / len(missing))
+            )
+
     count = 0
-    here = CalibrationRuns(workload, lambda part: progress((count + part) / len(missing)))
-    for count, samples in enumerate((mapped or partial(starmap, here.samples))(jobs()), 1):
+    for count, samples in enumerate((mapped or here)(jobs()), 1):
         number, methods = taken[count - 1]
-        for method in found.keys() & set(methods):
+        for method in methods:
+            if method not in found:  # it has failed on an example before this one
+                continue
             with _leaving_out(method, done):
                 tensors = samples[method]
                 if isinstance(tensors, str):

@@ -22,14 +22,14 @@ OnPart = Callable[[float], None]
 
 @dataclass(frozen=True)
 class CalibrationRuns:
-    """Examples of a calibration, sampled here or by a worker.
-
-    Args:
-        on_part: told the part of a run.
-    """
+    """Examples of a calibration, sampled here or by a worker."""
 
     workload: Workload
-    on_part: OnPart = lambda part: None
+
+    @cached_property
+    def fits(self) -> dict[str, Fit]:
+        """Fits of the methods."""
+        return fits_of(self.workload)
 
     @property
     def conditions(self) -> dict[str, Any]:
@@ -37,11 +37,15 @@ class CalibrationRuns:
         return self.workload.conditions() | {"examples": self.workload.names()}
 
     def samples(
-        self, number: int, methods: Sequence[str]
-    ) -> dict[str, Mapping[str, Tensor] | str]:  # fmt: skip
-        """Tensors of one example by method, or the reason why a method has none."""
-        samples = {method: self._fits[method].sample() for method in methods}
-        last = self._run(number, tuple(samples.values()))
+        self, number: int, methods: Sequence[str], on_part: OnPart = lambda part: None
+    ) -> dict[str, Mapping[str, Tensor] | str]:
+        """Tensors of one example by method, or the reason why a method has none.
+
+        Args:
+            on_part: told the part of the run.
+        """
+        samples = {method: self.fits[method].sample() for method in methods}
+        last = self._run(number, tuple(samples.values()), on_part)
         found: dict[str, Mapping[str, Tensor] | str] = {}
         for method, sample in samples.items():
             try:
@@ -60,18 +64,14 @@ class CalibrationRuns:
         """Samples as a worker gives them."""
         return {"result": self.samples(number, methods), "full_steps": self.workload.num_steps}
 
-    @cached_property
-    def _fits(self) -> dict[str, Fit]:
-        return fits_of(self.workload)
-
-    def _run(self, number: int, samples: Sequence[Sample]) -> Tensor:
+    def _run(self, number: int, samples: Sequence[Sample], on_part: OnPart) -> Tensor:
         """Final state of an example's full run, which samples watch."""
-        self.on_part(0.0)
+        on_part(0.0)
         num_steps, ends = self.workload.num_steps, deque(maxlen=1)  # states are large
         sampling = self.workload.sampling(number)
         if isinstance(sampling.sampler, KSAMPLER):
             sampling = replace(sampling, sampler=reporting_states(sampling.sampler, ends.append))
         latent = sampling.watched(
-            Together(samples), lambda step, *_: self.on_part((step + 1) / num_steps)
+            Together(samples), lambda step, *_: on_part((step + 1) / num_steps)
         )
         return ends[-1] if ends else latent

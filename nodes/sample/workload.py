@@ -35,6 +35,7 @@ class Workload:
     sampler: Any
     sigmas: Tensor
     num_repeated: int = field(init=False)
+    _names: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         compatibility.refuse_other_caches(self.guider.model_patcher)
@@ -50,9 +51,12 @@ class Workload:
                 f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
                 "the examples lack: set one in Scoring Examples, or set cfg to 1"
             )
-        different = tuple(dict(zip(self.names(), self.examples, strict=True)).values())
+        # Once: a name is a fingerprint of whole conditionings.
+        of = fingerprint.of_conditionings
+        different = {f"{e.seed} {of(e.prompt, e.positive, e.negative)}": e for e in self.examples}
         object.__setattr__(self, "num_repeated", len(self.examples) - len(different))
-        object.__setattr__(self, "examples", different)
+        object.__setattr__(self, "examples", tuple(different.values()))
+        object.__setattr__(self, "_names", tuple(different))
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -76,8 +80,7 @@ class Workload:
 
     def names(self) -> list[str]:
         """Identifiers of the examples in a calibration, short and equal in every session."""
-        of = fingerprint.of_conditionings
-        return [f"{e.seed} {of(e.prompt, e.positive, e.negative)}" for e in self.examples]
+        return list(self._names)
 
     def conditions(self) -> dict[str, Any]:
         """Conditions of a calibration on these examples."""

@@ -38,6 +38,12 @@ def current() -> Prompt:
     return Prompt(context.prompt_id, workflow if isinstance(workflow, dict) else None)
 
 
+def listening_server() -> PromptServer | None:
+    """Server that reaches the client that queued the prompt; None without one."""
+    server = getattr(PromptServer, "instance", None)
+    return None if server is None or server.client_id is None else server
+
+
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
     """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
     pnginfo = (json_data.get("extra_data") or {}).get("extra_pnginfo")

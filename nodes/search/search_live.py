@@ -9,7 +9,6 @@ from typing import Any
 
 import comfy.model_management
 import comfy.utils
-from server import PromptServer
 
 from ...gph_core.policies.base import Policy
 from ...gph_core.quality.objective import Objective
@@ -125,8 +124,8 @@ class SearchLive(Listener):
         if not now and clock - self._reported_at < PAUSE_S:
             return
         self._reported_at, self._told_workers = clock, self.facts["workers"]
-        server = getattr(PromptServer, "instance", None)
-        if server is None or server.client_id is None:
+        server = prompts.listening_server()
+        if server is None:
             return
         server.send_sync(EVENT, self._event(), server.client_id)
 

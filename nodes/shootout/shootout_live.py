@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from server import PromptServer
-
 from ..schema import prompts
 
 EVENT = "golden_path.shootout"
@@ -22,14 +20,14 @@ class ShootoutLive:
 
     def runs(self, example: int, candidate: str) -> None:
         """Report that a run begins."""
-        server = self._server()
+        server = prompts.listening_server()
         if server is not None and self._node_id is not None:
             text = f"example {example + 1} of {self._total}: {candidate}"
             server.send_progress_text(text, self._node_id, server.client_id)
 
     def shows(self, report: Mapping[str, Any]) -> None:
         """Report one more finished example."""
-        server = self._server()
+        server = prompts.listening_server()
         if server is not None:
             server.send_sync(EVENT, self.event(report), server.client_id)
 
@@ -42,11 +40,6 @@ class ShootoutLive:
         more = {"rows": rows, "of_examples": self._total}
         shown = {name: report[name] for name in report if name not in ("prompts", "conditions")}
         return {**shown, **more, "node_id": self._node_id, "workflow_id": self._workflow_id}
-
-    def _server(self):
-        """Server that reaches the client that queued the prompt; None without one."""
-        server = getattr(PromptServer, "instance", None)
-        return None if server is None or server.client_id is None else server
 
 
 def _means(figures: Mapping[str, Any]) -> dict[str, Any]:

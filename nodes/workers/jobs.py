@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import comfy.model_management
-from server import PromptServer
 
+from ..schema import prompts
 from .activity import Activity
 from .crew import Crew
 from .ray_actors import Lost, Request, Workers
@@ -129,8 +129,8 @@ class _Text:
 
     def tell(self, rows: list[dict[str, Any]]) -> None:
         text = "\n".join(map(_line, rows))
-        server = getattr(PromptServer, "instance", None)
-        if text == self._shown or server is None or server.client_id is None:
+        server = prompts.listening_server()
+        if text == self._shown or server is None:
             return
         self._shown = text
         server.send_progress_text(text, self._node_id, server.client_id)

@@ -1,34 +1,15 @@
 """*Calibrate*, *Record Runs* and *Method Shootout* with real workers: as without them."""
 
 import json
-import os
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors import safe_open
 
-import dev
-
 from ..listener import events_of
 
 WORKERS = {"address": "local", "count": 2, "gpus_per_worker": 0.0}
 PROMPTS = "two red circles\na large blue square\ngreen ring above pink cross"
-
-
-@pytest.fixture(scope="module")
-def users(tmp_path_factory):
-    """The server's folder for users."""
-    return tmp_path_factory.mktemp("user")
-
-
-@pytest.fixture(scope="module")
-def url(server_log, users):
-    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    arguments = ["--cpu", "--user-directory", str(users)]
-    with dev.server(tools, arguments, threads=1, log=server_log) as running:
-        yield running.url
 
 
 def run(url, kind, workers, **inputs):

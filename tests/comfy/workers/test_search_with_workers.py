@@ -5,12 +5,10 @@ import json
 import os
 import signal
 import sqlite3
-import sys
 import threading
 import time
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import psutil
 import pytest
@@ -24,25 +22,6 @@ from ..listener import events_of
 
 EVALUATIONS = 6
 LONGEST_S = 240
-
-
-@pytest.fixture(scope="module")
-def users(tmp_path_factory):
-    """The server's folder for users."""
-    return tmp_path_factory.mktemp("user")
-
-
-@pytest.fixture(scope="module")
-def running(server_log, users):
-    tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
-    arguments = ["--cpu", "--user-directory", str(users)]
-    with dev.server(tools, arguments, threads=1, log=server_log) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def url(running):
-    return running.url
 
 
 @pytest.fixture(scope="module")
@@ -210,3 +189,16 @@ def test_a_cancelled_search_ends_its_workers_and_goes_on_without(
     assert during_the_search(url, users, prompt, "cancelled", cancel) == "interrupted"
     until(lambda: not hosts())
     assert run(url, prompt_of(object_info, "cancelled")) == alone
+
+
+@pytest.mark.long
+def test_killing_comfyui_leaves_no_worker_behind(url, users, object_info, running, hosts):
+    """The last test of the file: it ends the server."""
+    prompt = prompt_of(object_info, "left behind", workers=2)
+    body = json.dumps({"prompt": prompt}).encode()
+    dev.LOCAL.open(urllib.request.Request(f"{url}/prompt", body)).close()
+    until(lambda: len(hosts()) == 2 and logged(users, "left behind"))
+    children = psutil.Process(running.process.pid).children(recursive=True)
+    running.process.kill()
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert [command_of(process) for process in alive] == []
