@@ -5,7 +5,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from golden_path_pack.nodes.shootout import candidate_runs, shootout_live
+from golden_path_pack.nodes.schema import prompts
+from golden_path_pack.nodes.shootout import candidate_runs
 
 from ..search.test_schedule_search import examples
 from ..shootouts import report_of, shootout
@@ -42,7 +43,7 @@ def events(monkeypatch):
         send_progress_text=lambda *_: None,
         send_sync=lambda event, data, client: sent.append((event, data, client)),
     )
-    monkeypatch.setattr(shootout_live, "PromptServer", SimpleNamespace(instance=server))
+    monkeypatch.setattr(prompts, "PromptServer", SimpleNamespace(instance=server))
     return sent
 
 
