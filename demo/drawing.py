@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 MODEL = Part(
-    "GPH_DemoModel", (40, 120, 280, 100), {}, {k: k for k in ("MODEL", "VAE", "CLIP")}, ("image",)
+    "GPH_DemoModel", (40, 120, 280, 130), {}, {k: k for k in ("MODEL", "VAE", "CLIP")}, ("image",)
 )
 
 

@@ -39,7 +39,7 @@ SAMPLED = {
 }  # fmt: skip
 GIVEN = {
     "model": MODEL,
-    "examples": examples("Scoring Examples", (40, 260, 420, 480), SCORING[:NUM_EXAMPLES], seed=1),
+    "examples": examples("Scoring Examples", (40, 300, 420, 440), SCORING[:NUM_EXAMPLES], seed=1),
     **sampling(STEPS),
 }
 

@@ -107,7 +107,7 @@ NOTE = (
 
 PARTS = {
     "model": MODEL,
-    "scoring": examples("Scoring Examples", (40, 260, 420, 480), SCORING, seed=1),
+    "scoring": examples("Scoring Examples", (40, 300, 420, 440), SCORING, seed=1),
     "validation": examples("Validation Examples", (40, 790, 420, 480), VALIDATION, seed=101),
     **sampling(STEPS),
     "positive": prompt("Prompt of the picture", (500, 550, 280, 120), PICTURE),

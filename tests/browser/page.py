@@ -177,3 +177,40 @@ def run(page) -> str:
       app.api.addEventListener("execution_error", e => done(e.detail.exception_message), once);
       app.queuePrompt(0, 1).then(queued => { if (!queued) done("refused"); });
     })""")
+
+
+def listen(page, kind: str) -> None:
+    """Keep what the server sends from now on under the name ``kind``; see ``heard``.
+
+    The page is shared by the tests, so each kind is kept apart and listened to once.
+    """
+    page.evaluate("""kind => {
+      window.gphHeard ??= {};
+      if (!(kind in gphHeard)) {
+        app.api.addEventListener(kind, e => gphHeard[kind].push(structuredClone(e.detail)));
+      }
+      gphHeard[kind] = [];
+    }""", kind)  # fmt: skip
+
+
+def heard(page, kind: str) -> list[dict]:
+    """What the server has sent under the name ``kind`` since the last ``listen``."""
+    return page.evaluate("kind => gphHeard[kind]", kind)
+
+
+def interrupt_when(page, kind: str, condition: str) -> None:
+    """Interrupt the run, once, at the first message ``kind`` that meets ``condition``.
+
+    ``condition`` is JavaScript about ``detail``.
+    """
+    page.evaluate(
+        """([kind, condition]) => {
+          const met = new Function("detail", `return ${condition}`);
+          app.api.addEventListener(kind, function stop({ detail }) {
+            if (!met(detail)) return;
+            app.api.removeEventListener(kind, stop);
+            app.api.interrupt();
+          });
+        }""",
+        [kind, condition],
+    )

@@ -9,7 +9,18 @@ from PIL import Image
 
 import dev
 
-from .page import back_to, example, load, run, set_widget, two_frames, view
+from .page import (
+    back_to,
+    example,
+    heard,
+    interrupt_when,
+    listen,
+    load,
+    run,
+    set_widget,
+    two_frames,
+    view,
+)
 from .test_report import NODE, is_idle, panel, strip, strip_titles
 
 SAMPLER = 6
@@ -35,15 +46,12 @@ def sampler(workflow):
 
 @pytest.fixture(scope="module")
 def listening(page):
-    page.evaluate("""() => {
-      window.gphEvents = [];
-      app.api.addEventListener("golden_path.run", ({ detail }) => gphEvents.push(detail));
-    }""")
+    listen(page, "golden_path.run")
 
 
 def events(page):
     """What the server has sent of the newest run of the newest prompt."""
-    sent = page.evaluate("gphEvents")
+    sent = heard(page, "golden_path.run")
     newest = sent[-1]
     return [e for e in sent if (e["prompt_id"], e["run"]) == (newest["prompt_id"], newest["run"])]
 
@@ -251,11 +259,7 @@ def wait_for_field(page, words):
 def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):
     sampler(workflow)[2] = 300
     load(page, workflow)
-    page.evaluate("""() => app.api.addEventListener("golden_path.run", function stop({ detail }) {
-      if (detail.step !== 20) return;
-      app.api.removeEventListener("golden_path.run", stop);
-      app.api.interrupt();
-    })""")
+    interrupt_when(page, "golden_path.run", "detail.step === 20")
     assert run(page) == "execution_interrupted"
     *_, done = events(page)
     reached = len(kinds(done["record"]))

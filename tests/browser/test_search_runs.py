@@ -4,9 +4,20 @@ import uuid
 
 import pytest
 
-from .page import back_to, example, load, run, two_frames, widget_value
+from .page import (
+    back_to,
+    example,
+    heard,
+    interrupt_when,
+    listen,
+    load,
+    run,
+    two_frames,
+    widget_value,
+)
 from .search import empty, panel, status, strip
 
+EVENT = "golden_path.search"
 # `inputs` are widget values of the search node.
 DEMO = """([inputs, prompts]) => {
   const add = (type, pos, values = {}) => {
@@ -55,11 +66,7 @@ def demo(page):
     inputs = INPUTS | {"study": f"test {uuid.uuid4().hex}"}
     node = page.evaluate(DEMO, [inputs, PROMPTS])
     two_frames(page)
-    page.evaluate("""() => {
-      window.gphEvents = [];
-      window.gphListener ??= app.api.addEventListener("golden_path.search",
-        ({ detail }) => gphEvents.push(structuredClone(detail))) ?? true;
-    }""")
+    listen(page, EVENT)
     return node
 
 
@@ -75,9 +82,9 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     assert run(page) == "execution_success"
     page.wait_for_function("window.gphOutput")
     (output,) = page.evaluate("gphOutput.gph_search")
-    states = list(dict.fromkeys(event["state"] for event in page.evaluate("gphEvents")))
+    states = list(dict.fromkeys(event["state"] for event in heard(page, EVENT)))
     assert states == ["preparing", "searching", "validating", "done"]
-    assert output == page.evaluate("gphEvents.at(-1)")
+    assert output == heard(page, EVENT)[-1]
     assert output["scored"] == 12
     assert status(panel(page, demo)) == "Done"
     text = panel(page, demo).inner_text()
@@ -101,13 +108,9 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
 
 @pytest.mark.one_page("newest", "vue")
 def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again(page, demo):
-    page.evaluate("""() => app.api.addEventListener("golden_path.search", function stop(event) {
-      if (event.detail.scored < 4) return;
-      app.api.removeEventListener("golden_path.search", stop);
-      app.api.interrupt();
-    })""")
+    interrupt_when(page, EVENT, "detail.scored >= 4")
     assert run(page) == "execution_interrupted"
-    reached = page.evaluate("gphEvents.at(-1)")
+    reached = heard(page, EVENT)[-1]
     assert 4 <= reached["scored"] < 12
     assert status(panel(page, demo)) == "Stopped"
     text = panel(page, demo).inner_text()
@@ -115,9 +118,9 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
     assert reached["best"] in text
 
     assert widget_value(page, demo, "seed") == 0  # with another one it would begin anew
-    page.evaluate("gphEvents.length = 0")
+    listen(page, EVENT)
     assert run(page) == "execution_success"
-    done = page.evaluate("gphEvents.at(-1)")
+    done = heard(page, EVENT)[-1]
     assert done["state"] == "done"
     assert done["scored"] == 12
     assert done["curve"][: len(reached["curve"])] == reached["curve"]
