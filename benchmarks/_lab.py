@@ -218,5 +218,9 @@ def prepare(workload):
 def labs(only: Sequence[str] = ()) -> list[Lab]:
     """All settings, or those of some names."""
     every = [Lab(steps, cfg) for steps in (50, 28, 20) for cfg in (1.0, 3.0)]
-    of_video = [Lab(steps, 5.0, subject=VIDEO) for steps in (50, 20)]
+    of_video = [
+        Lab(steps, 5.0, sampler, subject=VIDEO)
+        for steps in (50, 20)
+        for sampler in (_demo.SAMPLER, "uni_pc")
+    ]
     return [lab for lab in every + of_video if not only or str(lab) in only]

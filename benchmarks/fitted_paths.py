@@ -51,7 +51,8 @@ def main() -> int:
     options = parser.parse_args()
     _demo.begin()
     if options.search:
-        _fitted_paths.search(_fitted_paths.WANTED)
+        for subject, wanted in _fitted_paths.WANTED.items():
+            _fitted_paths.search(wanted, subject)
     found = []
     for kind, path in paths(options.family):
         found.append(row(kind, path))
