@@ -1,11 +1,14 @@
-"""A plain pixel classifier: which colours does an image of the demo's kind show, and where."""
+"""A plain pixel classifier: which colours and shapes an image of the demo's kind shows."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import ndimage
 
-from .scenes import COLORS, tone
+from .scenes import COLORS, SHAPES, signed_distance, tone
 
 BORDER = 3  # pixels: no scene puts a shape there
 MIN_PIXELS = 24  # inner pixels of a colour that count as a shape; antialiased edges have none
@@ -40,3 +43,33 @@ def shape_colors(colors: np.ndarray, background: str) -> set[str]:
         if inner.sum() >= MIN_PIXELS:
             found.add(color)
     return found
+
+
+def pieces(colors: np.ndarray, color: str) -> list[np.ndarray]:
+    """Masks of the connected pieces of a colour with at least ``MIN_PIXELS`` pixels."""
+    labels, count = ndimage.label(colors == list(COLORS).index(color))
+    masks = [labels == number for number in range(1, count + 1)]
+    return [mask for mask in masks if mask.sum() >= MIN_PIXELS]
+
+
+def shape_of(mask: np.ndarray, shapes: Sequence[str] = SHAPES) -> str:
+    """The upright shape that covers a mask best, drawn around its centre with its area."""
+    y, x = ndimage.center_of_mass(mask)
+    rows, columns = np.indices(mask.shape)
+    scores = {}
+    for shape in shapes:
+        radius = math.sqrt(mask.sum() / _AREA[shape])
+        drawn = signed_distance(shape, columns - x, rows - y, radius) < 0
+        scores[shape] = (mask & drawn).sum() / (mask | drawn).sum()
+    return max(scores, key=scores.__getitem__)
+
+
+# Areas of shapes of radius 1.
+_AREA = {
+    "circle": math.pi,
+    "square": 1.7**2,
+    "triangle": 3 * math.sqrt(3) * 0.58**2,
+    "ring": math.pi * (1 - 0.52**2),
+    "cross": 4 * (2 * 0.98 * 0.32 - 0.32**2),
+    "diamond": 2 * 1.1**2,
+}

@@ -1,11 +1,14 @@
-"""Measure the demo model: colours of 500 images from captions it was not trained on.
+"""Measure the demo model: 500 images from captions that it was not trained on.
 
 Run it with ``python dev.py train-demo-model -- --evaluate``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -39,19 +42,50 @@ def evaluate(weights: Path, out: Path) -> None:
     pictures.sheet(shown, captions, columns=8).save(out / "held_out_sheet.png")
 
 
-def report(name: str, images: list[np.ndarray], drawn: list[scenes.Scene]) -> None:
-    """Print how many images show the background and the shape colours of their scene."""
-    backgrounds = shapes = others = 0
-    for image, scene in zip(images, drawn, strict=True):
-        colors = classifier.color_map(image)
-        backgrounds += classifier.background_color(colors) == scene.background
-        found = classifier.shape_colors(colors, scene.background)
-        named = {placed.color for placed in scene.shapes}
-        shapes += named <= found
-        others += bool(found - named)
-    total = len(images)
-    print(
-        f"{name}: background colour right {backgrounds / total:.1%}, "
-        f"all named shape colours present {shapes / total:.1%}, "
-        f"some other colour present too {others / total:.1%}"
+class Verdict(NamedTuple):
+    """What is right in an image, by its pixels."""
+
+    background: bool
+    colors: bool  # all named shape colours are there
+    only: bool  # and no other
+    counts: bool  # of pieces of each named colour
+    shapes: bool  # each piece is the named shape, as many as there should be
+
+
+def judge(image: np.ndarray, scene: scenes.Scene) -> Verdict:
+    """Compare the pixels of an image ``[64, 64, 3]`` with what its caption says."""
+    colors = classifier.color_map(image)
+    shown = classifier.shape_colors(colors, scene.background)
+    named = {placed.color: placed.shape for placed in scene.shapes}
+    pieces = {color: classifier.pieces(colors, color) for color in named}
+    wanted = Counter(placed.color for placed in scene.shapes)
+    counts = all(len(pieces[color]) == wanted[color] for color in named)
+    shapes = all(
+        classifier.shape_of(mask) == shape
+        for color, shape in named.items()
+        for mask in pieces[color]
     )
+    return Verdict(
+        classifier.background_color(colors) == scene.background,
+        named.keys() <= shown, shown <= named.keys(), counts, counts and shapes,
+    )  # fmt: skip
+
+
+def report(name: str, images: Sequence[np.ndarray], drawn: Sequence[scenes.Scene]) -> None:
+    """Print how many images show what their captions say, in all and by shape."""
+    verdicts = [judge(image, scene) for image, scene in zip(images, drawn, strict=True)]
+    print(f"{name}: {shares(verdicts)}")
+    for shape in scenes.SHAPES:
+        some = [
+            verdict
+            for verdict, scene in zip(verdicts, drawn, strict=True)
+            if {placed.shape for placed in scene.shapes} == {shape}
+        ]
+        print(f"  {shape} alone ({len(some)}): {shares(some)}")
+
+
+def shares(verdicts: Sequence[Verdict]) -> str:
+    """How many are right, for each field of the verdicts."""
+    means = np.mean(np.array(verdicts, dtype=float), axis=0)
+    pairs = zip(Verdict._fields, means, strict=True)
+    return ", ".join(f"{field} right {share:.1%}" for field, share in pairs)

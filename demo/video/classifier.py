@@ -12,8 +12,9 @@ import math
 import numpy as np
 from scipy import ndimage
 
+from .. import classifier
 from ..classifier import background_color, color_map, shape_colors
-from ..scenes import COLORS, signed_distance
+from ..scenes import COLORS
 from .scenes import DIRECTIONS, SHAPES
 
 FRAMES = (0, 3, 6, 9, 12)
@@ -80,18 +81,9 @@ def _phase(mask: np.ndarray, symmetry: int) -> float:
 
 
 def shape_of(maps: np.ndarray, color: str) -> str:
-    """The shape that covers the pixels of a colour best in the first frame, standing upright."""
+    """The shape of a colour in the first frame, where all stand upright; empty without pixels."""
     mask = _largest(maps[0] == list(COLORS).index(color))
-    if not mask.any():
-        return ""
-    y, x = ndimage.center_of_mass(mask)
-    rows, columns = np.indices(mask.shape)
-    scores = {}
-    for shape in SHAPES:
-        radius = math.sqrt(mask.sum() / _AREA[shape])
-        drawn = signed_distance(shape, columns - x, rows - y, radius) < 0
-        scores[shape] = (mask & drawn).sum() / (mask | drawn).sum()
-    return max(scores, key=scores.__getitem__)
+    return classifier.shape_of(mask, SHAPES) if mask.any() else ""
 
 
 def _opened(mask: np.ndarray) -> np.ndarray:
@@ -105,12 +97,3 @@ def _largest(mask: np.ndarray) -> np.ndarray:
     sizes = np.bincount(labels.ravel())
     sizes[0] = 0  # what is not in the mask
     return mask & (labels == sizes.argmax())
-
-
-# Areas of shapes of radius 1.
-_AREA = {
-    "circle": math.pi,
-    "square": 1.7**2,
-    "triangle": 3 * math.sqrt(3) * 0.58**2,
-    "cross": 4 * (2 * 0.98 * 0.32 - 0.32**2),
-}

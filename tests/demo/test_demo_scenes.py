@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from demo import classifier, scenes
+from demo import classifier, evaluate, scenes
 from demo.autoencoder import PatchAutoencoder
 from demo.subjects import PROMPTS
 from demo.train import batch, learning_rate_factor
@@ -79,17 +79,36 @@ def test_word_ids_are_padded():
 
 
 def test_the_classifier_reads_true_images():
-    right = found = invented = 0
-    for scene in draw(200, seed=1):
-        colors = classifier.color_map(scenes.render(scene))
-        right += classifier.background_color(colors) == scene.background
-        shown = classifier.shape_colors(colors, scene.background)
-        named = {placed.color for placed in scene.shapes}
-        found += named <= shown
-        invented += bool(shown - named)
-    assert right >= 198
-    assert found >= 198
-    assert invented <= 2
+    verdicts = [evaluate.judge(scenes.render(scene), scene) for scene in draw(200, seed=1)]
+    assert min(np.sum(verdicts, axis=0)) >= 198
+
+
+@pytest.mark.parametrize(
+    ("drawn", "wrong"),
+    [
+        (("red", "ring", 2), set()),
+        (("red", "ring", 1), {"counts", "shapes"}),
+        (("red", "circle", 2), {"shapes"}),
+        (("pink", "ring", 2), {"colors", "only", "counts", "shapes"}),
+    ],
+)
+def test_a_verdict_says_what_is_wrong(drawn, wrong):
+    def scene(color, shape, count):
+        placed = [scenes.PlacedShape(shape, color, x, 32, 10) for x in (16, 48)[:count]]
+        return scenes.Scene("", "blue", "dotted", (0, 0), tuple(placed))
+
+    verdict = evaluate.judge(scenes.render(scene(*drawn)), scene("red", "ring", 2))
+    assert {field for field, right in verdict._asdict().items() if not right} == wrong
+
+
+@pytest.mark.parametrize("shape", scenes.SHAPES)
+def test_a_shape_is_read_at_any_size(shape):
+    for radius in (8, 12, 20):
+        scene = scenes.Scene(
+            "", "blue", "plain", (0, 0), (scenes.PlacedShape(shape, "red", 31, 33, radius),)
+        )
+        (mask,) = classifier.pieces(classifier.color_map(scenes.render(scene)), "red")
+        assert classifier.shape_of(mask) == shape
 
 
 def test_the_classifier_misses_a_wrong_color():
