@@ -67,13 +67,14 @@ def pytest_collection_modifyitems(config, items):
 def _wanted(item, with_all):
     """The pages of a test.
 
-    One that takes long names the only page, one of many alike the only one without ``--all``.
+    One that takes long names the only page, one of many alike the only one without ``--all``; with
+    it, these run on the usual ones.
     """
-    named = item.get_closest_marker("one_page")
-    named = named or (not with_all and item.get_closest_marker("usual_page"))
+    usual = item.get_closest_marker("usual_page")
+    named = item.get_closest_marker("one_page") or (not with_all and usual)
     if named:
         return {named.args}
-    return ALL if with_all else USUAL
+    return ALL if with_all and not usual else USUAL
 
 
 def pytest_terminal_summary(terminalreporter):
