@@ -39,7 +39,7 @@ def evidence(path: GoldenPath) -> str:
     for key, value in path.quality.items():
         if found := _MEASURED.fullmatch(key):
             title, unit, number, part = found.groups()
-            is_in_decibels = unit or title == "PSNR"
+            is_in_decibels = unit or title in ("PSNR", "PSNR Δt")
             reached = f"{value:.1f} dB" if is_in_decibels else f"{value:.3g}"
             where = f"{number} others" if part == VALIDATION else "these, not validated"
             return f"{text}, {title} {reached} on {where}"

@@ -59,18 +59,23 @@ def compare(
     test: Tensor,
     metrics: Mapping[str, Measure],
     ticked: Callable[[], None] = lambda: None,
+    clip: int | None = None,
 ) -> Comparison:
     """Measure item by item two batches ``[B, C, H, W]``; ``ticked`` is called after each item.
 
     A metric that lacks a package or refuses the images is left out with its reason.
+
+    Args:
+        clip: frames of each video, for metrics of consecutive frames; None: all are of one.
     """
     values: dict[str, list[float]] = {name: [] for name in metrics}
     unavailable: dict[str, str] = {}
+    length = clip or len(reference)
     for n in range(len(reference)):
         for name, metric in metrics.items():
             items = slice(n, n + 1 + (name in OF_FRAMES))
-            is_last_frame = name in OF_FRAMES and n == len(reference) - 1
-            if name in unavailable or (is_last_frame and n > 0):
+            is_last_frame = name in OF_FRAMES and (n + 1) % length == 0
+            if name in unavailable or (is_last_frame and length > 1):
                 continue
             try:
                 values[name] += metric(reference[items], test[items]).tolist()
@@ -89,6 +94,12 @@ def clip_psnr(frames: Sequence[float]) -> float:
     return -10 * math.log10(error) if error else math.inf
 
 
+def clips(frames: Figures, length: int) -> Figures:
+    """PSNR in dB of each whole clip, from that of the frames of clips of one length."""
+    values, firsts = frames.values, range(0, len(frames.values), length)
+    return Figures(tuple(clip_psnr(values[first : first + length]) for first in firsts))
+
+
 def check_comparable(reference: Tensor, test: Tensor) -> None:
     """Refuse batches ``[B, H, W, C]`` of unequal shapes, without RGB images, or not of numbers."""
     if reference.shape != test.shape:
@@ -104,7 +115,7 @@ def check_comparable(reference: Tensor, test: Tensor) -> None:
             "remove the transparency first"
         )
     for name, images in (("reference", reference), ("test", test)):
-        if not images.isfinite().all():
+        if not all(image.isfinite().all() for image in images):  # one by one: a video is large
             raise ValueError(
                 f"the {name} has pixels that are no finite numbers, as too low a precision "
                 "leaves them; mend the run that made it"

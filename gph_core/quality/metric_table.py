@@ -73,10 +73,10 @@ METRICS: dict[str, Metric] = {
         Metric("latent_mse", "latent MSE", metrics.latent_mse, LOWER, "{:.3g}", of_latents=True),
         Metric(
             "frame_psnr", "PSNR Δt", metrics.frame_psnr, HIGHER, "{:.2f}", " dB", of_frames=True,
-            is_objective=False,
+            saved=metrics.frame_psnr_8bit,
         ),
         Metric(
-            "frame_change", "Δt", metrics.frame_change, NEITHER, "{:+.4f}", of_frames=True,
+            "frame_change", "LPIPS Δt", metrics.frame_change, NEITHER, "{:+.4f}", of_frames=True,
             needs_network=True, is_objective=False,
         ),
     )

@@ -107,6 +107,11 @@ def frame_psnr(reference: Tensor, test: Tensor) -> Tensor:
     return psnr(*change)
 
 
+def frame_psnr_8bit(reference: Tensor, test: Tensor) -> Tensor:
+    """``frame_psnr`` of the frames rounded to 8 bit; ``inf`` where both then change alike."""
+    return frame_psnr(_rounded_to_8_bit(reference), _rounded_to_8_bit(test))
+
+
 def _mean_square(reference: Tensor, test: Tensor) -> Tensor:
     _check_shapes(reference, test)
     return (reference.double() - test.double()).square().flatten(1).mean(1)

@@ -17,6 +17,7 @@ Metrics = Mapping[str, float]
 
 # dB for a cached image that equals the full one, whose PSNR is infinite: means stay finite.
 PSNR_OF_EQUAL = 100.0
+_INFINITE_OF_EQUAL = frozenset(("psnr", "frame_psnr"))
 
 
 class NotANumberError(ValueError):
@@ -89,4 +90,4 @@ _JOINT_SIGNS = {key: float(METRICS[key].better) for key in ("psnr", "lpips")}
 def _finite(name: str, value: float) -> float:
     if math.isnan(value):
         raise NotANumberError(f"{name} is not a number; the images hold values that are none")
-    return min(value, PSNR_OF_EQUAL) if name == "psnr" else value
+    return min(value, PSNR_OF_EQUAL) if name in _INFINITE_OF_EQUAL else value

@@ -17,6 +17,7 @@ import numpy as np
 from ..files.condition_diff import first_difference
 from ..schedule import Schedule
 from .margins import changes_per_cached_step
+from .metric_table import METRICS
 from .objective import Objective
 from .shootout import number
 
@@ -199,8 +200,8 @@ def _qualities(row: Mapping[str, Any], objective: Objective) -> list[float]:
     """Qualities of each example; ``ValueError`` if a metric is missing."""
     if missing := [name for name in objective.metrics if name not in row["metrics"]]:
         raise ValueError(
-            f"a shootout has no {missing[0]} of {row['name']}; choose another metric, or make it "
-            "with all that this one needs"
+            f"a shootout has no {METRICS[missing[0]].title} of {row['name']}; choose another "
+            "metric, or make it with all that this one needs"
         )
     columns = [[number(v) for v in row["metrics"][m]["values"]] for m in objective.metrics]
     return [

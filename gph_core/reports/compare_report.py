@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from ..paths.choice import Choice
-from ..quality.comparison import IDENTICAL, Comparison
-from ..quality.metric_table import CAPTIONS, OF_IMAGES
+from ..quality.comparison import IDENTICAL, Comparison, clips
+from ..quality.metric_table import CAPTIONS, METRICS, OF_IMAGES
 from ..run.record import RunRecord
 from ..schedule import Schedule
 from . import figures
@@ -21,6 +22,7 @@ FITTED = "fitted"  # the cached run under fitted weights
 
 # In the order of the table, where one PSNR is enough.
 COLUMNS = {key: row for key, row in OF_IMAGES.items() if key != "psnr_8bit"}
+CLIP = f"clip {METRICS['psnr'].heading}"  # of whole videos
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Run:
 
 def report_of(
     choice: Choice, no_uniform: str, runs: Sequence[Run], measured: Sequence[Comparison],
-    network: str | None, speed: str,
+    network: str | None, speed: str, frames: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
     """Report of all figures, in JSON types.
 
@@ -51,12 +53,14 @@ def report_of(
         runs: runs in the order of the session.
         measured: metrics of all runs but the full one.
         network: network of LPIPS, if there is one.
+        frames: of each video; 1 for images.
     """
     return {
         "speed": speed,
         "origin": choice.origin,
         "policy": str(choice.policy),
         "closest": closest(runs, measured),
+        "frames": frames,
         "lpips_network": network,
         "unavailable": dict(measured[0].unavailable),
         "absent": {"uniform spacing": no_uniform} if no_uniform else {},
@@ -69,11 +73,17 @@ def report_of(
                 "seconds": run.seconds,
                 "speedup": runs[0].seconds / run.seconds,
                 "metrics": {} if found is None else found.to_dict()["metrics"],
+                "clips": {} if found is None or frames == 1 else _clips(found, frames),
                 "notes": [] if run.record is None else list(run.record.notes),
             }
             for run, found in zip(runs, [None, *measured], strict=True)
         ],
     }
+
+
+def _clips(found: Comparison, frames: int) -> dict[str, Any]:
+    """Figures of whole videos; SSIM has none of its own, as it is the mean over the frames."""
+    return {"psnr": clips(found.figures["psnr"], frames).to_dict()}
 
 
 def closest(runs: Sequence[Run], measured: Sequence[Comparison]) -> str:
@@ -97,14 +107,18 @@ def table(report: Mapping[str, Any]) -> str:
     """Table of the figures, as lines of text."""
     runs, speed = report["runs"], report["speed"]
     shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
-    titles = "".join(f"{row.heading:>10}" for row in shown.values())
+    is_video = report["frames"] > 1
+    headings = [row.heading for row in shown.values()] + [CLIP] * is_video
+    widths = [max(10, 2 + len(heading)) for heading in headings]
+    titles = "".join(f"{heading:>{width}}" for heading, width in zip(headings, widths, strict=True))
     lines = [f"{'':20}{'full steps':>12}{'seconds':>9}{'speed-up':>10}{titles}"]
     for run in runs:
         counts = f"{run['full_steps']} of {run['steps']}"
-        means = (_mean(run, name, row.form) for name, row in shown.items())
+        means = [_mean(run["metrics"], name, row.form) for name, row in shown.items()]
+        means += [_mean(run["clips"], "psnr", METRICS["psnr"].form)] * is_video
         lines.append(
             f"{label(run, speed):20}{counts:>12}{run['seconds']:9.2f}{run['speedup']:9.2f}x"
-            + "".join(f"{text:>10}" for text in means)
+            + "".join(f"{text:>{width}}" for text, width in zip(means, widths, strict=True))
         )
     names = {run["name"]: label(run, speed) for run in runs}
     lines += [
@@ -112,10 +126,26 @@ def table(report: Mapping[str, Any]) -> str:
         f"{runs[1]['name']}: {report['origin']}: {runs[1]['schedule']}, policy {report['policy']}",
         "seconds of sampling alone, each run once, after a warm-up",
     ]
+    if is_video:
+        lines.append(f"means of the frames; {CLIP}: of the mean square error of all frames")
+        lines += [f"{names[run['name']]}: {_worst(run, report)}" for run in runs if run["metrics"]]
     lines += [f"{names[run['name']]}: {note}" for run in runs for note in run["notes"]]
     lines += [f"left out: {named(name, reason)}" for name, reason in report["absent"].items()]
-    lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
+    unavailable = report["unavailable"].items()
+    lines += [f"no {METRICS[name].title}: {reason}" for name, reason in unavailable]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _worst(run: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    """The frame that is farthest from the full run, counted from 1."""
+    values = run["metrics"]["psnr"]["values"]
+    least = min(values, key=lambda value: math.inf if value == IDENTICAL else value)
+    if least == IDENTICAL:
+        return "all frames identical"
+    clip, frame = divmod(values.index(least), report["frames"])
+    where = f" of video {clip + 1}" if len(values) > report["frames"] else ""
+    written = METRICS["psnr"].text(least)
+    return f"lowest PSNR {written}, in frame {frame + 1} of {report['frames']}{where}"
 
 
 def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str, Any]) -> Tensor:
@@ -145,21 +175,23 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
             part.set(xticks=[], yticks=[])
         steps.spines[:].set_visible(False)
     if number > 1:
-        sheet.supxlabel(f"means of {number} images; shown: number {middle + 1}", size=14)
+        items = "frames" if report["frames"] > 1 else "images"
+        sheet.supxlabel(f"means of {number} {items}; shown: number {middle + 1}", size=14)
     return figures.to_image(sheet)
 
 
 def _caption(run: Mapping[str, Any]) -> str:
     """Caption with figures and time of a run, in two lines."""
-    found = [_mean(run, name, form) for name, form in CAPTIONS.items() if name in run["metrics"]]
+    metrics = run["metrics"]
+    found = [_mean(metrics, name, form) for name, form in CAPTIONS.items() if name in metrics]
     first = " · ".join(found) or "the reference"
     faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
     steps = f"{run['full_steps']} of {run['steps']} steps full"
     return f"{first}\n{run['seconds']:.2f} s{faster}\n{steps}"
 
 
-def _mean(run: Mapping[str, Any], name: str, form: str) -> str:
-    if name not in run["metrics"]:
+def _mean(figures: Mapping[str, Any], name: str, form: str) -> str:
+    if name not in figures:
         return ""
-    mean = run["metrics"][name]["mean"]
+    mean = figures[name]["mean"]
     return IDENTICAL if mean == IDENTICAL else form.format(mean)

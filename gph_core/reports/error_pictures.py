@@ -21,14 +21,17 @@ SEPARATOR = " · "  # between the parts of a text
 
 def error(reference: Tensor, test: Tensor) -> Tensor:
     """Mean absolute difference of the channels, ``[B, H, W]``, of images ``[B, H, W, C]``."""
-    return (reference - test).abs().mean(-1)
+    found = reference.new_empty(reference.shape[:-1])
+    for item, one, other in zip(found, reference, test, strict=True):  # a video is large
+        item.copy_((one - other).abs().mean(-1))
+    return found
 
 
 def heat_map(errors: Tensor, scale: float) -> Tensor:
     """Errors as colours, ``[B, H, W, 3]``: black is none, pale yellow is ``scale`` and more."""
     palette = colors().to(errors.device)
     found = palette.new_empty(*errors.shape, 3)
-    for item, colored in zip(errors, found, strict=True):  # one by one: a video is large
+    for item, colored in zip(errors, found, strict=True):
         colored.copy_(palette[shades(item, scale).int()])
     return found
 

@@ -220,10 +220,10 @@ class CompareRun(io.ComfyNode):
         # Only now: a VAE may push the model out of the device's memory.
         decoded = [decode(vae, run.latent) for run in runs]
         pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
-        videos, frames = decoded[0].shape[:2]
-        measured, network = measured_beside_first(pictures, lpips, is_video=videos == 1 < frames)
+        frames = decoded[0].shape[1]
+        measured, network = measured_beside_first(pictures, lpips, frames)
         report = compare_report.report_of(
-            session.choice, session.no_uniform, runs, measured, network, speed
+            session.choice, session.no_uniform, runs, measured, network, speed, frames
         )
         number, height, width, _ = pictures[0].shape
         report |= {"images": number, "width": width, "height": height}

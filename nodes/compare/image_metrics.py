@@ -58,19 +58,20 @@ def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"
 
 
 def measured_beside_first(
-    pictures: Sequence[Tensor], lpips: str, is_video: bool
+    pictures: Sequence[Tensor], lpips: str, frames: int
 ) -> tuple[list[Comparison], str | None]:
     """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
 
     Args:
         pictures: ``[B, H, W, 3]`` of each run.
+        frames: of each video; 1 for images.
     """
     reference, *others = pictures
-    chosen, network = metrics_for(lpips, is_video)
+    chosen, network = metrics_for(lpips, video=frames > 1)
     measured = []
     for test in others:
         check_comparable(reference, test)
         planes = reference.movedim(-1, 1), test.movedim(-1, 1)
         cancelled = comfy.model_management.throw_exception_if_processing_interrupted
-        measured.append(compare(*planes, chosen, cancelled))
+        measured.append(compare(*planes, chosen, cancelled, frames))
     return measured, network

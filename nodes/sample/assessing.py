@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,13 +11,15 @@ import torch
 from torch import Tensor
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.metric_table import OF_IMAGES, Metric
+from ...gph_core.quality.comparison import Figures
+from ...gph_core.quality.metric_table import OF_FRAMES, OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
 from ..hook import fingerprint
 from . import lpips_weights
 
 # ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
 ImageMetric = Callable[[Tensor, Tensor], Tensor]
+_IN_8_BIT = frozenset((metrics.psnr_8bit, metrics.frame_psnr_8bit))
 
 
 class Output(NamedTuple):
@@ -45,7 +46,10 @@ class Assessor:
         latents = list(visible(latent).float())
         if self.vae is None or not self.image_metrics:
             return Output(latents, [])
-        frames = decode(self.vae, latent).clamp(0, 1)
+        frames = decode(self.vae, latent)
+        low, high = frames.aminmax()
+        if not (low >= 0 and high <= 1):  # a video is not copied without need
+            frames = frames.clamp(0, 1)
         return Output(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
 
     def reference(self, latent) -> Output:
@@ -54,17 +58,21 @@ class Assessor:
         SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
         """
         found = self.result(latent)
-        if not all(item.isfinite().all() for item in (*found.latents, *found.images)):
+        items = (*found.latents, *found.images)
+        if not all(part.isfinite().all() for item in items for part in item):
             raise ValueError(
                 "a full run contains values that are not finite, so nothing can be compared with "
                 "it; look at an image of this prompt and seed without Golden Path first"
             )
-        if any(metric is not metrics.psnr_8bit for metric in self.image_metrics.values()):
+        if not _IN_8_BIT.issuperset(self.image_metrics.values()):
             return found
         return found._replace(images=[_in_8_bit(item) for item in found.images])
 
     def metrics(self, test: Output, reference: Output) -> list[Metrics]:
-        """Metrics of every item; of videos the mean over the frames."""
+        """Metrics of every item; of videos the mean over the frames.
+
+        As in ``comparison``, frames that are identical are left out of a mean, unless all are.
+        """
         found: list[dict[str, float]] = [
             {"latent_mse": float(metrics.latent_mse(a[None], b[None]))}
             for a, b in zip(test.latents, reference.latents, strict=True)
@@ -72,14 +80,24 @@ class Assessor:
         for values, a, b in zip(found, test.images, reference.images, strict=False):
             for name, metric in self.image_metrics.items():
                 # One by one: LPIPS of all frames of a video at once would fill any device.
-                frames = zip(map(_in_floats, b.split(1)), a.split(1), strict=True)
-                values[name] = statistics.fmean(float(metric(*pair)) for pair in frames)
+                frames = zip(_parts(b, name), _parts(a, name), strict=True)
+                values[name] = Figures(tuple(float(metric(*pair)) for pair in frames)).mean
         return list[Metrics](found)
+
+
+def _parts(images: Tensor, name: str) -> Iterator[Tensor]:
+    """What a metric compares at once of the frames of an item: each, or two that follow."""
+    size = 1 + (name in OF_FRAMES)
+    for first in range(max(1, len(images) + 1 - size)):  # of a single frame the metric says why
+        yield _in_floats(images[first : first + size])
 
 
 def _in_8_bit(images: Tensor) -> Tensor:
     """Images in [0, 1], rounded to 8 bit as ``psnr_8bit`` does and as they are saved."""
-    return torch.stack([(255 * frame.double()).round().to(torch.uint8) for frame in images])
+    found = torch.empty_like(images, dtype=torch.uint8)
+    for kept, frame in zip(found, images, strict=True):
+        kept.copy_((255 * frame.double()).round())
+    return found
 
 
 def _in_floats(images: Tensor) -> Tensor:
@@ -90,6 +108,13 @@ def _in_floats(images: Tensor) -> Tensor:
 def visible(latent) -> Tensor:
     """Visible part of latents; of a video with sound, the video."""
     return latent.unbind()[0] if latent.is_nested else latent
+
+
+def is_video(latent, vae) -> bool:
+    """Whether latents are decoded to several frames each; without a VAE, to judge by them alone."""
+    samples = visible(latent)
+    has_time = samples.ndim == 5 and samples.shape[2] > 1  # [B, C, T, H, W]
+    return has_time and getattr(vae, "latent_dim", 3) == 3  # a VAE of images takes the first only
 
 
 def decode(vae, latent) -> Tensor:

@@ -27,7 +27,8 @@ def advanced_inputs() -> list[Any]:
             optional=True,
             tooltip=(
                 "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see it, "
-                "needs weights. latent MSE: a rough measure without a VAE."
+                "needs weights. latent MSE: a rough measure without a VAE. PSNR Δt: how a video "
+                "changes from frame to frame, so that flicker counts."
             ),
             advanced=True,
         ),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...gph_core.quality.metric_table import OF_FRAMES
+from ...gph_core.quality.objective import metrics_of
 from ..hook import compatibility, fingerprint
+from ..sample.assessing import is_video
 from ..sample.examples import Example
+from ..sample.sampling import samples_of
 
 if TYPE_CHECKING:
     from .search_session import SearchSession
@@ -23,6 +27,13 @@ def check(session: SearchSession) -> None:
     batch = session.latent["samples"].shape[0]
     if batch != 1:
         raise ValueError(f"the latent holds {batch} images; set its batch size to 1")
+    samples = samples_of(session.guider.model_patcher, session.latent)
+    if OF_FRAMES.intersection(metrics_of(session.objective)) and not is_video(samples, session.vae):
+        raise ValueError(
+            f"{session.objective} compares consecutive frames of a video, but here a latent is "
+            "one image; choose another objective, such as PSNR, or connect the latent and the VAE "
+            "of a video"
+        )
     guided = getattr(session.guider, "cfg", 1.0) != 1.0
     bare = [e for e in (*session.examples, *session.validation) if e.negative is None]
     if guided and bare and "negative" not in session.guider.original_conds:

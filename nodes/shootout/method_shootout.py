@@ -25,8 +25,10 @@ from ...gph_core.reports.shootout.table import table
 from ..hook import fingerprint
 from ..library import calibrations
 from ..sample import lpips_weights
+from ..sample.assessing import is_video
 from ..sample.examples import Example
 from ..sample.guider import guider_for
+from ..sample.sampling import samples_of
 from ..sample.workload import Workload
 from ..schema.inputs import (
     checked,
@@ -184,7 +186,8 @@ class MethodShootout(io.ComfyNode):
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         line_up = LineUp(workload, full, entries_of(calibration), policy or Reuse())
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
-        assessor, unavailable, network = session.assessor_of(vae, lpips)
+        video = is_video(samples_of(guider.model_patcher, latent), vae)
+        assessor, unavailable, network = session.assessor_of(vae, lpips, video)
         assessed_by = {
             "VAE": vae and fingerprint.of_module(vae),
             "LPIPS weights": network and lpips_weights.file_name(lpips),

@@ -123,15 +123,22 @@ def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, 
     }
 
 
-def assessor_of(vae, lpips: str) -> tuple[Assessor, dict[str, str], str | None]:
-    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network."""
-    rows = [row for key, row in COMPARED.items() if key in OF_IMAGES]
+def assessor_of(
+    vae, lpips: str, video: bool = False
+) -> tuple[Assessor, dict[str, str], str | None]:
+    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network.
+
+    Images have no metrics of consecutive frames, which is no reason to tell.
+    """
+    rows = [
+        row for key, row in COMPARED.items() if key in OF_IMAGES and (video or not row.of_frames)
+    ]
     if vae is None:
         needs = "it compares images: connect vae"
         return Assessor(None, {}), {row.key: needs for row in rows}, None
     found: dict[str, ImageMetric] = {}
     unavailable, network = {}, None
-    blank = torch.zeros(1, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
+    blank = torch.zeros(2, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
     for row in rows:
         try:
             metric, backbone = image_metric(row, lpips)

@@ -97,6 +97,14 @@ test("each run has its steps, time, speed and means, and the closest one stands 
   ]);
 });
 
+test("of a video each run also has the PSNR of the whole clip", () => {
+  const clips = [{}, { psnr: { mean: 19.5 } }, { psnr: { mean: "identical" } }];
+  const runs = compared.runs.map((run, n) => ({ ...run, clips: clips[n] }));
+  const { columns, rows } = runsTable({ ...compared, runs }, say);
+  assert.deepEqual(columns.map(({ key }) => key).slice(3), ["psnr", "clip_psnr"]);
+  assert.deepEqual(rows.map(({ cells }) => cells.at(-1)), ["–", "19.50", "identical"]);
+});
+
 test("the notes of the runs tell the path, what happened, and what is missing", () => {
   const { notes } = runsTable(compared, say);
   assert.deepEqual(notes.map(({ key }) => say(key)), ["closest", "path", "times", "runNote", "absent", "unavailable"]);

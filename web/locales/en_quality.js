@@ -67,6 +67,9 @@ export default {
   "quality.frame_change.tip":
     "LPIPS between this frame and the one before, minus the same of the reference: positive flickers more, " +
     "negative moves less",
+  "quality.clip_psnr": "PSNR, clip",
+  "quality.clip_psnr.best": "dB ↑",
+  "quality.clip_psnr.tip": "PSNR of the whole video, of the mean square error of all frames",
   "quality.runIdle": "After a run: what the cached run saves in time and costs in quality, beside two others.",
   "quality.run": "run",
   "quality.run.full": "full",

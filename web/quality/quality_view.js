@@ -41,12 +41,14 @@ export function runsTable(report, say) {
   const { runs, speed, closest, absent, unavailable } = report;
   const measured = Object.keys(METRICS).filter((key) => key !== "psnr_8bit" && runs[1].metrics[key]);
   const label = ({ name, steps }) => say(`quality.run.${name}`, { speed, steps });
+  const ofClips = runs[1].clips?.psnr ? ["clip_psnr"] : [];
   const rows = runs.map((run) => ({
     label: label(run),
     isMain: run.name === closest,
     cells: [
       say("quality.of", run), run.seconds.toFixed(2), `${run.speedup.toFixed(2)}×`,
       ...measured.map((key) => cell(key, run.metrics[key]?.mean, say)),
+      ...ofClips.map(() => cell("psnr", run.clips.psnr?.mean, say)),
     ],
   }));
   const found = [
@@ -57,7 +59,8 @@ export function runsTable(report, say) {
     ...absentees(absent),
     ...missing(unavailable, say),
   ];
-  return { kind: "run", columns: columns(["full_steps", "seconds", "speedup", ...measured], report), rows, notes: found };
+  const keys = ["full_steps", "seconds", "speedup", ...measured, ...ofClips];
+  return { kind: "run", columns: columns(keys, report), rows, notes: found };
 }
 
 /**

@@ -11,6 +11,6 @@ export const METRICS = {
   ssim: { title: "SSIM", write: fixed(4) },
   lpips: { title: "LPIPS", write: fixed(4), isDistance: true, needsNetwork: true },
   latent_mse: { title: "latent MSE", write: digits, isDistance: true },
-  frame_psnr: { write: fixed(2), unit: " dB", isOfFrames: true },
+  frame_psnr: { title: "PSNR Δt", write: fixed(2), unit: " dB", isOfFrames: true },
   frame_change: { write: signed, needsNetwork: true, isOfFrames: true },
 };

@@ -43,7 +43,8 @@ def table(report: Mapping[str, Any]) -> str:
     for reason in dict.fromkeys(absent.values()):
         names = ", ".join(name for name in absent if absent[name] == reason)
         lines.append(f"left out: {named(names, reason)}")
-    lines += [f"no {name.upper()}: {reason}" for name, reason in report["unavailable"].items()]
+    unavailable = report["unavailable"].items()
+    lines += [f"no {COMPARED[name].title}: {reason}" for name, reason in unavailable]
     return "\n".join(line.rstrip() for line in lines)
 
 

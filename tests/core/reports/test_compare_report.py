@@ -14,12 +14,13 @@ def test_the_table_has_a_line_for_each_run():
         metrics = {} if psnr is None else {"psnr": {"mean": psnr}, "ssim": {"mean": 0.98765}}
         return {
             "name": name, "schedule": f"0-{full - 1}/{steps}", "steps": steps, "full_steps": full,
-            "seconds": seconds, "speedup": 2 / seconds, "metrics": metrics, "notes": notes,
+            "seconds": seconds, "speedup": 2 / seconds, "metrics": metrics, "clips": {},
+            "notes": notes,
         }  # fmt: skip
 
     text = compare_report.table({
         "speed": "Fast", "origin": "uniform spacing", "policy": "residual reuse",
-        "closest": "fewer", "unavailable": {"lpips": "off"},
+        "closest": "fewer", "frames": 1, "unavailable": {"lpips": "off"},
         "absent": {}, "runs": [
             entry("full", 8, 8, 2.0), entry("cached", 8, 3, 1.0, 20.123, ["a note"]),
             entry("uniform", 8, 3, 0.8, "identical"), entry("fewer", 3, 3, 0.5, 31.0),
@@ -64,7 +65,10 @@ def test_the_figure_shows_the_middle_picture_of_each_run(shape):
     entry = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
     figure = compare_report.figure(
         runs, pictures,
-        {"speed": "Fast", "closest": "cached", "runs": [entry | {"name": r.name} for r in runs]},
+        {
+            "speed": "Fast", "closest": "cached", "frames": 1,
+            "runs": [entry | {"name": run.name} for run in runs],
+        },
     )  # fmt: skip
     _, height, width, _ = figure.shape
     quarters = figure[0, : height // 2 * 2, : width // 2 * 2].unflatten(0, (2, -1))
