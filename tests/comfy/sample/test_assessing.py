@@ -10,7 +10,7 @@ from golden_path_pack.gph_core.quality import lpips_network
 from golden_path_pack.gph_core.quality.lpips_network import BACKBONES, LpipsNetwork
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
-from golden_path_pack.nodes.sample.assessing import assessor_for
+from golden_path_pack.nodes.sample.assessing import assessor_for, is_video
 
 META = torch.device("meta")  # stands in for a GPU: what is there cannot meet what is not
 ALEXNET = BACKBONES[64, 3, 11, 11]
@@ -94,6 +94,71 @@ def test_frames_of_a_video_are_compared_one_at_a_time(gpu):
     test, reference = results(assessor, images(1, 5, 32, 40, seed=1), images(1, 5, 32, 40))
     assert assessor.metrics(test, reference)[0]["lpips"] == 0.25
     assert gpu.compared == [(1, 3, 32, 40)] * 5
+
+
+# --- videos ---------------------------------------------------------------------------------------
+
+
+def grey_video(*greys):
+    """``[1, F, 32, 40, 3]`` of one grey in each frame."""
+    return torch.tensor(greys).reshape(1, -1, 1, 1, 1).expand(1, -1, 32, 40, 3) / 255
+
+
+def assessed(objective, reference, test):
+    assessor = assessor_for(objective, Vae(reference), "off")
+    latents = torch.zeros(1, 4, 2, 2, 2)
+    kept = assessor.reference(latents)
+    assessor.vae.images = test
+    return kept, assessor.metrics(assessor.result(latents), kept)[0]
+
+
+def test_the_change_from_frame_to_frame_is_the_mean_of_all_pairs():
+    # Changes of 10, 10 and 0 in one, of 0, 15 and 10 in the other: errors of 10, 5 and 10.
+    kept, found = assessed("PSNR Δt", grey_video(0, 10, 20, 20), grey_video(0, 0, 15, 25))
+    expected = [20 * math.log10(255 / error) for error in (10, 5, 10)]
+    assert found["frame_psnr"] == pytest.approx(sum(expected) / 3)
+    assert set(found) == {"frame_psnr", "latent_mse"}
+    assert kept.images[0].dtype == torch.uint8
+
+
+def test_an_error_that_stays_costs_psnr_alone():
+    steady = grey_video(0, 10, 20), grey_video(8, 18, 28)
+    assert assessed("PSNR Δt", *steady)[1]["frame_psnr"] == math.inf
+    psnr = assessed("PSNR", *steady)[1]["psnr"]
+    assert psnr == pytest.approx(20 * math.log10(255 / 8))
+
+
+def test_a_first_frame_that_is_given_does_not_make_a_video_identical():
+    # As in image to video, where every run keeps it; the other frames are off by 5 and by 10.
+    found = assessed("PSNR", grey_video(50, 0, 0), grey_video(50, 5, 10))[1]
+    expected = [20 * math.log10(255 / error) for error in (5, 10)]
+    assert found["psnr"] == pytest.approx(sum(expected) / 2)
+    assert assessed("PSNR", grey_video(50, 0), grey_video(50, 0))[1]["psnr"] == math.inf
+
+
+def test_pixels_beyond_white_and_black_are_clipped_and_others_not_copied():
+    inside, outside = images(1, 2, 32, 40), 3 * images(1, 2, 32, 40) - 1
+    assessor = assessor_for("PSNR", Vae(inside), "off")
+    latents = torch.zeros(1, 4, 2, 2, 2)
+    assert assessor.result(latents).images[0].data_ptr() == inside.data_ptr()
+    assessor.vae.images = outside
+    (clipped,) = assessor.result(latents).images
+    assert torch.equal(clipped, outside[0].clamp(0, 1).movedim(-1, 1))
+    assert (outside.min() < 0, outside.max() > 1) == (True, True)  # the VAE's own is as it was
+
+
+@pytest.mark.parametrize(
+    ("shape", "vae", "video"),
+    [
+        ((1, 16, 3, 8, 8), None, True),
+        ((1, 16, 3, 8, 8), SimpleNamespace(latent_dim=3), True),
+        ((1, 16, 3, 8, 8), SimpleNamespace(latent_dim=2), False),  # it decodes the first one only
+        ((1, 16, 1, 8, 8), SimpleNamespace(latent_dim=3), False),  # an image of a video model
+        ((1, 16, 8, 8), None, False),
+    ],
+)
+def test_a_video_has_several_places_in_time_and_a_vae_for_them(shape, vae, video):
+    assert is_video(torch.zeros(shape), vae) == video
 
 
 # --- what is kept of a reference ------------------------------------------------------------------

@@ -8,7 +8,14 @@ import pytest
 import torch
 
 from gph_core.quality import metrics
-from gph_core.quality.comparison import Comparison, Figures, check_comparable, clip_psnr, compare
+from gph_core.quality.comparison import (
+    Comparison,
+    Figures,
+    check_comparable,
+    clip_psnr,
+    clips,
+    compare,
+)
 
 
 def greys(*values):
@@ -126,3 +133,13 @@ def test_the_psnr_of_a_clip_is_that_of_its_mean_error():
     assert clip_psnr([20, 40]) == pytest.approx(-10 * math.log10((0.01 + 0.0001) / 2))
     assert clip_psnr([math.inf, 20]) == pytest.approx(20 + 10 * math.log10(2))
     assert clip_psnr([math.inf]) == math.inf
+
+
+def test_several_videos_have_changes_and_a_psnr_of_their_own():
+    # Two videos of two frames: errors of 1/4 and 1/4, none and 1/8; they do not follow each other.
+    reference, test = greys(0.0, 0.25, 0.75, 0.5), greys(0.25, 0.5, 0.75, 0.375)
+    measured = {"psnr": metrics.psnr, "frame_psnr": metrics.frame_psnr}
+    found = compare(reference, test, measured, clip=2).figures
+    assert found["frame_psnr"].values == pytest.approx([math.inf, 20 * math.log10(8)])
+    expected = [20 * math.log10(4), 20 * math.log10(8) + 10 * math.log10(2)]
+    assert clips(found["psnr"], 2).values == pytest.approx(expected)

@@ -224,8 +224,21 @@ def test_frame_psnr_compares_how_the_videos_change():
     assert metrics.frame_psnr(*frames).tolist() == pytest.approx(expected)
 
 
+def test_frame_psnr_of_8_bit_compares_how_saved_frames_change():
+    # Saved as 0, 26, 51 of 255 and as 0, 26, 26: the last change is one of 25, and none.
+    greys = torch.tensor([[0.0, 0.101, 0.2], [0.0, 0.102, 0.1035]])
+    frames = greys.reshape(2, 3, 1, 1, 1).expand(2, 3, 3, 4, 4)
+    expected = [math.inf, -20 * math.log10(25 / 255)]
+    assert metrics.frame_psnr_8bit(*frames).tolist() == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
-    "metric", [metrics.frame_psnr, lambda a, b: metrics.frame_change(a, b, Distance())]
+    "metric",
+    [
+        metrics.frame_psnr,
+        metrics.frame_psnr_8bit,
+        lambda a, b: metrics.frame_change(a, b, Distance()),
+    ],
 )
 def test_a_change_of_one_frame_is_refused(metric):
     with pytest.raises(ValueError, match="at least 2 frames, got 1"):

@@ -12,6 +12,7 @@ from gph_core.quality.objective import OBJECTIVES, PSNR, PSNR_OF_EQUAL, standard
         ("SSIM", {"ssim": 0.9}, 0.9),
         ("LPIPS", {"psnr": 21.5, "lpips": 0.3}, -0.3),
         ("latent MSE", {"latent_mse": 0.02}, -0.02),
+        ("PSNR Δt", {"psnr": 21.5, "frame_psnr": 35.5}, 35.5),
     ],
 )
 def test_higher_is_better_in_every_objective(name, metrics, value):
@@ -22,6 +23,7 @@ def test_higher_is_better_in_every_objective(name, metrics, value):
 def test_equal_images_count_as_a_hundred_decibels():
     assert PSNR.value({"psnr": math.inf}) == PSNR_OF_EQUAL == 100
     assert PSNR.value({"psnr": 99.0}) == 99.0
+    assert OBJECTIVES["PSNR Δt"].value({"frame_psnr": math.inf}) == PSNR_OF_EQUAL
 
 
 def test_a_metric_that_is_not_a_number_is_refused():

@@ -118,7 +118,7 @@ def test_shootouts_of_other_conditions_are_refused_by_the_first_that_differs():
 
 
 def test_a_metric_that_is_missing_is_named():
-    with pytest.raises(ValueError, match="no lpips of uniform; choose another metric"):
+    with pytest.raises(ValueError, match="no LPIPS of uniform; choose another metric"):
         tables([report([UNIFORM])], OBJECTIVES["LPIPS"])
 
 

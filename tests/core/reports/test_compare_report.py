@@ -40,6 +40,37 @@ def test_the_table_has_a_line_for_each_run():
     ]
 
 
+def test_of_videos_the_table_has_whole_clips_and_the_worst_frame_of_each_run():
+    def entry(name, psnr=(), clip=None):
+        found = {"psnr": {"mean": 30.0, "values": psnr}, "frame_psnr": {"mean": 41.5}}
+        return {
+            "name": name, "schedule": "0/8", "steps": 8, "full_steps": 1, "seconds": 1.0,
+            "speedup": 1.0, "notes": (), "metrics": found if psnr else {},
+            "clips": {"psnr": {"mean": clip}} if psnr else {},
+        }  # fmt: skip
+
+    text = compare_report.table({
+        "speed": "Fast", "origin": "by hand", "policy": "reuse", "closest": "uniform",
+        "frames": 2, "unavailable": {"frame_change": "off"}, "absent": {}, "runs": [
+            entry("full"), entry("cached", [31.0, "identical", 30.0, 28.994], 29.5),
+            entry("uniform", ["identical"] * 4, "identical"),
+        ],
+    })  # fmt: skip
+    assert text.splitlines() == [
+        "                      full steps  seconds  speed-up   PSNR dB  PSNR Δt dB  clip PSNR dB",
+        "full                      1 of 8     1.00     1.00x",
+        "cached (Fast)             1 of 8     1.00     1.00x     30.00       41.50         29.50",
+        "uniform spacing           1 of 8     1.00     1.00x     30.00       41.50     identical",
+        "closest to the full run: uniform spacing",
+        "cached: by hand: 0/8, policy reuse",
+        "seconds of sampling alone, each run once, after a warm-up",
+        "means of the frames; clip PSNR dB: of the mean square error of all frames",
+        "cached (Fast): lowest PSNR 28.99 dB, in frame 2 of 2 of video 2",
+        "uniform spacing: all frames identical",
+        "no LPIPS Δt: off",
+    ]
+
+
 def run_of(name, schedule="0/2"):
     return Run(name, Schedule.parse(schedule), None, 1.0)
 
