@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
 
-from ...quality.metric_table import COMPARED
+from ...quality.metric_table import COMPARED, OF_FRAMES
 from ...schedule import Schedule
 from .. import figures
 from .report import MOST_SCHEDULES
@@ -21,7 +21,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     """
     from matplotlib.figure import Figure
 
-    rows, total, metric = report["rows"], report["steps"], report["metric"]
+    rows, total, shown = report["rows"], report["steps"], shown_metrics(report)
     count = sum(len(row["schedules"]) for row in rows)
     gap = 0.6  # between rows, in strips; with it two lines of text fit beside one strip
     height = count + gap * len(rows)
@@ -30,7 +30,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     places, labels, y = [], [], 0.0
     for row in rows:
         places.append(y + (len(row["schedules"]) - 1) / 2)
-        labels.append(f"{title_of(row)}\n{mean_of(row, metric)}".rstrip())
+        labels.append(label_of(row, shown))
         for entry in row["schedules"]:
             figures.strip(axes, y, Schedule.parse(entry["schedule"]), total / row["steps"])
             share = f"{100 * entry['share']:.0f} %"
@@ -43,7 +43,8 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     axes.margins(y=0.02)
     axes.invert_yaxis()
     axes.spines[:].set_visible(False)
-    measured = "" if metric is None else f"; left: mean {COMPARED[metric].heading}, 95 % interval"
+    headings = " · ".join(COMPARED[name].heading for name in shown)
+    measured = f"; left: mean {headings}, 95 % interval" if shown else ""
     cut = any(row["different_schedules"] > MOST_SCHEDULES for row in rows)
     most = f" of the {MOST_SCHEDULES} most frequent schedules" if cut else ""
     axes.set_xlabel(
@@ -51,3 +52,16 @@ def figure(report: Mapping[str, Any]) -> Tensor:
         "examples"
     )
     return figures.to_image(sheet)
+
+
+def shown_metrics(report: Mapping[str, Any]) -> list[str]:
+    """Metrics beside the strips: the one that orders the rows, and those of a video's changes."""
+    main = report["metric"]
+    measured = {name for row in report["rows"] for name in row["metrics"]}
+    return [name for name in COMPARED if name == main or name in OF_FRAMES & measured]
+
+
+def label_of(row: Mapping[str, Any], shown: Sequence[str]) -> str:
+    """Name of a row, and a line with the means of some metrics."""
+    means = (mean_of(row, name) for name in shown)
+    return f"{title_of(row)}\n{' · '.join(filter(None, means))}".rstrip()

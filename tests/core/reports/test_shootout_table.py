@@ -1,6 +1,6 @@
 """Table and figure of Method Shootout."""
 
-from gph_core.reports.shootout.figure import figure
+from gph_core.reports.shootout.figure import figure, label_of, shown_metrics
 from gph_core.reports.shootout.table import table
 
 
@@ -25,3 +25,17 @@ def test_the_table_has_columns_as_wide_as_they_need_and_names_everybody_once():
     assert f"{long}: 0-9/10; threshold 1" in lines
     assert lines[-2:] == ["left out: L2P needs A", "left out: DiCache, SeaCache: needs B"]
     assert figure(report).shape[0] == 1
+
+
+def test_beside_the_strips_stand_the_first_metric_and_the_change_from_frame_to_frame():
+    means = {"mean": 30.0, "low": 29.0, "high": 31.0}, {"mean": 41.5, "low": None, "high": None}
+    of_image = {"psnr": means[0], "latent_mse": means[1]}
+    full = {"name": "full", "comparable": True, "metrics": {}}
+    row = full | {"name": "uniform", "metrics": of_image}
+    shown = shown_metrics({"metric": "psnr", "rows": [full, row]})
+    assert label_of(row, shown) == "uniform\n30.00 ± 1.00"
+    row = row | {"metrics": of_image | {"frame_psnr": means[1]}}
+    shown = shown_metrics({"metric": "psnr", "rows": [full, row]})
+    assert label_of(row, shown) == "uniform\n30.00 ± 1.00 · 41.50"
+    assert label_of(full, shown) == "full"
+    assert shown_metrics({"metric": None, "rows": [full]}) == []
