@@ -57,4 +57,6 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
 
 
 def _colored(image: Tensor) -> Image.Image:
-    return Image.fromarray(image.float().clamp(0, 1).mul(255).round().byte().cpu().numpy())
+    # In place: each thread keeps the memory of what it has made.
+    scaled = image.float().clamp(0, 1).mul_(255).round_()
+    return Image.fromarray(scaled.byte().cpu().numpy())
