@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from . import metrics
+from .semantic import scores
 
 HIGHER, LOWER, NEITHER = 1, -1, 0
 
@@ -19,7 +20,8 @@ class Metric:
     Args:
         key: in logs and reports.
         title: for people, and for workflows as an objective.
-        compute: takes reference and test, and the network of LPIPS where it needs that.
+        compute: takes reference and test, and the network of LPIPS where it needs that. The score
+            of a judge takes what the judge gives, its change the scores of reference and test.
         better: HIGHER, LOWER, or NEITHER for a signed change whose best value is 0.
         form: of a value, without the unit.
         caption: form below a picture; empty where it does not stand there.
@@ -27,6 +29,8 @@ class Metric:
         of_frames: whether it compares consecutive frames of a video, so that there is one value
             less than items.
         needs_network: whether it takes the network of LPIPS.
+        judge: key of the score that it is, or is a change of, where a model of *Semantic Metrics*
+            judges an image by its prompt; empty where images are compared alone.
         saved: replaces ``compute`` where searches and shootouts compare images as they are saved.
         is_objective: whether something can be searched, or compared, by it.
     """
@@ -41,6 +45,7 @@ class Metric:
     of_latents: bool = False
     of_frames: bool = False
     needs_network: bool = False
+    judge: str = ""
     saved: Callable[..., Tensor] | None = None
     is_objective: bool = True
 
@@ -79,10 +84,27 @@ METRICS: dict[str, Metric] = {
             "frame_change", "LPIPS Δt", metrics.frame_change, NEITHER, "{:+.4f}", of_frames=True,
             needs_network=True, is_objective=False,
         ),
+        Metric(
+            "clip_score", "CLIP score", scores.clip_score, HIGHER, "{:.2f}", judge="clip_score",
+            is_objective=False,
+        ),
+        Metric(
+            "clip_change", "Δ CLIP", scores.clip_change, HIGHER, "{:+.2f}", judge="clip_score",
+            is_objective=False,
+        ),
+        Metric(
+            "image_reward", "ImageReward", scores.image_reward, HIGHER, "{:.3f}",
+            judge="image_reward", is_objective=False,
+        ),
+        Metric(
+            "reward_change", "Δ reward", scores.reward_change, HIGHER, "{:+.3f}",
+            judge="image_reward", is_objective=False,
+        ),
     )
 }  # fmt: skip
 BY_TITLE = {row.title: row for row in METRICS.values()}
-OF_IMAGES = {key: row for key, row in METRICS.items() if not row.of_latents}
+JUDGED = {key: row for key, row in METRICS.items() if row.judge}
+OF_IMAGES = {k: row for k, row in METRICS.items() if not (row.of_latents or row.judge)}
 COMPARED = {key: row for key, row in METRICS.items() if row.is_objective}
 OF_FRAMES = frozenset(key for key, row in METRICS.items() if row.of_frames)
 CAPTIONS = {key: row.caption for key, row in METRICS.items() if row.caption}

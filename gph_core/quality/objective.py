@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .metric_table import COMPARED, METRICS
+from .semantic.guard import Guard
 
 # Metrics by name, as ``metrics`` computes them and a log keeps them.
 Metrics = Mapping[str, float]
@@ -29,11 +30,15 @@ class Objective:
     """A weighted sum of metrics.
 
     It is affine in each of them, so the mean over examples is the objective of the mean metrics.
+
+    Args:
+        guard: what a schedule has to keep, however high its value is.
     """
 
     name: str
     weights: tuple[tuple[str, float], ...]
     offset: float = 0.0
+    guard: Guard = field(default_factory=Guard)
 
     def value(self, metrics: Metrics) -> float:
         """The objective of one example."""

@@ -15,6 +15,8 @@ from ..policies.base import Site
 from ..policies.fitted import Fitted
 from ..quality.metric_table import BY_TITLE, LOWER
 from ..quality.objective import JOINT
+from ..quality.semantic.guard import changes_in_words
+from ..search.judge import UNUSABLE
 from ..search.protocol import Delivery
 from ..search.selection import PlainSteps, Validated, paired_gain
 from . import figures
@@ -38,10 +40,15 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     for found, lead in zip([best, *delivery.others], leads, strict=True):
         lines.append(
             f"{_value(name, found.score.mean):>10}  {lead:{width}}  {found.schedule}, "
-            f"{found.policy} ({found.name or 'searched'})"
+            f"{found.policy} ({found.name or 'searched'}){_guarded(found)}"
         )
-    scored = sum(len(study.scores) for study in delivery.studies.values())
-    lines.append(f"{scored} schedules scored; {delivery.reason}")
+    scored = [score for study in delivery.studies.values() for score in study.scores.values()]
+    lines.append(f"{len(scored)} schedules scored; {delivery.reason}")
+    if delivery.objective.guard.limits:
+        lines.append(
+            f"Guard: {delivery.objective.guard}, in the mean of the examples; it ruled out "
+            f"{scored.count(UNUSABLE)} of the schedules scored"
+        )
     if best.name:
         lines.append(f"The search found no schedule better than the control {best.name}.")
     for found in delivery.others:
@@ -54,6 +61,12 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
             f"{FINE} steps too (not for models that are distilled to few steps)"
         )
     return "\n".join([*lines, *notes])
+
+
+def _guarded(found: Validated) -> str:
+    """What the guard limits, and whether it keeps a schedule from being delivered."""
+    broken = "" if found.keeps_guard else ", breaks the guard"
+    return f", {changes_in_words(found.changes)}{broken}" if found.changes else ""
 
 
 def _lead(best: Validated, found: Validated) -> str:
@@ -147,6 +160,8 @@ def path_of(
             named = found.name if not other or other in found.name else f"{found.name}, {other}"
             quality[f"the same, {named}"] = _signed(objective.name, found.score.mean)
     notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
+    if best.changes:
+        notes.append(f"Guard: {objective.guard}; {changes_in_words(best.changes)}.")
     if best.name:
         notes.append(f"The search found nothing better than this control: {best.name}.")
     return GoldenPath(

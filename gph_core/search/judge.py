@@ -9,7 +9,8 @@ from ..quality.objective import Metrics, NotANumberError, Objective
 from .proposals import Proposal, Score
 from .racing import DifferenceSpread, Race, paired
 
-# Of a schedule whose images hold values that are no numbers: worse than any other.
+# Of a schedule that breaks the guard, or whose images hold values that are no numbers: worse than
+# any other.
 UNUSABLE = Score((-math.inf,), is_whole=False)
 
 
@@ -54,8 +55,11 @@ class Judge:
             values = self._values(metrics, end)
             if rival and self.is_lost(values, rival, lead):
                 return Score(values, is_whole=False)
-        missing = [e for e in range(count) if e not in metrics]
-        return missing or Score(self._values(metrics, count))
+        if missing := [e for e in range(count) if e not in metrics]:
+            return missing
+        values = self._values(metrics, count)
+        is_kept = self._objective.guard.holds([metrics[e] for e in range(count)])
+        return Score(values) if is_kept else UNUSABLE
 
     def _values(self, metrics: Mapping[int, Metrics], end: int) -> tuple[float, ...]:
         return tuple(self._objective.value(metrics[e]) for e in range(end))

@@ -12,27 +12,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 from ..policies.base import Policy
 from ..quality.objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
+from ..quality.semantic.guard import Guard
 from ..schedule import Schedule
 from .algorithms.table import ALGORITHMS, Setup, choose_default
 from .budget import Asked, Budget
 from .log import StudyLog
 from .probing import probed
-from .proposals import Proposal, Score
+from .proposals import Score
 from .racing import Race
-from .selection import Control, Validated, finalists, ranked
+from .selection import Control, Validated, finalists, nothing_to_deliver, ranked, validated_on
 from .setup import prepared, search_space
 from .study import Examples, Study
 
-NO_VALUES = (
-    "no schedule could be scored: with every schedule the images contain values that are not "
-    "finite; look at an image of Golden Path Cache first"
-)
 SHORT_SHARE = 0.4  # of the budget, for the short searches of several policies together
 GO_ON = 2  # policies that go on after them
 
@@ -69,6 +66,7 @@ class SearchSettings:
         objective: one of ``OBJECTIVES``, or ``JOINT``.
         budget: of all policies together.
         fixed_ends: see ``search_space``.
+        guard: what a schedule has to keep to win, and to be delivered.
     """
 
     num_full: int
@@ -78,6 +76,7 @@ class SearchSettings:
     seed: int = 0
     race: Race | None = None
     fixed_ends: bool | None = None
+    guard: Guard = field(default_factory=Guard)
 
 
 class Delivery(NamedTuple):
@@ -118,11 +117,11 @@ def find_path(
         contestants: one for each policy.
 
     Raises:
-        ValueError: no schedule could be scored.
+        ValueError: no schedule could be scored, or none keeps the guard.
     """
     listener = listener or Listener()
     legs = [_Leg(contestant, num_steps, settings, listener) for contestant in contestants]
-    objective = legs[0].objective()
+    objective = replace(legs[0].objective(), guard=settings.guard)
     share, dropped = 1.0, []
     if len(legs) > 1:
         short = SHORT_SHARE / len(legs)
@@ -144,11 +143,11 @@ def find_path(
     work = [partial(leg.validate, schedule=s) for leg in legs for s in leg.compared()]
     work += [partial(leg.validate, schedule=s) for leg in dropped for s in leg.finalists()[:1]]
     controls = [control.validated for work in contestants for control in work.controls]
-    validated = ranked(list(_validated([*work, *controls], objective, listener)))
-    if not validated:
-        raise ValueError(NO_VALUES)
+    found = list(_validated([*work, *controls], objective, listener))
+    if not (rows := ranked(found)):
+        raise ValueError(nothing_to_deliver(found, objective.guard))
     studies = {leg.policy: leg.study for leg in legs}
-    return Delivery(validated[0], validated[1:], objective, studies, reasons[0])
+    return Delivery(rows[0], rows[1:], objective, studies, reasons[0])
 
 
 def _validated(
@@ -184,7 +183,7 @@ class _Leg:
         study = self._begin(PSNR, 1.0)
         pairs = probed(study, self._space, self._settings.seed)
         if not pairs:
-            raise ValueError(NO_VALUES)
+            raise ValueError(nothing_to_deliver([], Guard()))
         return standardized(study.metrics(schedule) for pair in pairs for schedule in pair)
 
     def run(self, objective: Objective, share: float, limit: float | None = None) -> str:
@@ -227,13 +226,10 @@ class _Leg:
         """A schedule on the examples that the search did not see, if there are any."""
         work = self._contestant
         names = {schedule: name for name, schedule in work.baselines.items()}
-        study = (
-            Study(work.scoring, objective, log=work.scores)
-            if work.validation is None
-            else Study(work.validation, objective, log=work.validated)
-        )
-        score = study.score(Proposal(schedule))
-        return Validated(schedule, self.policy, score, names.get(schedule, ""))
+        where = work.scoring, work.scores
+        if work.validation is not None:
+            where = work.validation, work.validated
+        return validated_on(*where, objective, schedule, self.policy, names.get(schedule, ""))
 
     def _begin(self, objective: Objective, share: float, limit: float | None = None) -> Study:
         """A new study with a share of the budget, on the same memory."""

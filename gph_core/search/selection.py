@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..policies.base import Policy, Site
 from ..quality.gain import Gain, mean_of
 from ..quality.objective import Objective
+from ..quality.semantic.guard import Guard, changes_in_words
 from ..schedule import Schedule
 from .log import StudyLog
 from .proposals import Proposal, Score
 from .study import Examples, Study
+
+NO_VALUES = (
+    "no schedule could be scored: with every schedule the images contain values that are not "
+    "finite; look at an image of Golden Path Cache first"
+)
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,36 @@ class PlainSteps(Policy):
 
 
 class Validated(NamedTuple):
-    """A pair of schedule and policy with its values on the validation examples."""
+    """A pair of schedule and policy with its values on the validation examples.
+
+    Args:
+        name: of a baseline; empty for what was searched.
+        changes: means of the semantic changes that the guard limits.
+        keeps_guard: whether it may be delivered.
+    """
 
     schedule: Schedule
     policy: Policy
     score: Score
-    name: str  # of a baseline; empty for what was searched
+    name: str
+    changes: Mapping[str, float] = {}
+    keeps_guard: bool = True
+
+
+def validated_on(
+    examples: Examples, log: StudyLog | None, objective: Objective, schedule: Schedule,
+    policy: Policy, name: str = "",
+) -> Validated:  # fmt: skip
+    """A schedule with its values on some examples, whether or not it keeps the guard.
+
+    Args:
+        log: memory of the examples.
+    """
+    guard = objective.guard
+    study = Study(examples, replace(objective, guard=Guard()), log=log)
+    score = study.score(Proposal(schedule))
+    metrics = study.metrics(schedule)
+    return Validated(schedule, policy, score, name, guard.changes(metrics), guard.holds(metrics))
 
 
 @dataclass(frozen=True)
@@ -55,18 +85,31 @@ class Control:
 
     def validated(self, objective: Objective) -> Validated:
         """The control with its values on the examples."""
-        score = Study(self.examples, objective, log=self.log).score(Proposal(self.schedule))
-        return Validated(self.schedule, self.policy, score, self.name)
+        return validated(self.examples, self.log, objective, self.schedule, self.policy, self.name)
 
 
 def ranked(found: Sequence[Validated]) -> list[Validated]:
     """The best that can be delivered, then the others by falling mean.
 
-    Plain steps are no path: they are never delivered.
+    Plain steps are no path, and what breaks the guard is none that is wanted: they are never
+    delivered.
     """
     ordered = sorted(found, key=lambda v: -v.score.mean)
-    best = next((v for v in ordered if not isinstance(v.policy, PlainSteps)), None)
+    possible = (v for v in ordered if v.keeps_guard and not isinstance(v.policy, PlainSteps))
+    best = next(possible, None)
     return [] if best is None else [best, *(v for v in ordered if v is not best)]
+
+
+def nothing_to_deliver(found: Sequence[Validated], guard: Guard) -> str:
+    """Reason why none of the schedules that were compared can be delivered."""
+    broken = [v.changes for v in found if not (v.keeps_guard or isinstance(v.policy, PlainSteps))]
+    if not broken:
+        return NO_VALUES
+    closest = max(broken, key=lambda c: min(c[key] + limit for key, limit in guard.limits.items()))
+    return (
+        f"no schedule keeps the guard ({guard}); the closest one has {changes_in_words(closest)}: "
+        "raise the limit in Semantic Metrics, or choose more full steps"
+    )
 
 
 def finalists(

@@ -51,7 +51,7 @@ def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | No
     affordable = study.affordable([start])
     length = max(SHORTEST_CHAIN, len(space.neighbors(start)))
     length = max(1, round(min(length, affordable / 2)))
-    if study.objective == PSNR or seed is None:
+    if study.objective.name == PSNR.name or seed is None:
         return Setup(num_proposals=length)
     median = median_difference(probed(study, space, seed), study.scores)
     return Setup(*temperatures(median), length)

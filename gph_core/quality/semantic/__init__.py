@@ -1,0 +1,1 @@
+"""Semantic metrics: how well an image fits its prompt, beside how close it is to the full run."""
