@@ -28,6 +28,7 @@ from .sample.demo import DemoModel, DemoPrompt
 from .sample.examples import ScoringExamples
 from .schema import prompts
 from .search.schedule_search import ScheduleSearch
+from .semantic.semantic_metrics import SemanticMetricsNode
 from .shootout.method_shootout import MethodShootout
 from .workers.search_workers import SearchWorkers
 
@@ -48,5 +49,5 @@ class GoldenPathExtension(ComfyExtension):
             AdaptiveCache, Calibrate, CalibrateRatio, RecordRuns, MostFrequentSchedule,
             PlanSchedule, MethodShootout,
             RecordTrajectory, TrajectoryProfile, ErrorDecomposition, PropagationGain, Coverage,
-            ScheduleStatistics, DemoModel, DemoPrompt,
+            ScheduleStatistics, SemanticMetricsNode, DemoModel, DemoPrompt,
         ]  # fmt: skip

@@ -90,7 +90,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "clip_change", "Δ CLIP", scores.clip_change, HIGHER, "{:+.2f}", judge="clip_score",
-            is_objective=False,
+            caption="Δ CLIP {:+.2f}", is_objective=False,
         ),
         Metric(
             "image_reward", "ImageReward", scores.image_reward, HIGHER, "{:.3f}",
@@ -98,7 +98,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "reward_change", "Δ reward", scores.reward_change, HIGHER, "{:+.3f}",
-            judge="image_reward", is_objective=False,
+            caption="Δ reward {:+.3f}", judge="image_reward", is_objective=False,
         ),
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..paths.choice import Choice
 from ..quality.comparison import IDENTICAL, Comparison, clips
-from ..quality.metric_table import CAPTIONS, METRICS, OF_IMAGES
+from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
 from ..run.record import RunRecord
 from ..schedule import Schedule
 from . import figures
@@ -21,7 +21,7 @@ FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
 FITTED = "fitted"  # the cached run under fitted weights
 
 # In the order of the table, where one PSNR is enough.
-COLUMNS = {key: row for key, row in OF_IMAGES.items() if key != "psnr_8bit"}
+COLUMNS = {k: row for k, row in {**OF_IMAGES, **JUDGED}.items() if k != "psnr_8bit"}
 CLIP = f"clip {METRICS['psnr'].heading}"  # of whole videos
 
 

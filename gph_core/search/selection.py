@@ -85,7 +85,9 @@ class Control:
 
     def validated(self, objective: Objective) -> Validated:
         """The control with its values on the examples."""
-        return validated(self.examples, self.log, objective, self.schedule, self.policy, self.name)
+        return validated_on(
+            self.examples, self.log, objective, self.schedule, self.policy, self.name
+        )
 
 
 def ranked(found: Sequence[Validated]) -> list[Validated]:

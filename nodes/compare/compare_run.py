@@ -30,7 +30,9 @@ from ..sample.guider import guider_for
 from ..sample.levels import scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
+from ..schema.inputs import semantic_input
 from ..schema.types import COMPARE, DEFAULT_SCHEDULE, PolicyType, ScheduleType
+from ..semantic import judges
 from .compare_session import prepare, sampling_of
 from .image_metrics import mean_or_block, measured_beside_first
 
@@ -151,6 +153,7 @@ class CompareRun(io.ComfyNode):
                         "cfg."
                     ),
                 ),
+                semantic_input("Its prompt should be the one of positive."),
             ],
             outputs=[
                 io.Image.Output(
@@ -197,9 +200,10 @@ class CompareRun(io.ComfyNode):
         cls, model, seed: int, steps: int, cfg: float, sampler_name: str, scheduler: str,
         positive, negative, latent_image, denoise: float, vae, speed: str, schedule: str,
         lpips: str = lpips_weights.OFF, policy: Policy | None = None, sampler=None, sigmas=None,
-        guider=None,
+        guider=None, semantic: judges.SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
+        judges.check_prompt(semantic)
         guider = guider_for(model, guider, cfg, Example("", positive, negative, seed))
         patcher = guider.model_patcher
         if sigmas is None:
@@ -221,7 +225,7 @@ class CompareRun(io.ComfyNode):
         decoded = [decode(vae, run.latent) for run in runs]
         pictures = [frames.flatten(0, 1)[..., :3] for frames in decoded]
         frames = decoded[0].shape[1]
-        measured, network = measured_beside_first(pictures, lpips, frames)
+        measured, network = measured_beside_first(pictures, lpips, frames, semantic)
         report = compare_report.report_of(
             session.choice, session.no_uniform, runs, measured, network, speed, frames
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import comfy.model_management
@@ -14,6 +15,7 @@ from ...gph_core.quality import metrics
 from ...gph_core.quality.comparison import Comparison, Measure, check_comparable, compare
 from ...gph_core.quality.metric_table import OF_IMAGES
 from ..sample import lpips_weights
+from ..semantic.judges import SemanticMetrics, figures_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,13 +60,14 @@ def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"
 
 
 def measured_beside_first(
-    pictures: Sequence[Tensor], lpips: str, frames: int
+    pictures: Sequence[Tensor], lpips: str, frames: int, semantic: SemanticMetrics | None = None
 ) -> tuple[list[Comparison], str | None]:
     """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
 
     Args:
         pictures: ``[B, H, W, 3]`` of each run.
         frames: of each video; 1 for images.
+        semantic: judges of the images.
     """
     reference, *others = pictures
     chosen, network = metrics_for(lpips, video=frames > 1)
@@ -74,4 +77,31 @@ def measured_beside_first(
         planes = reference.movedim(-1, 1), test.movedim(-1, 1)
         cancelled = comfy.model_management.throw_exception_if_processing_interrupted
         measured.append(compare(*planes, chosen, cancelled, frames))
-    return measured, network
+    return judged(measured, pictures, semantic), network
+
+
+def judged(
+    measured: Sequence[Comparison], pictures: Sequence[Tensor], semantic: SemanticMetrics | None
+) -> list[Comparison]:
+    """Comparisons with the figures of judges, if there are any, beside their own.
+
+    Args:
+        measured: of all batches but the first, which they are compared with.
+        pictures: the batches, ``[B, H, W, 3]`` each.
+    """
+    if semantic is None:
+        return list(measured)
+    reference, *others = [_scores(semantic, images) for images in pictures]
+    return [
+        replace(found, figures={**found.figures, **figures_of(scores, reference)})
+        for found, scores in zip(measured, others, strict=True)
+    ]
+
+
+def _scores(semantic: SemanticMetrics, images: Tensor) -> list[dict[str, float]]:
+    """Scores of each image of a batch, ``[B, H, W, 3]``."""
+    found = []
+    for image in images.movedim(-1, 1).split(1):
+        comfy.model_management.throw_exception_if_processing_interrupted()
+        found.append(semantic.scores(image.clamp(0, 1)))
+    return found

@@ -20,9 +20,11 @@ from ...gph_core.quality.verdict import verdict
 from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
+from ..schema.inputs import semantic_input
 from ..schema.types import CATEGORY, FRONT
+from ..semantic import judges
 from . import comparison_files
-from .image_metrics import mean_or_block, metrics_for
+from .image_metrics import judged, mean_or_block, metrics_for
 
 
 class QualityCompare(io.ComfyNode):
@@ -98,6 +100,7 @@ class QualityCompare(io.ComfyNode):
                     advanced=True,
                     tooltip="How many frames of a video are played per second.",
                 ),
+                semantic_input("Its prompt is that of all images."),
             ],
             outputs=[
                 io.Float.Output(
@@ -133,11 +136,13 @@ class QualityCompare(io.ComfyNode):
     @classmethod
     def execute(
         cls, reference, test, lpips: str, video: bool = False, heat_map_max: float = 0.0,
-        fps: float = 16.0,
+        fps: float = 16.0, semantic: judges.SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         check_comparable(reference, test)
+        judges.check_prompt(semantic)
         measured, network = measure(reference, test, lpips, video)
+        (measured,) = judged([measured], [reference, test], semantic)
         errors = error_pictures.error(reference, test)
         scale = heat_map_max or errors.max().item() or 1.0  # without any error: all black
         heat_map = error_pictures.heat_map(errors, scale)

@@ -138,7 +138,7 @@ class FittedExamples:
             end = torch.cat([ends[n] for n in batch.numbers])
             sampler = ending_at(batch.sampling.sampler, end, self._steps.end_level)
             latent = replace(batch.sampling, sampler=sampler).full()
-            result = references.assessor.result(latent)
+            result = references.assessor.result(latent, batch.sampling.prompts)
             measured = references.assessor.metrics(result, reference)
             metrics |= dict(zip(batch.numbers, measured, strict=True))
         return [metrics[number] for number in numbers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,7 +14,9 @@ from ...gph_core.quality import metrics
 from ...gph_core.quality.comparison import Figures
 from ...gph_core.quality.metric_table import OF_FRAMES, OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
+from ...gph_core.quality.semantic.guard import with_changes
 from ..hook import fingerprint
+from ..semantic.judges import SemanticMetrics
 from . import lpips_weights
 
 # ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
@@ -27,6 +29,7 @@ class Output(NamedTuple):
 
     latents: list[Tensor]
     images: list[Tensor]  # [F, C, H, W] in [0, 1] or 8 bit, F frames of a video; none without a VAE
+    scores: Sequence[Metrics] = ()  # by judges of images; none without judges
 
 
 @dataclass(frozen=True)
@@ -36,28 +39,38 @@ class Assessor:
     Args:
         vae: decodes latents; without one only the latent error can be computed.
         image_metrics: by name.
+        semantic: judges of images by their prompts.
     """
 
     vae: Any | None
     image_metrics: Mapping[str, ImageMetric]
+    semantic: SemanticMetrics | None = None
 
-    def result(self, latent) -> Output:
-        """Latents and images of a batch; of a video with sound, those of the video."""
+    def result(self, latent, prompts: Sequence[str] = ()) -> Output:
+        """Latents, images and scores of a batch; of a video with sound, those of the video.
+
+        Args:
+            prompts: of the items, for judges.
+        """
         latents = list(visible(latent).float())
-        if self.vae is None or not self.image_metrics:
+        if self.vae is None or not (self.image_metrics or self.semantic):
             return Output(latents, [])
         frames = decode(self.vae, latent)
         low, high = frames.aminmax()
         if not (low >= 0 and high <= 1):  # a video is not copied without need
             frames = frames.clamp(0, 1)
-        return Output(latents, [item.movedim(-1, 1)[:, :3] for item in frames])
+        images = [item.movedim(-1, 1)[:, :3] for item in frames]
+        if self.semantic is None:
+            return Output(latents, images)
+        pairs = zip(images, prompts, strict=True)
+        return Output(latents, images, [self.semantic.scores(*pair) for pair in pairs])
 
-    def reference(self, latent) -> Output:
+    def reference(self, latent, prompts: Sequence[str] = ()) -> Output:
         """Result of a full run to keep, with images in 8 bit if they are compared so.
 
         SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
         """
-        found = self.result(latent)
+        found = self.result(latent, prompts)
         items = (*found.latents, *found.images)
         if not all(part.isfinite().all() for item in items for part in item):
             raise ValueError(
@@ -82,6 +95,10 @@ class Assessor:
                 # One by one: LPIPS of all frames of a video at once would fill any device.
                 frames = zip(_parts(b, name), _parts(a, name), strict=True)
                 values[name] = Figures(tuple(float(metric(*pair)) for pair in frames)).mean
+        for values, scores in zip(
+            found, zip(test.scores, reference.scores, strict=True), strict=False
+        ):
+            values |= with_changes(*scores)
         return list[Metrics](found)
 
 
@@ -128,7 +145,9 @@ def _rows(objective: str) -> list[Metric]:
     return [OF_IMAGES[key] for key in metrics_of(objective) if key in OF_IMAGES]
 
 
-def assessor_for(objective: str, vae, lpips: str) -> Assessor:
+def assessor_for(
+    objective: str, vae, lpips: str, semantic: SemanticMetrics | None = None
+) -> Assessor:
     """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` for a missing part."""
     rows = _rows(objective)
     if rows and vae is None:
@@ -136,7 +155,7 @@ def assessor_for(objective: str, vae, lpips: str) -> Assessor:
             f"{objective} compares images: connect vae, or choose the objective latent MSE"
         )
     try:
-        return Assessor(vae, {row.key: image_metric(row, lpips)[0] for row in rows})
+        return Assessor(vae, {row.key: image_metric(row, lpips)[0] for row in rows}, semantic)
     except ValueError as error:
         raise ValueError(f"{objective} needs the weights of LPIPS: lpips is {error}") from error
 

@@ -62,6 +62,7 @@ def sampling_of(
             seed=chosen[0].seed,
             name=tuple(numbers),
             mask=latent.get("noise_mask"),
+            prompts=tuple(example.prompt for example in chosen),
         )
 
     return prepare

@@ -128,7 +128,7 @@ class SampledExamples:
             references.on_run()
             latent, steps = self._run(batch.sampling, schedule)
             full_steps += steps * len(batch.numbers)
-            metrics = assessor.metrics(assessor.result(latent), reference)
+            metrics = assessor.metrics(assessor.result(latent, batch.sampling.prompts), reference)
             found |= {n: m for n, m in zip(batch.numbers, metrics, strict=True) if n in wanted}
         return Measurement([found[n] for n in examples], full_steps)
 

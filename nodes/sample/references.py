@@ -68,7 +68,8 @@ class References:
         """Result of the full run of a batch; ``watched`` is its sampling, if somebody looks on."""
         if batch.reference is None:
             self.on_run()
-            batch.reference = self.assessor.reference((watched or batch.sampling).full())
+            latent = (watched or batch.sampling).full()
+            batch.reference = self.assessor.reference(latent, batch.sampling.prompts)
             done = sum(len(b.numbers) for b in self._batches if b.reference is not None)
             self.on_reference(done, self.count)
         return batch.reference

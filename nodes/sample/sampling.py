@@ -43,6 +43,7 @@ class Sampling:
     seed: int
     name: Hashable = None  # of its states in a memory
     mask: Tensor | None = None
+    prompts: tuple[str, ...] = ()  # of its items, as far as they are known
 
     def __post_init__(self) -> None:
         compatibility.refuse_other_caches(self.guider.model_patcher)

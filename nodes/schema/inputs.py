@@ -10,7 +10,7 @@ from comfy_api.latest import io
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
-from .types import COUNT, ExamplesType, WorkersType
+from .types import COUNT, ExamplesType, SemanticType, WorkersType
 
 WHATEVER = "As in your workflow, with its LoRAs and other patches."
 KIND = "From Scoring Examples: prompts of the kind you use. The source paper uses 50."
@@ -68,6 +68,12 @@ def workers_input(more: str = "") -> io.Input:
     """Optional input for workers; ``more`` extends its tooltip."""
     tooltip = "From Search Workers. Unconnected: everything is sampled here."
     return WorkersType.Input("workers", optional=True, tooltip=f"{tooltip} {more}".strip())
+
+
+def semantic_input(more: str) -> io.Input:
+    """Optional input for judges of images; ``more`` says what they do in a node."""
+    tooltip = "From Semantic Metrics: how well images fit their prompts, beside how close they are."
+    return SemanticType.Input("semantic", optional=True, tooltip=f"{tooltip} {more}")
 
 
 def speed_input(tooltip: str = f"{SHARES}.", **options: Any) -> io.Combo.Input:

@@ -78,3 +78,6 @@ RunsType = io.Custom("GPH_RUNS")
 TrajectoriesType = io.Custom("GPH_TRAJECTORIES")
 # A ``step_sensitivity.StepSensitivity``.
 SensitivityType = io.Custom("GPH_SENSITIVITY")
+
+# A ``judges.SemanticMetrics``.
+SemanticType = io.Custom("GPH_SEMANTIC")

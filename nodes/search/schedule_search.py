@@ -17,6 +17,7 @@ from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
+from ...gph_core.quality.semantic.guard import Guard
 from ...gph_core.reports import figures, search_report
 from ...gph_core.search.budget import Budget
 from ...gph_core.search.protocol import SearchSettings
@@ -33,6 +34,7 @@ from ..schema.inputs import (
     count_input,
     guider_input,
     sampling_inputs,
+    semantic_input,
     speed_input,
     workers_input,
 )
@@ -45,6 +47,7 @@ from ..schema.types import (
     ScheduleText,
     ScheduleType,
 )
+from ..semantic.judges import SemanticMetrics
 from ..workers import capture
 from ..workers.pool import Pool
 from ..workers.ray_actors import Workers
@@ -139,6 +142,7 @@ class ScheduleSearch(io.ComfyNode):
                 guider_input(),
                 workers_input(),
                 *advanced_inputs(),
+                semantic_input("No schedule that breaks its limits can win. It needs vae."),
             ],
             outputs=[
                 ScheduleType.Output(display_name="schedule"),
@@ -167,6 +171,7 @@ class ScheduleSearch(io.ComfyNode):
         objective: str = "PSNR", lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC,
         evaluations: int = 0, batch_size: int = 1, racing: bool = True, state_gib: float = 4.0,
         seed: int = 0, required_steps: str = AUTOMATIC,
+        semantic: SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         num_steps = len(sigmas) - 1
@@ -189,6 +194,7 @@ class ScheduleSearch(io.ComfyNode):
             study=study,
             live=live,
             fixed_ends=REQUIRED_STEPS[required_steps],
+            semantic=semantic,
         )
         if capture.take(session):  # in a worker
             return io.NodeOutput()
@@ -197,6 +203,7 @@ class ScheduleSearch(io.ComfyNode):
         settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None, session.fixed_ends,
+            semantic.guard if semantic else Guard(),
         )  # fmt: skip
         tried = (policy,) if policy else CHOICES[policies]
         with ExitStack() as started:

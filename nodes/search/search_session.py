@@ -24,12 +24,13 @@ from ...gph_core.search.setup import search_space
 from ..fitted.fitted_examples import FittedExamples
 from ..fitted.fitted_validation import FittedValidation
 from ..fitted.sampler_steps import steps_of
-from ..hook import compatibility, conditions, samplers, starting
+from ..hook import compatibility, conditions, fingerprint, samplers, starting
 from ..sample.assessing import Assessor, assessor_for, files_behind, visible
 from ..sample.examples import Example, sampling_of
 from ..sample.guider import conditions_of
 from ..sample.measuring import SampledExamples
 from ..sample.workload import Workload
+from ..semantic.judges import SemanticMetrics
 from ..workers.pool import Pool
 from ..workers.pooled_examples import PooledExamples, PooledFitted
 from ..workers.worker import SCORING, VALIDATION
@@ -49,6 +50,7 @@ class SearchSession:
         vae, lpips: what the objective's metrics are computed with, see ``assessing``.
         state_bytes: of states that are kept, for all policies together.
         fixed_ends: see ``search_space``.
+        semantic: judges of the images, with the guard of the search.
         pool: workers that have the examples; none: they are sampled here.
     """
 
@@ -67,6 +69,7 @@ class SearchSession:
     study: str
     live: SearchLive
     fixed_ends: bool | None = None
+    semantic: SemanticMetrics | None = None
     pool: Pool | None = None
 
     @property
@@ -81,7 +84,7 @@ class SearchSession:
     @cached_property
     def assessor(self) -> Assessor:
         """Assessor of the metrics; errors as of ``assessor_for``, which may load large weights."""
-        return assessor_for(self.objective, self.vae, self.lpips)
+        return assessor_for(self.objective, self.vae, self.lpips, self.semantic)
 
     @property
     def path_name(self) -> str:
@@ -230,8 +233,14 @@ class SearchSession:
         """What a study has throughout."""
         examples = (*self.examples, *self.validation)
         fixed = conditions_of(self.guider, examples, self.latent, self.sampler, self.sigmas)
+        judged = {} if self.semantic is None else {
+            "guard": str(self.semantic.guard),
+            "VAE": fingerprint.of_module(self.vae),
+            **self.semantic.conditions([example.prompt for example in examples]),
+        }  # fmt: skip
         return {
             **fixed,
             "objective": self.objective,
             **files_behind(self.objective, self.vae, self.lpips),
+            **judged,
         }

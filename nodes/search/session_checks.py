@@ -34,6 +34,9 @@ def check(session: SearchSession) -> None:
             "one image; choose another objective, such as PSNR, or connect the latent and the VAE "
             "of a video"
         )
+    if session.semantic is not None:
+        examples = (*session.examples, *session.validation)
+        session.semantic.check([example.prompt for example in examples], session.vae)
     guided = getattr(session.guider, "cfg", 1.0) != 1.0
     bare = [e for e in (*session.examples, *session.validation) if e.negative is None]
     if guided and bare and "negative" not in session.guider.original_conds:

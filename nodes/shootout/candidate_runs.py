@@ -95,9 +95,11 @@ class CandidateRuns:
             latent, seconds, record = _timed(candidate, sampling, progress)
             metrics = {}
             if reference is None:
-                reference, full_seconds = self.assessor.reference(latent), seconds
+                reference = self.assessor.reference(latent, sampling.prompts)
+                full_seconds = seconds
             else:
-                (metrics,) = self.assessor.metrics(self.assessor.result(latent), reference)
+                result = self.assessor.result(latent, sampling.prompts)
+                (metrics,) = self.assessor.metrics(result, reference)
             if candidate.name in names:
                 run = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
                 # Another time there may be enough memory.

@@ -35,10 +35,12 @@ from ..schema.inputs import (
     count_input,
     guider_input,
     sampling_inputs,
+    semantic_input,
     speed_input,
     workers_input,
 )
 from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
+from ..semantic.judges import SemanticMetrics
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
 from . import shootout_session as session
@@ -143,6 +145,7 @@ class MethodShootout(io.ComfyNode):
                 ),
                 guider_input(),
                 workers_input("All runs of an example are timed on one worker."),
+                semantic_input("Each example has its own prompt. It needs vae."),
             ],
             outputs=[
                 io.Image.Output(
@@ -177,7 +180,7 @@ class MethodShootout(io.ComfyNode):
         cls, model, examples: tuple[Example, ...], latent, sampler, sigmas, cfg: float, speed: str,
         full_steps: int, calibration: str, methods: str, name: str, vae=None,
         lpips: str = lpips_weights.OFF, schedule: str = "", policy: Policy | None = None,
-        guider=None, workers: Workers | None = None,
+        guider=None, workers: Workers | None = None, semantic: SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         guider = guider_for(model, guider, cfg, examples[0])
@@ -187,10 +190,14 @@ class MethodShootout(io.ComfyNode):
         line_up = LineUp(workload, full, entries_of(calibration), policy or Reuse())
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
         video = is_video(samples_of(guider.model_patcher, latent), vae)
-        assessor, unavailable, network = session.assessor_of(vae, lpips, video)
+        texts = [example.prompt for example in workload.examples]
+        if semantic is not None:
+            semantic.check(texts, vae)
+        assessor, unavailable, network = session.assessor_of(vae, lpips, video, semantic)
         assessed_by = {
             "VAE": vae and fingerprint.of_module(vae),
             "LPIPS weights": network and lpips_weights.file_name(lpips),
+            **(semantic.conditions(texts) if semantic else {}),
         }
         conditions = session.conditions_of(workload, assessed_by)
         plans = {candidate.name: candidate.plan for candidate in candidates}

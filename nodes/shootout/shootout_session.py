@@ -19,6 +19,7 @@ from ..library.user_files import UserFiles
 from ..sample import guider
 from ..sample.assessing import Assessor, ImageMetric, image_metric
 from ..sample.workload import Workload
+from ..semantic.judges import SemanticMetrics
 from ..workers.jobs import Mapped
 from .candidate_runs import CandidateRuns, Found, Job
 from .candidates import Candidate
@@ -124,7 +125,7 @@ def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, 
 
 
 def assessor_of(
-    vae, lpips: str, video: bool = False
+    vae, lpips: str, video: bool = False, semantic: SemanticMetrics | None = None
 ) -> tuple[Assessor, dict[str, str], str | None]:
     """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network.
 
@@ -148,4 +149,4 @@ def assessor_of(
             unavailable[row.key] = str(error)
             continue
         found[row.key], network = metric, network or backbone
-    return Assessor(vae, found), unavailable, network
+    return Assessor(vae, found, semantic), unavailable, network

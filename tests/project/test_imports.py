@@ -75,8 +75,8 @@ ROOMS = {
         "analysis", "reports",
     ),
     "nodes": (
-        "schema", "hook", "library", "cache", "sample", "compare", "fitted", "workers", "search",
-        "calibrate", "shootout", "record", "analyze", "page", "__init__",
+        "schema", "hook", "library", "cache", "semantic", "sample", "compare", "fitted", "workers",
+        "search", "calibrate", "shootout", "record", "analyze", "page", "__init__",
     ),
 }  # fmt: skip
 

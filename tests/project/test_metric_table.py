@@ -7,6 +7,7 @@ import pytest
 
 from gph_core.quality import metrics
 from gph_core.quality.metric_table import HIGHER, LOWER, METRICS, NEITHER
+from gph_core.quality.semantic import scores
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -14,8 +15,9 @@ WEB = Path(__file__).parents[2] / "web"
 def test_every_metric_that_is_written_has_a_row():
     written = {
         name
-        for name, value in vars(metrics).items()
-        if getattr(value, "__module__", "") == metrics.__name__ and not name.startswith("_")
+        for module in (metrics, scores)
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__ and not name.startswith("_")
     }
     functions = {f for row in METRICS.values() for f in (row.compute, row.saved) if f}
     assert {function.__name__ for function in functions} == written
@@ -48,4 +50,5 @@ def test_table_and_page_agree_on_which_way_is_better(key):
 def test_values_are_written_with_their_unit():
     assert METRICS["psnr"].text(30.126) == "30.13 dB"
     assert METRICS["lpips"].text(0.12346) == "0.1235"
+    assert METRICS["clip_change"].text(0.126) == "+0.13"
     assert METRICS["latent_mse"].text(0.00012345) == "0.000123"

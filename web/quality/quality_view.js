@@ -123,7 +123,8 @@ function cached({ cached: { mean, spread }, steps }, say) {
 /** A mean with half its interval. */
 function withReach(key, figures, say) {
   const text = cell(key, figures?.mean ?? undefined, say);
-  return Number.isFinite(figures?.low) ? `${text} ± ${cell(key, figures.mean - figures.low, say)}` : text;
+  if (!Number.isFinite(figures?.low)) return text;
+  return `${text} ± ${cell(key, figures.mean - figures.low, say).replace("+", "")}`;
 }
 
 function columns(keys, report) {

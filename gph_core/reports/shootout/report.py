@@ -11,7 +11,7 @@ from ...methods.candidates import FULL, UNIFORM
 from ...paths.choice import Choice
 from ...quality import reports
 from ...quality.comparison import IDENTICAL
-from ...quality.metric_table import COMPARED
+from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ...quality.shootout import CandidateRun, ahead, figures
 from ...schedule import Schedule
 
@@ -68,7 +68,7 @@ def report_of(
     found = standing.found
     compared = [r for name, results in found.items() if name != FULL for r in results]
     # Another session may have lacked a package.
-    shared = [m for m in COMPARED if all(m in result.metrics for result in compared)]
+    shared = [m for m in (*COMPARED, *JUDGED) if all(m in result.metrics for result in compared)]
     rows = [
         _row(c, found[c.name], num_full, () if c.name == FULL else shared)
         for c in standing.candidates
@@ -143,7 +143,7 @@ def _ahead(
     """Lead of the results in each metric, example by example."""
     return {
         name: ahead(
-            *([COMPARED[name].better * v for v in _values(r, name)] for r in (results, baseline))
+            *([METRICS[name].better * v for v in _values(r, name)] for r in (results, baseline))
         )
         for name in metrics
     }
@@ -162,4 +162,4 @@ def _rank(row: Mapping[str, Any], metric: str | None) -> tuple[bool, int, float]
         return other_count, 1, 0.0
     if mean is None:
         return other_count, 3, 0.0
-    return other_count, 2, -COMPARED[metric].better * mean
+    return other_count, 2, -METRICS[metric].better * mean

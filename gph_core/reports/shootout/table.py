@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...quality.comparison import IDENTICAL
-from ...quality.metric_table import COMPARED
+from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ..texts import aligned, named
 
 
 def table(report: Mapping[str, Any]) -> str:
     """Table of the figures, as lines of text."""
     rows, metric = report["rows"], report["metric"]
-    shown = [name for name in COMPARED if any(name in row["metrics"] for row in rows)]
+    shown = [name for name in (*COMPARED, *JUDGED) if any(name in row["metrics"] for row in rows)]
     has_lead = any(row["ahead"] for row in rows)
-    headings = [COMPARED[name].heading for name in shown]
+    headings = [METRICS[name].heading for name in shown]
     titles = ["", "cached steps", "seconds", "speed-up", *headings]
     cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
     for row in rows:
         line = [title_of(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
         line += [mean_of(row, name) for name in shown]
         cells.append([*line, *([_gain(row, metric)] if has_lead else [])])
-    order = "" if metric is None else f"; best {COMPARED[metric].heading} first"
+    order = "" if metric is None else f"; best {METRICS[metric].heading} first"
     lines = [
         f"{report['steps']} steps, about {report['full_steps']} of them full, on "
         f"{report['examples']} example{'s' * (report['examples'] > 1)}; means with 95 % "
@@ -33,7 +33,7 @@ def table(report: Mapping[str, Any]) -> str:
     ]
     if has_lead and metric is not None:
         lines.append(
-            f"ahead of uniform: difference in {COMPARED[metric].heading} on the same examples, "
+            f"ahead of uniform: difference in {METRICS[metric].heading} on the same examples, "
             "more is better"
         )
     lines.append("")
@@ -72,7 +72,7 @@ def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
         )
     return found + [
         f"{mean['identical']} of {row['runs']} examples are identical to the full run; the mean "
-        f"of {COMPARED[name].heading} is that of the others"
+        f"of {METRICS[name].heading} is that of the others"
         for name, mean in row["metrics"].items()
         if 0 < mean["identical"] < row["runs"]
     ]
@@ -88,13 +88,15 @@ def mean_of(row: Mapping[str, Any], name: str | None) -> str:
     """Mean of a metric with half of its interval, as text; empty where it was not measured."""
     if name is None or name not in row["metrics"]:
         return ""
-    found, form = row["metrics"][name], COMPARED[name].form
+    found, form = row["metrics"][name], METRICS[name].form
     if found["mean"] == IDENTICAL:
         return IDENTICAL
     if found["mean"] is None:
         return "not a number"
-    reach = "" if found["low"] is None else f" ± {form.format(found['mean'] - found['low'])}"
-    return form.format(found["mean"]) + reach
+    if found["low"] is None:
+        return form.format(found["mean"])
+    reach = form.replace("+", "").format(found["mean"] - found["low"])
+    return f"{form.format(found['mean'])} ± {reach}"
 
 
 def _gain(row: Mapping[str, Any], metric: str | None) -> str:

@@ -1,0 +1,1 @@
+"""Semantic Metrics: judges of how well images fit their prompts."""
