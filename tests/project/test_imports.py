@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 CORE_MAY_IMPORT = {"numpy", "safetensors", "scipy", "torch"} | set(sys.stdlib_module_names)
 # Where they are used, inside functions: a missing one costs a metric or an algorithm, not the pack.
-CORE_MAY_IMPORT_LATE = {"einops", "lpips", "matplotlib", "skimage", "sklearn"}
+CORE_MAY_IMPORT_LATE = {"einops", "lpips", "matplotlib", "skimage", "sklearn", "transformers"}
 
 
 def absolute_imports(path, *, late=True):

@@ -1,0 +1,124 @@
+"""Judge by ImageReward: how much people would like an image for its prompt.
+
+Its weights and its vocabulary are files of the user in ``models/image_reward``; nothing is
+downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, cast
+
+import comfy.clip_model
+import comfy.model_management
+import comfy.utils
+import folder_paths
+import torch
+from comfy.model_patcher import ModelPatcher
+from safetensors import SafetensorError
+from tokenizers import BertWordPieceTokenizer
+from torch import Tensor
+
+from ...gph_core.quality.semantic import scores
+from ...gph_core.quality.semantic.image_reward import (
+    MOST_TOKENS,
+    ImageRewardNetwork,
+    network_of,
+)
+from ..hook import fingerprint as fingerprints
+
+OFF = "off"
+FOLDER = "image_reward"
+PUBLISHED, VOCABULARY = "ImageReward.pt", "vocab.txt"
+ENDINGS = (".pt", ".safetensors")
+SOURCES = {
+    PUBLISHED: "huggingface.co/THUDM/ImageReward (1.8 GB, Apache 2.0)",
+    VOCABULARY: "huggingface.co/google-bert/bert-base-uncased (232 KB, Apache 2.0)",
+}
+
+folder_paths.add_model_folder_path(FOLDER, os.path.join(folder_paths.models_dir, FOLDER))
+
+
+class ImageRewardJudge:
+    """ImageReward of images.
+
+    Args:
+        network: with its weights.
+        vocabulary: file of the words of its tokenizer, one a line.
+    """
+
+    def __init__(self, network: ImageRewardNetwork, vocabulary: Path) -> None:
+        self._tokenizer = BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+        self._tokenizer.enable_truncation(MOST_TOKENS)
+        self.fingerprint = fingerprints.of_module(network)
+        self._side = network.side
+        self._network = network
+        self._device = comfy.model_management.text_encoder_device()
+        offload = comfy.model_management.text_encoder_offload_device()
+        self._patcher = ModelPatcher(network, self._device, offload)
+
+    def score(self, image: Tensor, prompt: str) -> float:
+        """ImageReward of an image ``[1, H, W, 3]``, of which it sees the middle square.
+
+        Only the first 33 tokens of a prompt count.
+        """
+        comfy.model_management.load_models_gpu([self._patcher], force_full_load=True)
+        pixels = comfy.clip_model.clip_preprocess(image.to(self._device), size=self._side)
+        tokens = torch.tensor([self._tokenizer.encode(prompt).ids], device=self._device)
+        with torch.no_grad():
+            return float(scores.image_reward(self._network(pixels.float(), tokens)))
+
+
+def options() -> list[str]:
+    """Choices of the node: none, the published file whether or not it is there, and other files."""
+    files = [name for name in folder_paths.get_filename_list(FOLDER) if name.endswith(ENDINGS)]
+    return list(dict.fromkeys([OFF, PUBLISHED, *files]))
+
+
+def check(choice: str) -> None:
+    """Raise a ``ValueError`` that says which files are missing, where to get them, and where to."""
+    if choice != OFF:
+        missing = [n for n in (choice, VOCABULARY) if folder_paths.get_full_path(FOLDER, n) is None]
+        if missing:
+            known = [f"{name} from {SOURCES[name]}" for name in missing if name in SOURCES]
+            folder = folder_paths.get_folder_paths(FOLDER)[0]
+            raise ValueError(
+                f"ImageReward needs {' and '.join(missing)} in {folder}; put "
+                f"{'it' if len(missing) == 1 else 'them'} there"
+                + (f": {', '.join(known)}" if known else "")
+                + ", or choose off"
+            )
+
+
+def fingerprint(choice: str | None) -> str:
+    """Fingerprint of a choice's files; a new one each time while one is missing."""
+    if choice in (None, OFF):
+        return ""
+    paths = [folder_paths.get_full_path(FOLDER, name) for name in (choice, VOCABULARY)]
+    if None in paths:
+        return uuid.uuid4().hex
+    return " ".join(f"{path} {Path(path).stat().st_mtime_ns}" for path in paths if path)
+
+
+def load(choice: str) -> ImageRewardJudge:
+    """Load the judge of a choice; ``ValueError`` names a file that is missing or another one."""
+    check(choice)
+    path, words = (folder_paths.get_full_path_or_raise(FOLDER, n) for n in (choice, VOCABULARY))
+    try:
+        # ComfyUI's loader, which runs nothing that a file holds.
+        network = network_of(cast(Any, comfy.utils.load_torch_file(path, safe_load=True)))
+    except (ValueError, RuntimeError, EOFError, UnpicklingError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".") or "it is damaged"
+        raise ValueError(
+            f"{choice} cannot be used: {reason}; take {PUBLISHED} from {SOURCES[PUBLISHED]}"
+        ) from error
+    count = len(Path(words).read_text("utf-8").splitlines())
+    if count != network.num_words:
+        raise ValueError(
+            f"{VOCABULARY} has {count} words, {choice} needs {network.num_words}; take that from "
+            f"{SOURCES[VOCABULARY]}"
+        )
+    return ImageRewardJudge(network, Path(words))
