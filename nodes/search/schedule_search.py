@@ -108,8 +108,8 @@ class ScheduleSearch(io.ComfyNode):
                     default="my search",
                     tooltip=(
                         "The name of the study and of the path that it finds. Queue again to "
-                        "continue. Another model, sampler, CFG, size, objective, noise levels or "
-                        "scoring examples need another name."
+                        "continue. Another model, sampler, CFG, size, objective or guard, other "
+                        "noise levels or scoring examples need another name."
                     ),
                 ),
                 io.Vae.Input(

@@ -37,6 +37,7 @@ def test_the_nodes_are_there(object_info):
         "GPH_SaveGoldenPath": "Save Golden Path",
         "GPH_QualityCompare": "Quality Compare",
         "GPH_CompareRun": "Golden Path Compare Run",
+        "GPH_SemanticMetrics": "Semantic Metrics",
         "GPH_ScoringExamples": "Scoring Examples",
         "GPH_ScheduleSearch": "Schedule Search",
         "GPH_SearchWorkers": "Search Workers",
@@ -73,7 +74,7 @@ def test_every_input_has_a_tooltip(object_info):
         "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt", "AdaptiveCache",
         "Calibrate", "CalibrateRatio", "RecordRuns", "MostFrequentSchedule", "PlanSchedule",
         "MethodShootout", "RecordTrajectory", "TrajectoryProfile", "PropagationGain", "Coverage",
-        "ScheduleStatistics",
+        "ScheduleStatistics", "SemanticMetrics",
     )  # fmt: skip
     for name in (f"GPH_{name}" for name in names):
         inputs = object_info[name]["input"]

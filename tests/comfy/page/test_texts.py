@@ -102,6 +102,7 @@ def test_no_help_page_is_left_over():
         "TrajectoryProfile",
         "ErrorDecomposition",
         "PropagationGain",
+        "SemanticMetrics",
     ],
 )
 def test_a_tooltip_does_not_begin_with_the_name_of_its_input(node):
@@ -127,6 +128,8 @@ SEARCHES = {
     "lpips": "GPH_QualityCompare",
     "difference": "GPH_QualityCompare",
     "benchmark": "GPH_CompareRun",
+    "clip score": "GPH_SemanticMetrics",
+    "imagereward": "GPH_SemanticMetrics",
     "calibrat": "GPH_ScoringExamples",
     "dynamic": "GPH_AdaptiveCache",
     "calibrate": "GPH_Calibrate",
