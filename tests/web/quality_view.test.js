@@ -195,3 +195,16 @@ test("images that are identical to those of the full run are reported of the met
   const { notes } = methodsTable({ ...shootout, rows: [full, { ...other, notes: [], metrics }] }, spoken);
   assert.deepEqual(notes[1], { key: "quality.runNote", values: { run: "SeaCache", note: "others psnr 1 2" } });
 });
+
+test("scores by the prompt stand behind the other metrics, changes with one sign", () => {
+  const [full, other] = shootout.rows;
+  const metrics = {
+    reward_change: { mean: -0.0625, low: -0.1, high: -0.025 },
+    clip_change: { mean: 0.25, low: -0.5, high: 1 },
+    clip_score: { mean: 31.255, low: 30.255, high: 32.255 },
+    psnr: { mean: 30, low: 28.5, high: 31.5 },
+  };
+  const { columns, rows } = methodsTable({ ...shootout, rows: [full, { ...other, metrics, ahead: {} }] }, say);
+  assert.deepEqual(columns.slice(3).map(({ key }) => key), ["psnr", "clip_score", "clip_change", "reward_change"]);
+  assert.deepEqual(rows[1].cells.slice(4), ["31.25 ± 1.00", "+0.25 ± 0.75", "-0.063 ± 0.038"]);
+});
