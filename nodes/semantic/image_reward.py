@@ -69,7 +69,8 @@ class ImageRewardJudge:
         pixels = comfy.clip_model.clip_preprocess(image.to(self._device), size=self._side)
         tokens = torch.tensor([self._tokenizer.encode(prompt).ids], device=self._device)
         with torch.no_grad():
-            return float(scores.image_reward(self._network(pixels.float(), tokens)))
+            rewards = self._network(pixels.float(), tokens)
+        return float(scores.image_reward(rewards.cpu()))  # not every device has float64
 
 
 def options() -> list[str]:

@@ -170,8 +170,8 @@ def test_a_workflow_with_it_runs_in_comfyui(clip, monkeypatch):
     prompt = {
         "clip": node("TinyLoader"),
         "judges": node(
-            "GPH_SemanticMetrics", clip_vision=["clip", 0], clip=["clip", 1], prompt="a red circle",
-            max_clip_fall=0.5,
+            "GPH_SemanticMetrics", clip_vision=["clip", 0], clip=["clip", 1], image_reward="off",
+            prompt="a red circle", max_clip_fall=0.5, max_reward_fall=0.1,
         ),
         "red": grey(0xFF0000), "blue": grey(0x0000FF),
         "compare": node(
@@ -189,7 +189,7 @@ def test_a_workflow_with_it_runs_in_comfyui(clip, monkeypatch):
     assert executor.success, executor.status_messages
     ((report,),) = server.shown["compare"].values()
     # The same by hand: the whole image is one colour, so nothing depends on its size.
-    judge = SemanticMetricsNode.execute(*TinyLoader().load(), "a red circle").result[0]
+    judge = SemanticMetricsNode.execute(*TinyLoader().load(), prompt="a red circle").result[0]
     colors = torch.tensor([[1.0, 0, 0], [0, 0, 1.0]]).reshape(2, 3, 1, 1).expand(2, 3, 28, 28)
     red, blue = (judge.scores(image[None])["clip_score"] for image in colors)
     found = report["metrics"]
