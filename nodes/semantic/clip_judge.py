@@ -56,7 +56,7 @@ class ClipJudge:
             return float(clip_score(seen.cpu(), self._texts[prompt]))
 
     def _encoded(self, prompt: str) -> Tensor:
-        """Projected embedding of a text, ``[1, D]``; weights of words in brackets do not count."""
+        """Projected embedding of a text, ``[1, D]``, in which weights of words do not count."""
         chunk = self._clip.tokenize(prompt)[self._name][0]
         encoder, patcher = self._encoder, self._clip.load_model()
         encoder.reset_clip_options()
@@ -65,7 +65,7 @@ class ClipJudge:
             encoder.set_clip_options(
                 {"projected_pooled": True, "execution_device": patcher.load_device}
             )
-            found = encoder.encode_token_weights([[(token, 1.0) for token, *_ in chunk]])
+            found = encoder.encode_token_weights([chunk])
         finally:
             encoder.reset_clip_options()
         return found[1].float().cpu()

@@ -18,8 +18,8 @@ def weights(seed=0):
     generator = torch.Generator().manual_seed(seed)
     found = {}
 
-    def add(name, *shape):
-        found[name] = 0.3 * torch.randn(*shape, generator=generator)
+    def add(name, *shape, scale=0.3):
+        found[name] = scale * torch.randn(*shape, generator=generator)
 
     def dense(name, out, into):
         add(f"{name}.weight", out, into)
@@ -43,8 +43,9 @@ def weights(seed=0):
         dense(f"{see}.blocks.{n}.mlp.fc1", 2 * SEEN, SEEN)
         dense(f"{see}.blocks.{n}.mlp.fc2", SEEN, 2 * SEEN)
     norm(f"{see}.norm", SEEN)
-    add(f"{read}.embeddings.word_embeddings.weight", len(WORDS) + 2, READ)
-    add(f"{read}.embeddings.position_embeddings.weight", PLACES, READ)
+    # As small as published ones, so that what a norm adds to a variance has an effect.
+    add(f"{read}.embeddings.word_embeddings.weight", len(WORDS) + 2, READ, scale=0.01)
+    add(f"{read}.embeddings.position_embeddings.weight", PLACES, READ, scale=0.01)
     norm(f"{read}.embeddings.LayerNorm", READ)
     found[f"{read}.embeddings.position_ids"] = torch.arange(PLACES)[None]
     for n in range(LAYERS):
