@@ -116,7 +116,7 @@ def load(choice: str) -> ImageRewardJudge:
         raise ValueError(
             f"{choice} cannot be used: {reason}; take {PUBLISHED} from {SOURCES[PUBLISHED]}"
         ) from error
-    count = len(Path(words).read_text("utf-8").splitlines())
+    count = len(Path(words).read_text("utf-8", errors="replace").splitlines())
     if count != network.num_words:
         raise ValueError(
             f"{VOCABULARY} has {count} words, {choice} needs {network.num_words}; take that from "

@@ -4,8 +4,11 @@ import re
 from dataclasses import replace
 
 import pytest
+from golden_path_pack.nodes.compare.compare_run import CompareRun
+from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.assessing import assessor_for
+from golden_path_pack.nodes.search.schedule_search import ScheduleSearch
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
 from .. import shootouts
@@ -77,14 +80,17 @@ def test_examples_without_a_text_need_the_prompt_of_the_node():
     assert report["conditions"]["prompt of Semantic Metrics"] == "a lamp"
 
 
-def test_semantic_is_the_last_input():
-    assert MethodShootout.define_schema().inputs[-1].id == "semantic"
+@pytest.mark.parametrize("node", [QualityCompare, CompareRun, MethodShootout, ScheduleSearch])
+def test_semantic_is_the_last_input_and_optional(node):
+    # So workflows that were saved before find their values where they were.
+    last = node.define_schema().inputs[-1]
+    assert (last.id, last.optional) == ("semantic", True)
 
 
 # --- Schedule Search ------------------------------------------------------------------------------
 
 
-def test_the_objective_alone_decides_nothing_about_what_is_decoded():
+def test_judges_see_images_where_the_objective_is_of_latents():
     assessor = assessor_for("latent MSE", Levels(), "off", semantic())
     latent = shootouts.workload().sampling(0).full()
     found = assessor.result(latent, ["a lamp"])
