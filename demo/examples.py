@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import inside_examples, search_example, video_example
+from . import experts_example, inside_examples, search_example, video_example
 from .workflow_edits import (
     FOLDER,
     TRY,
@@ -207,7 +207,7 @@ def text_of(workflow: dict) -> str:
 
 def build_all() -> dict[str, dict]:
     """Every built workflow by its name."""
-    drawn = {one.NAME: one.build() for one in (search_example, video_example)}
+    drawn = {one.NAME: one.build() for one in (search_example, video_example, experts_example)}
     drawn |= {example.name: example.build() for example in inside_examples.EXAMPLES}
     of_demo = {COMPARE: build_comparison(), **drawn}
     return {example.name: build(example) for example in EXAMPLES} | of_demo

@@ -29,10 +29,10 @@ def sampler(title: str, top: int, model: tuple[str, str]) -> Part:
     return Part("KSampler", (760, top, 300, 290), inputs, {"LATENT": "LATENT"}, values, title)
 
 
-def decoder(title: str, top: int, source: str) -> Part:
+def decoder(title: str, box: tuple[int, int], source: str) -> Part:
     """The frames of a run."""
     inputs = {"samples": (source, "LATENT"), "vae": ("model", "VAE")}
-    return Part("VAEDecode", (760, top, 300, 60), inputs, {"IMAGE": "IMAGE"}, (), title)
+    return Part("VAEDecode", (*box, 210, 60), inputs, {"IMAGE": "IMAGE"}, (), title)
 
 
 PARTS = {
@@ -47,9 +47,9 @@ PARTS = {
         "EmptyHunyuanLatentVideo", (340, 940, 360, 150), {}, {"LATENT": "LATENT"}, (64, 64, 13, 1)
     ),
     "cached": sampler("KSampler (cached)", 120, ("cache", "MODEL")),
-    "cached frames": decoder("VAE Decode (cached)", 460, "cached"),
+    "cached frames": decoder("VAE Decode (cached)", (760, 460), "cached"),
     "full": sampler("KSampler (full)", 580, ("model", "MODEL")),
-    "full frames": decoder("VAE Decode (full)", 920, "full"),
+    "full frames": decoder("VAE Decode (full)", (760, 920), "full"),
     "compare": Part(
         "GPH_QualityCompare", (1120, 120, 620, 760),
         {"reference": ("full frames", "IMAGE"), "test": ("cached frames", "IMAGE")},

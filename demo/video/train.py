@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     if options.expert:
         model = network.load(options.base).requires_grad_(True).train()
+        model.words.requires_grad_(False)  # one text encoder serves both experts
         noise_range, weights = network.EXPERTS[options.expert], network.WEIGHTS_OF[options.expert]
     else:
         model = network.VideoNetwork()

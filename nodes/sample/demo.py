@@ -6,9 +6,13 @@ from comfy_api.latest import io
 
 from ...demo import comfy_model, scenes
 from ...demo.video import comfy_model as video_model
+from ...demo.video.network import WEIGHTS, WEIGHTS_OF
 from ..schema.types import DEMO
 
-IMAGE, VIDEO = "image", "video"
+IMAGE, VIDEO, HIGH, LOW = (
+    "image", "video", "video, high-noise expert", "video, low-noise expert"
+)  # fmt: skip
+VIDEOS = {VIDEO: WEIGHTS, HIGH: WEIGHTS_OF["high"], LOW: WEIGHTS_OF["low"]}
 DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
 
 
@@ -24,20 +28,22 @@ class DemoModel(io.ComfyNode):
             description=(
                 "Loads a small model that is part of this extension. Use it to try the cache "
                 "without a download. image: a FLUX that draws coloured shapes at 64×64 pixels. "
-                "video: a Wan that draws 13 frames of shapes in motion. Sample both with CFG 5."
+                "video: a Wan that draws 13 frames of shapes in motion. The experts: the same as "
+                "Wan 2.2, the high-noise expert for the first half of the steps, the low-noise one "
+                "for the second. Sample all of them with CFG 5."
             ),
             search_aliases=["toy model", "test model", "small FLUX", "small Wan", "example"],
             inputs=[
                 io.Combo.Input(
                     "kind",
-                    options=[IMAGE, VIDEO],
+                    options=[IMAGE, *VIDEOS],
                     default=IMAGE,
                     optional=True,
                     tooltip=(
-                        "video needs an empty video latent of 64×64 pixels and 13 frames, and CLIP "
-                        "Text Encode. Its prompts: 'red circle moves left', 'green cross turns' "
-                        "(or grows, shrinks), 'red cross moves up past pink square', each followed "
-                        "by 'on plain blue background' (or gradient)."
+                        "A video needs an empty video latent of 64×64 pixels and 13 frames, and "
+                        "CLIP Text Encode. Its prompts: 'red circle moves left', 'green cross "
+                        "turns' (or grows, shrinks), 'red cross moves up past pink square', each "
+                        "followed by 'on plain blue background' (or gradient)."
                     ),
                 )
             ],
@@ -46,12 +52,11 @@ class DemoModel(io.ComfyNode):
 
     @classmethod
     def execute(cls, kind: str = IMAGE) -> io.NodeOutput:
-        if kind == VIDEO:
-            return io.NodeOutput(
-                video_model.load_model(), video_model.VideoVAE(), video_model.load_clip()
-            )
-        clip = comfy_model.DemoCLIP()
-        return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE(), clip)
+        if kind == IMAGE:
+            clip = comfy_model.DemoCLIP()
+            return io.NodeOutput(comfy_model.load_model(), comfy_model.DemoVAE(), clip)
+        model = video_model.load_model(VIDEOS[kind])
+        return io.NodeOutput(model, video_model.VideoVAE(), video_model.load_clip())
 
 
 class DemoPrompt(io.ComfyNode):

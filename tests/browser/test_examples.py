@@ -20,16 +20,20 @@ STEPS = {
     "Qwen-Image_Golden_Path": 50,
     "Search_a_Golden_Path": 20,
     "1_Try_Golden_Path_Cache": 50,
+    "Try_Golden_Path_Cache_Two_Experts": 50,
     "Try_Golden_Path_Cache_Video": 50,
     "Wan_2.1_T2V_Golden_Path": 30,
     "Wan_2.2_14B_Two_Experts_Golden_Path": 20,
     "Z-Image_Golden_Path": 25,
 }
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
-SPEEDS["Search_a_Golden_Path"] = "Custom"
+SPEEDS |= dict.fromkeys(("Search_a_Golden_Path", "Try_Golden_Path_Cache_Two_Experts"), "Custom")
 # They sample in their analyses alone, without a cache node.
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
-COMPARED = ("Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Video")
+COMPARED = (
+    "Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Two_Experts",
+    "Try_Golden_Path_Cache_Video",
+)  # fmt: skip
 # How many images come of those that need no files, and where each runs.
 CLASSIC, VUE = (
     pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
@@ -41,6 +45,7 @@ DEMO = {
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),
+    "Try_Golden_Path_Cache_Two_Experts": (1, VUE),
     "Try_Golden_Path_Cache_Video": (1, CLASSIC),
 }
 # Two prompts, and a search of four schedules of 12 steps: seconds each.
@@ -130,7 +135,8 @@ def test_every_sampler_has_the_cached_model(prompt, name):
     cached = [is_cached(prompt, model) for model in models]
     assert bool(cached) == (name not in INSIDE)
     # Those that compare have one without, on purpose.
-    assert cached.count(False) == (name in COMPARED)
+    full = 2 if name == "Try_Golden_Path_Cache_Two_Experts" else 1
+    assert cached.count(False) == full * (name in COMPARED)
 
 
 def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
@@ -143,8 +149,9 @@ def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
 def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
     sent = page.evaluate("""async () => {
       const host = app.rootGraph.nodes.find(node => node.subgraph);
-      const shown = host ?? app.rootGraph.nodes.find(node => node.type === "GPH_Cache");
-      const widgets = (shown?.widgets ?? []).filter(widget => /^speed/.test(widget.name));
+      const caches = app.rootGraph.nodes.filter(node => node.type === "GPH_Cache");
+      const widgets = (host ? [host] : caches).flatMap(node => node.widgets)
+        .filter(widget => /^speed/.test(widget.name));
       const before = widgets.map(widget => widget.value);
       for (const widget of widgets) widget.value = "Fast";
       const output = (await app.graphToPrompt()).output;

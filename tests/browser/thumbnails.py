@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 import dev
-from demo import examples, inside_examples, run, search_example, video_example
+from demo import examples, experts_example, inside_examples, run, search_example, video_example
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.schedule import Schedule
 
@@ -110,14 +110,21 @@ def clip(page: Page, url: str) -> Image.Image:
     return sheet_of(compared(page, url)[::4])
 
 
-def sheet_of(columns: Sequence[tuple[Image.Image, Image.Image]]) -> Image.Image:
-    """Two rows of images above the steps of the demo's run."""
+def clip_of_experts(page: Page, url: str) -> Image.Image:
+    """A clip of two experts, as ``clip`` shows one."""
+    return sheet_of(compared(page, url)[::4], [Schedule.parse(experts_example.SCHEDULE)])
+
+
+def sheet_of(
+    columns: Sequence[tuple[Image.Image, Image.Image]], schedules: Sequence[Schedule] = ()
+) -> Image.Image:
+    """Two rows of images above the steps of a run, without schedules the demo's."""
     side = WIDTH // len(columns)
     sheet = Image.new("RGB", (WIDTH, 2 * side), BACKGROUND)
     for column, images in enumerate(columns):
         for row, image in enumerate(images):
             sheet.paste(enlarged(image, side), (column * side, row * side))
-    return card(sheet, balanced())
+    return card(sheet, schedules or balanced())
 
 
 def first(page: Page, url: str) -> Image.Image:
@@ -131,6 +138,7 @@ DEMO = {
     examples.COMPARE: pairs,
     search_example.NAME: first,
     video_example.NAME: clip,
+    experts_example.NAME: clip_of_experts,
     **{example.name: first for example in inside_examples.EXAMPLES},
 }
 

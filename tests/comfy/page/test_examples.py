@@ -9,6 +9,7 @@ from PIL import Image
 from demo import examples, inside_examples
 from demo.workflow import widget_values
 from demo.workflow_edits import slot
+from gph_core.schedule import Schedule
 
 FILES = sorted(examples.FOLDER.glob("*.json"))
 INSIDE = [example.name for example in inside_examples.EXAMPLES]
@@ -79,6 +80,7 @@ def test_every_promised_model_has_its_workflow():
         "Qwen-Image-Edit_Golden_Path",
         "Qwen-Image_Golden_Path",
         "Search_a_Golden_Path",
+        "Try_Golden_Path_Cache_Two_Experts",
         "Try_Golden_Path_Cache_Video",
         "Wan_2.1_T2V_Golden_Path",
         "Wan_2.2_14B_Two_Experts_Golden_Path",
@@ -141,8 +143,22 @@ def test_no_sampler_of_the_cached_path_is_left_without_the_cache(cached):
         reached |= {end["id"] for end in targets(graph, by_id, patch)}
     samplers = [n for n in graph["nodes"] if n["type"] in SAMPLES and n["mode"] == 0]
     left = [node.get("title", node["type"]) for node in samplers if node["id"] not in reached]
-    # The comparison has one on purpose; the search needs noise levels before there is a cache.
-    assert left in ([], ["KSampler (full)"], ["BasicScheduler"])
+    # Comparisons have some on purpose; the search needs noise levels before there is a cache.
+    assert left == ["BasicScheduler"] or all(title.endswith("(full)") for title in left)
+
+
+def test_two_experts_of_the_demo_share_one_schedule():
+    workflow = examples.build_all()["Try_Golden_Path_Cache_Two_Experts"]
+    _, _, caches = cache_graph(workflow)
+    assert len(caches) == 2
+    (values,) = {tuple(cache["widgets_values"][:2]) for cache in caches}
+    assert values[0] == "Custom"
+    schedule = Schedule.parse(values[1])
+    assert schedule.num_steps == 50
+    samplers = [n["widgets_values"] for n in workflow["nodes"] if n["type"] == "KSamplerAdvanced"]
+    starts = {settings[7] for settings in samplers}
+    assert starts == {0, 25}  # the scheduler simple crosses the experts' boundary there
+    assert starts <= set(schedule.full_steps)
 
 
 def test_two_experts_have_a_cache_each():

@@ -8,7 +8,7 @@ import comfy.sample
 import pytest
 import torch
 from golden_path_pack.demo.video import comfy_model
-from golden_path_pack.nodes.sample.demo import VIDEO, DemoModel
+from golden_path_pack.nodes.sample.demo import HIGH, LOW, VIDEO, DemoModel
 
 from demo import sampling
 from demo.training import Task, Training, growing_ema, train
@@ -135,14 +135,18 @@ def test_experts_share_the_steps_evenly(random):
     assert (experts.high.calls, experts.low.calls) == (10, 10)
 
 
+def inputs_of(clip):
+    """Positive and negative conditioning, and the noise of a run with seed 3."""
+    generator = torch.Generator().manual_seed(3)
+    noise = torch.randn(1, *network.LATENT_SHAPE, generator=generator)
+    tokens = (clip.tokenize(text) for text in (CAPTION, ""))
+    return *map(clip.encode_from_tokens_scheduled, tokens), noise
+
+
 def test_comfyui_samples_what_plain_euler_samples(random, weights):
     model, vae = comfy_model.load_model(weights), comfy_model.VideoVAE(weights)
     clip = comfy_model.load_clip(weights)
-    positive, negative = (
-        clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in (CAPTION, "")
-    )
-    generator = torch.Generator().manual_seed(3)
-    noise = torch.randn(1, *network.LATENT_SHAPE, generator=generator)
+    positive, negative, noise = inputs_of(clip)
     # What the node *EmptyHunyuanLatentVideo* makes for 13 frames of 64 by 64 pixels.
     latent = comfy.sample.fix_empty_latent_channels(model, torch.zeros(1, 16, 4, 8, 8), 8, 4)
     assert latent.shape == noise.shape
@@ -181,11 +185,7 @@ def trained():
 
 def test_the_node_gives_a_model_that_samples_what_plain_euler_samples(trained):
     model, vae, clip = DemoModel.execute(VIDEO).result
-    positive, negative = (
-        clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in (CAPTION, "")
-    )
-    generator = torch.Generator().manual_seed(3)
-    noise = torch.randn(1, *network.LATENT_SHAPE, generator=generator)
+    positive, negative, noise = inputs_of(clip)
     with torch.inference_mode():
         samples = comfy.sample.sample(
             model, noise, 20, sampling.GUIDANCE, "euler", "simple", positive, negative,
@@ -212,3 +212,30 @@ def test_unknown_words_are_refused_with_the_vocabulary():
     *_, clip = DemoModel.execute(VIDEO).result
     with pytest.raises(ValueError, match=r"banana.*circle"):
         clip.tokenize("red banana moves left on plain blue background")
+
+
+def test_two_experts_sample_one_after_the_other_what_plain_euler_samples():
+    (high, vae, clip), (low, *_) = (DemoModel.execute(kind).result for kind in (HIGH, LOW))
+    positive, negative, noise = inputs_of(clip)
+    # As two KSampler (Advanced) with 20 steps do it: the first leaves its noise to the second.
+    rest = {"sampler_name": "euler", "scheduler": "simple", "positive": positive,
+            "negative": negative, "disable_pbar": True, "seed": 3}  # fmt: skip
+    with torch.inference_mode():
+        half = comfy.sample.sample(
+            high, noise, 20, sampling.GUIDANCE, latent_image=torch.zeros_like(noise), last_step=10,
+            start_step=0, force_full_denoise=False, **rest,
+        )  # fmt: skip
+        samples = comfy.sample.sample(
+            low, torch.zeros_like(noise), 20, sampling.GUIDANCE, latent_image=half, start_step=10,
+            last_step=20, disable_noise=True, force_full_denoise=True, **rest,
+        )  # fmt: skip
+    experts = network.Experts(*(network.load(network.WEIGHTS_OF[name]) for name in ("high", "low")))
+    expected = sampling.sample(experts, [CAPTION], seed=3, steps=20)
+    torch.testing.assert_close(vae.decode(samples), expected, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", network.EXPERTS)
+def test_an_expert_differs_from_the_base_model_in_its_transformer_alone(trained, name):
+    base, expert = trained.state_dict(), network.load(network.WEIGHTS_OF[name]).state_dict()
+    changed = {key.split(".")[0] for key in base if not torch.equal(base[key], expert[key])}
+    assert changed == {"transformer"}
