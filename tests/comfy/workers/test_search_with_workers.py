@@ -131,6 +131,7 @@ def alone(url, object_info):
     return run(url, prompt_of(object_info, "alone"))
 
 
+@pytest.mark.long
 def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alone, hosts):
     prompt = prompt_of(object_info, "killed", workers=2)
     table = during_the_search(
