@@ -31,9 +31,8 @@ class Acting:
         raise TypeError("a defect")
 
     def sleep(self, seconds):
-        begin = time.time()
         time.sleep(seconds)
-        return {"answer": (begin, time.time())}
+        return {"answer": seconds}
 
     def meet(self, folder, name, count):
         """Wait until so many have come, each with a file of its name."""
