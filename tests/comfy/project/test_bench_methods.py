@@ -1,6 +1,7 @@
 """The comparison of all methods on the demo model: its pictures, and what it makes of them."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from benchmarks._shots import Shot, Shots, Way
 from benchmarks._ways import fixed, ways
 from gph_core.schedule import Schedule
 
+UNMEASURED = {f"video, {steps} steps, CFG 5, uni_pc" for steps in (50, 20)}
 CACHED = fixed("uniform", Schedule.parse("0,3,5/6"), Reuse())
 
 
@@ -30,7 +32,11 @@ def test_the_counts_are_the_papers_at_fifty_steps_and_their_share_of_others():
 
 def test_settings_are_chosen_by_their_names():
     assert [str(lab) for lab in _lab.labs(["50 steps, CFG 3"])] == ["50 steps, CFG 3"]
-    of_video = ["video, 50 steps, CFG 5", "video, 20 steps, CFG 5"]
+    of_video = [
+        f"video, {steps} steps, CFG 5{sampler}"
+        for steps in (50, 20)
+        for sampler in ("", ", uni_pc")
+    ]
     assert [str(lab) for lab in _lab.labs()][6:] == of_video
     assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
 
@@ -221,23 +227,26 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column():
         best[methods.column(row)] = max(
             best.get(methods.column(row), row), row, key=lambda one: one["psnr"][0]
         )
-    assert [row["name"] for row in best.values()] == ["fitted path"] * 18
+    settings = {setting for setting, _ in best}
+    assert settings == {str(lab) for lab in _lab.labs()} - UNMEASURED
+    assert [row["name"] for row in best.values()] == ["fitted path"] * 3 * len(settings)
 
 
 def test_the_tables_of_the_documentation_have_the_kept_results():
     text = (methods.RESULTS.parent.parent / "docs" / "methods.md").read_text("utf-8")
     shown = {}
-    for title in ("| PSNR, dB |", "| 20 steps, PSNR, dB |"):
+    for title in ("| PSNR, dB |", "| 20 steps, PSNR, dB |", "| video, PSNR, dB |"):
+        prefix = "video, " if "video" in title else ""
         head, _, *lines = text.partition(title)[2].partition("\n\n")[0].splitlines()
         columns = [cell.strip() for cell in head.strip(" |").split("|")]
         shown |= {
-            (column, name.strip()): value.strip()
+            (prefix + column, name.strip()): value.strip()
             for name, *values in (line.strip("|").split("|") for line in lines)
             for column, value in zip(columns, values, strict=True)
             if value.strip() != "–"
         }
     assert shown == {
-        (f"{row['full']} of {row['setting'].replace(' steps', '')}", row["name"]): (
+        (re.sub(r"(\d+) steps", rf"{row['full']} of \1", row["setting"]), row["name"]): (
             f"{row['psnr'][0]:.1f}"
         )
         for row in _results()
