@@ -148,7 +148,8 @@ def test_no_sampler_of_the_cached_path_is_left_without_the_cache(cached):
 
 
 def test_two_experts_of_the_demo_share_one_schedule():
-    workflow = examples.build_all()["Try_Golden_Path_Cache_Two_Experts"]
+    file = examples.FOLDER / "Try_Golden_Path_Cache_Two_Experts.json"
+    workflow = examples.as_dicts(examples.read(file))
     _, _, caches = cache_graph(workflow)
     assert len(caches) == 2
     (values,) = {tuple(cache["widgets_values"][:2]) for cache in caches}
