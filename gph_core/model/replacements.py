@@ -179,18 +179,17 @@ class AddProbed(FinalLayer):
         before, _ = aligned(first[stream], tokens, self.tail)
         after, _ = aligned(output[stream], tokens, self.tail)
         probe = after - before
-
-        def like_probe(remembered: Streams) -> Tensor:
-            return aligned(remembered[stream], probe, self.tail)[0]
-
         newest, older = scratch.anchors
         assert newest.probe is not None
         assert older.probe is not None
-        residual = policy.extrapolate(
-            probe,
-            (like_probe(newest.probe), like_probe(older.probe)),
-            (like_probe(newest.feature), like_probe(older.feature)),
-        )
+        remembered = [kept[stream] for kept in (newest.probe, older.probe)]
+        remembered += [anchor.feature[stream] for anchor in (newest, older)]
+        # HiDream-O1 sends its prompt through the blocks in some calls only: what all have counts.
+        for tensor in remembered:
+            _, probe = aligned(tensor, probe, self.tail)
+        *probes, last, former = [aligned(tensor, probe, self.tail)[0] for tensor in remembered]
+        residual = policy.extrapolate(probe, (probes[0], probes[1]), (last, former))
+        before, _ = aligned(before, probe, self.tail)
         predicted = cast(before + residual, tokens.dtype)
         return with_image(tokens, predicted, self.tail)
 
