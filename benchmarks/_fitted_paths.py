@@ -25,14 +25,8 @@ from gph_core.policies.as_json import policy_to_json
 
 MEMORY = Path(__file__).parent.parent / ".dev" / "fitted-paths"
 FULL_STEPS = {50: (21, 13, 9, 6), 28: (12, 7, 5), 20: (8, 5, 4)}
-# Paths that the pack brings along: steps, full steps, CFG.
-WANTED = {
-    IMAGE: [
-        *((steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts),
-        *((50, full, 1.0) for full in (13, 9)),
-    ],
-    VIDEO: [(steps, full, 5.0) for steps in (50, 20) for full in FULL_STEPS[steps][:3]],
-}
+WANTED = [(steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts]
+WANTED += [(50, full, 1.0) for full in (13, 9)]
 ALGORITHM = "hill climbing"
 SCORING, VALIDATION = 16, 50  # prompts
 SCORING_SEED, VALIDATION_SEED = 31, 32  # of captions, and of noise
@@ -58,31 +52,26 @@ MODELS = {
 }  # fmt: skip
 
 
-def load(subject: str = IMAGE) -> dict[tuple[int, int, float], GoldenPath]:
-    """Paths of one of the models, by number of steps, full steps and CFG."""
+def load() -> dict[tuple[int, int, float], GoldenPath]:
+    """Paths by number of steps, full steps and CFG."""
     entries = json.loads(FITTED.read_text("utf-8")) if FITTED.exists() else []
-    paths = [GoldenPath.from_json(entry) for entry in entries]
+    paths = map(GoldenPath.from_json, entries)
     return {
-        (p.schedule.num_steps, p.schedule.num_full, float(p.conditions["CFG"])): p
-        for p in paths
-        if p.model == MODELS[subject].name
+        (p.schedule.num_steps, p.schedule.num_full, float(p.conditions["CFG"])): p for p in paths
     }
 
 
-def search(wanted: Iterable[tuple[int, int, float]], subject: str = IMAGE) -> None:
+def search(wanted: Iterable[tuple[int, int, float]]) -> None:
     """Search for some numbers of steps, full steps and CFG, and write the paths into ``FITTED``."""
     for key in wanted:
-        steps, full, cfg = key
-        path = _found(Lab(steps, cfg, subject=subject), full)
-        write({**load(subject), key: path}, subject)
-        print(f"{subject}, {key}: {path.schedule}, {dict(path.quality)}", flush=True)
+        path = found(*key)
+        write({**load(), key: path})
+        print(f"{key}: {path.schedule}, {dict(path.quality)}", flush=True)
 
 
-def write(paths: Mapping[tuple[int, int, float], GoldenPath], subject: str = IMAGE) -> None:
-    """Write all paths of a model for the pack, one a line, those of most steps first."""
-    together = {name: load(name) for name in MODELS} | {subject: paths}
-    ordered = [some[key] for some in together.values() for key in sorted(some, reverse=True)]
-    lines = [json.dumps(path.to_json()) for path in ordered]
+def write(paths: Mapping[tuple[int, int, float], GoldenPath]) -> None:
+    """Write paths for the pack, one a line, those of most steps first."""
+    lines = [json.dumps(paths[key].to_json()) for key in sorted(paths, reverse=True)]
     FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
@@ -92,10 +81,10 @@ def path(steps: int, full: int, cfg: float) -> GoldenPath:
 
 
 def of_lab(lab: Lab, full: int) -> GoldenPath:
-    """The path of a lab; the pack brings along some of those with the usual sampler."""
-    brought = lab == Lab(lab.steps, lab.cfg, subject=lab.subject)
-    known = load(lab.subject).get((lab.steps, full, lab.cfg)) if brought else None
-    return known or _found(lab, full)
+    """The path of a lab; the pack brings along those of the image model with its sampler."""
+    if lab == Lab(lab.steps, lab.cfg):
+        return path(lab.steps, full, lab.cfg)
+    return _found(lab, full)
 
 
 def family(steps: int, full: int, cfg: float) -> GoldenPath:

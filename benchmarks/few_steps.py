@@ -2,7 +2,7 @@
 
 The demo model is not distilled, and its run of 8 steps is coarse; CFG is 1, as for most distilled
 models. Each picture is compared with the run of all its steps. 8 of 20 full steps stand beside: as
-many evaluations, but another run. It takes about ten minutes of one core; what was sampled is kept
+many evaluations, but another run. It takes about four minutes of one core; what was sampled is kept
 in ``.dev/``.
 """
 

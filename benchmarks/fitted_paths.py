@@ -51,8 +51,7 @@ def main() -> int:
     options = parser.parse_args()
     _demo.begin()
     if options.search:
-        for subject, wanted in _fitted_paths.WANTED.items():
-            _fitted_paths.search(wanted, subject)
+        _fitted_paths.search(_fitted_paths.WANTED)
     found = []
     for kind, path in paths(options.family):
         found.append(row(kind, path))

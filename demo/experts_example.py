@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .drawing import MODEL, Part, drawn, prompt
-from .video_example import CFG, FPS, SEED, STEPS, TEXT, decoder
+from .video_example import CFG, SEED, STEPS, TEXT, decoder, shown
 
 NAME = "Try_Golden_Path_Cache_Two_Experts"
 # The low-noise expert takes over at step 25, which must be full for it.
@@ -60,15 +60,7 @@ PARTS = {
     "first full": sampler("High noise (full)", (860, 560), "model", "latent", True),
     "full": sampler("Low noise (full)", (1200, 560), "low", "first full", False),
     "full frames": decoder("VAE Decode (full)", (1540, 560), "full"),
-    "compare": Part(
-        "GPH_QualityCompare", (1790, 120, 620, 760),
-        {"reference": ("full frames", "IMAGE"), "test": ("cached frames", "IMAGE")},
-        values=("off", True, 0.0, FPS),
-    ),
-    "saved": Part(
-        "SaveAnimatedWEBP", (2450, 120, 320, 420), {"images": ("cached frames", "IMAGE")},
-        values=("golden_path", FPS, True, 80, "default"),
-    ),
+    **shown(1790),
 }  # fmt: skip
 
 

@@ -35,6 +35,21 @@ def decoder(title: str, box: tuple[int, int], source: str) -> Part:
     return Part("VAEDecode", (*box, 210, 60), inputs, {"IMAGE": "IMAGE"}, (), title)
 
 
+def shown(left: int) -> dict[str, Part]:
+    """The nodes that compare the clips and save the cached one."""
+    both = {"reference": ("full frames", "IMAGE"), "test": ("cached frames", "IMAGE")}
+    return {
+        "compare": Part(
+            "GPH_QualityCompare", (left, 120, 620, 760), both, values=("off", True, 0.0, FPS)
+        ),
+        "saved": Part(
+            "SaveAnimatedWEBP", (left + 680, 120, 320, 420),
+            {"images": ("cached frames", "IMAGE")},
+            values=("golden_path", FPS, True, 80, "default"),
+        ),
+    }  # fmt: skip
+
+
 PARTS = {
     "model": MODEL._replace(values=("video",)),
     "cache": Part(
@@ -50,15 +65,7 @@ PARTS = {
     "cached frames": decoder("VAE Decode (cached)", (760, 460), "cached"),
     "full": sampler("KSampler (full)", 580, ("model", "MODEL")),
     "full frames": decoder("VAE Decode (full)", (760, 920), "full"),
-    "compare": Part(
-        "GPH_QualityCompare", (1120, 120, 620, 760),
-        {"reference": ("full frames", "IMAGE"), "test": ("cached frames", "IMAGE")},
-        values=("off", True, 0.0, FPS),
-    ),
-    "saved": Part(
-        "SaveAnimatedWEBP", (1800, 120, 320, 420), {"images": ("cached frames", "IMAGE")},
-        values=("golden_path", FPS, True, 80, "default"),
-    ),
+    **shown(1120),
 }  # fmt: skip
 
 

@@ -151,7 +151,7 @@ class AddBehindFirst(FinalLayer):
     def tokens(self, tokens: Tensor) -> Tensor:
         assert self.scratch.first_input is not None
         before, _ = aligned(self.scratch.first_input[self.stream], tokens, self.tail)
-        residual, _ = aligned(self.scratch.feature[self.stream], before, self.tail)
+        residual, before = aligned(self.scratch.feature[self.stream], before, self.tail)
         changed = cast(before + residual, tokens.dtype)
         return with_image(tokens, changed, self.tail)
 
@@ -184,7 +184,7 @@ class AddProbed(FinalLayer):
         assert older.probe is not None
         remembered = [kept[stream] for kept in (newest.probe, older.probe)]
         remembered += [anchor.feature[stream] for anchor in (newest, older)]
-        # HiDream-O1 sends its prompt through the blocks in some calls only: what all have counts.
+        # HiDream-O1 sends its prompt through the blocks in some calls only; these tokens all have.
         for tensor in remembered:
             _, probe = aligned(tensor, probe, self.tail)
         *probes, last, former = [aligned(tensor, probe, self.tail)[0] for tensor in remembered]

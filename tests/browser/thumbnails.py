@@ -22,6 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import dev
 from demo import examples, experts_example, inside_examples, run, search_example, video_example
+from demo.subjects import IMAGES, VIDEOS, Subject
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.schedule import Schedule
 
@@ -107,7 +108,7 @@ def pairs(page: Page, url: str) -> Image.Image:
 
 def clip(page: Page, url: str) -> Image.Image:
     """Every fourth frame of the full run, and those of the cached one below them."""
-    return sheet_of(compared(page, url)[::4])
+    return sheet_of(compared(page, url)[::4], balanced(VIDEOS))
 
 
 def clip_of_experts(page: Page, url: str) -> Image.Image:
@@ -143,10 +144,15 @@ DEMO = {
 }
 
 
-def balanced() -> list[Schedule]:
-    """Schedule of the demo model at 50 steps with the speed *Balanced*."""
+def balanced(subject: Subject = IMAGES) -> list[Schedule]:
+    """Schedule of one of the demo's models at 50 steps with the speed *Balanced*."""
     return [
-        next(row.schedule for group in run.plan(50) for row in group if row.speed == "Balanced")
+        next(
+            row.schedule
+            for group in run.plan(50, subject)
+            for row in group
+            if row.speed == "Balanced"
+        )
     ]
 
 

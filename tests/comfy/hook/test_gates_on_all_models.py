@@ -25,18 +25,6 @@ def reads_the_input(name, family):
     return name in ("SeaCache", "TeaCache") and family.signal is None
 
 
-@pytest.fixture(autouse=True)
-def no_prefixes_by_address(case, model, monkeypatch):
-    """Prefixes of HiDream-O1 with references are never kept.
-
-    ComfyUI finds them by the address of the references, which may be that of others before.
-    """
-    if case.name == "HiDream-O1, references":
-        nothing = property(lambda _: [], lambda _, entries: None)
-        kind = type(model.model.diffusion_model)
-        monkeypatch.setattr(kind, "_kv_cache_entries", nothing, raising=False)
-
-
 @pytest.mark.parametrize("name", RULES)
 def test_a_method_decides_or_says_why_not(name, case, model):
     family = families.detect(model.model.diffusion_model)
