@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from benchmarks._subjects import IMAGE, SUBJECTS
-from demo import network, scenes
 from demo.comfyui import load_pack, use_comfyui
 
 CFG = 5.0
@@ -61,17 +60,16 @@ HOW = How()
 class Pictures:
     """Samples a fixed list of prompts, the i-th from the noise of ``first_seed + i``."""
 
-    def __init__(self, prompts: list[str], first_seed: int) -> None:
-        from golden_path_pack.demo import comfy_model
-
-        self.model, self.vae = comfy_model.load_model(), comfy_model.DemoVAE()
-        ids = torch.tensor([scenes.word_ids(text) for text in ("", *prompts)])
-        with torch.no_grad():
-            tokens, pooled = comfy_model.load_words()(ids)
-        self.negative = [[tokens[:1], {"pooled_output": pooled[:1]}]]
-        self.tokens, self.pooled = tokens[1:], pooled[1:]
+    def __init__(self, prompts: list[str], first_seed: int, subject: str = IMAGE) -> None:
+        self.model, self.vae, clip = SUBJECTS[subject].parts()
+        self.negative, *positive = (
+            clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in ("", *prompts)
+        )
+        self.tokens = torch.cat([tokens for ((tokens, _),) in positive])
+        self.pooled = torch.cat([extra["pooled_output"] for ((_, extra),) in positive])
         seeds = range(first_seed, first_seed + len(prompts))
-        self.noise = torch.cat([_noise(seed) for seed in seeds])
+        shape = SUBJECTS[subject].latent_shape
+        self.noise = torch.cat([_noise(shape, seed) for seed in seeds])
         self.count = len(prompts)
 
     def sigmas(self, scheduler: str, steps: int, how: How = HOW) -> list[float]:
@@ -86,14 +84,14 @@ class Pictures:
     def sample(
         self, scheduler: str, steps: int, schedule=None, policy=None, how: How = HOW
     ) -> Tensor:
-        """``[B, 64, 64, 3]`` 8-bit values; without a schedule, of the model as it is.
+        """8-bit values of ``images``; without a schedule, of the model as it is.
 
         The policy is the pack's, residual reuse without one.
         """
         return self.images(self._latents(scheduler, steps, schedule, policy, how))
 
     def images(self, latents: Tensor) -> Tensor:
-        """``[B, 64, 64, 3]`` 8-bit values of latents."""
+        """``[B, 64, 64, 3]`` 8-bit values of latents, ``[B, 13, 64, 64, 3]`` of the video model."""
         with torch.inference_mode():
             images = self.vae.decode(self.model.model.process_latent_out(latents))
         return (images.clamp(0, 1) * 255).round()
@@ -139,15 +137,14 @@ def of_pack(schedule):
     return Schedule.parse(str(schedule))
 
 
-def examples(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+def examples(prompts: list[str], first_seed: int, scheduler: str, steps: int, subject: str = IMAGE):
     """The pack's ``SampledExamples`` of some prompts, scored by PSNR, with residual reuse."""
-    from golden_path_pack.demo.comfy_model import DemoVAE
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.nodes.sample.assessing import assessor_for
     from golden_path_pack.nodes.sample.measuring import SampledExamples
 
-    prepare = _prepare(prompts, first_seed, scheduler, steps)
-    assessor = assessor_for("PSNR", DemoVAE(), "off")
+    prepare = _prepare(prompts, first_seed, scheduler, steps, subject)
+    assessor = assessor_for("PSNR", SUBJECTS[subject].parts()[1], "off")
     return SampledExamples(len(prompts), prepare, Reuse(), assessor, batch=BATCH)
 
 
@@ -156,10 +153,10 @@ def sampling(prompts: list[str], first_seed: int, scheduler: str, steps: int):
     return _prepare(prompts, first_seed, scheduler, steps)(range(len(prompts)))
 
 
-def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int):
+def _prepare(prompts: list[str], first_seed: int, scheduler: str, steps: int, subject: str = IMAGE):
     from golden_path_pack.nodes.sample.examples import sampling_of
 
-    return sampling_of(*parts(prompts, first_seed, scheduler, steps, CFG))
+    return sampling_of(*parts(prompts, first_seed, scheduler, steps, CFG, subject=subject))
 
 
 def parts(
@@ -190,10 +187,10 @@ def parts(
 
 
 def psnr(images: Tensor, reference: Tensor) -> np.ndarray:
-    """dB ``[B]`` of 8-bit images."""
-    error = (images - reference).double().square().mean((1, 2, 3))
+    """dB ``[B]`` of 8-bit images, or of clips: the mean of their frames."""
+    error = (images - reference).double().square().mean((-3, -2, -1))
     decibel = 10 * torch.log10(255**2 / error)
-    return decibel.clamp(max=PSNR_OF_EQUAL).numpy()
+    return decibel.clamp(max=PSNR_OF_EQUAL).reshape(len(images), -1).mean(1).numpy()
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
@@ -205,6 +202,5 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     )
 
 
-def _noise(seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(1, *network.LATENT_SHAPE, generator=generator)
+def _noise(shape: tuple[int, ...], seed: int) -> Tensor:
+    return torch.randn(1, *shape, generator=torch.Generator().manual_seed(seed))

@@ -1,4 +1,4 @@
-"""A small search for schedules of the demo model, so that there is something to retarget.
+"""A small search for schedules of a demo model, so that there is something to retarget.
 
 Hill climbing from the better of two starts: a random swap, near ones more often, is kept if the
 mean PSNR to the full run rises, until the budget is spent or no swap is left.
@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
+from benchmarks._subjects import IMAGE, SUBJECTS
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 from gph_core.search.algorithms.moves import local_swap
 
@@ -28,23 +29,30 @@ FORCED = (0, 1, 2, STEPS - 1)
 BUDGET, SEED = 200, 1
 
 
-def search() -> None:
-    """Search for each count and write ``FILE``."""
-    prompts = _demo.captions(max(PROMPTS.values()), SEED, held_out=False)
+def search(subject: str) -> None:
+    """Search for each count and write a model's ``FILE``."""
+    model = SUBJECTS[subject]
+    prompts = model.captions(max(PROMPTS.values()), SEED, held_out=False)
     conditions = {
-        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
+        "model": model.name, "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
         "policy": "residual reuse", "forced full": FORCED, "most evaluations": BUDGET,
         "objective": "mean PSNR in dB to the full run, for the first prompts", "seed": SEED,
         "torch": torch.__version__, "prompts": prompts,
     }  # fmt: skip
-    paths = [climb(full, prompts[:number]) for full, number in PROMPTS.items()]
+    paths = [climb(full, prompts[:number], subject) for full, number in PROMPTS.items()]
     text = json.dumps({"conditions": conditions, "paths": paths}, indent=1)
-    FILE.write_text(text + "\n", "utf-8")
+    model.file(FILE).write_text(text + "\n", "utf-8")
 
 
-def climb(count: int, prompts: list[str]) -> dict:
+def load(subject: str) -> dict[int, Schedule]:
+    """A model's searched schedules, by full steps."""
+    found = json.loads(SUBJECTS[subject].file(FILE).read_text("utf-8"))["paths"]
+    return {path["full"]: Schedule.parse(path["schedule"]) for path in found}
+
+
+def climb(count: int, prompts: list[str], subject: str = IMAGE) -> dict:
     """The best schedule found with ``count`` full steps, and what the starts reach."""
-    pictures = _demo.Pictures(prompts, first_seed=SEED)
+    pictures = _demo.Pictures(prompts, SEED, subject)
     reference = pictures.sample(SCHEDULER, STEPS)
 
     def score(schedule: Schedule) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +22,13 @@ class Subject(NamedTuple):
     Args:
         draw: a random scene or clip with a caption, which training saw or did not (``held_out``).
         latent_shape: of one item.
+        shift: of its noise levels.
     """
 
     kind: str  # of *Golden Path Demo Model*
     draw: Callable[..., Any]
     latent_shape: tuple[int, ...]
+    shift: float
 
     def parts(self) -> tuple[Any, Any, Any]:
         """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
@@ -40,8 +44,26 @@ class Subject(NamedTuple):
             found[self.draw(rng, held_out=held_out).caption] = None
         return list(found)
 
+    @property
+    def name(self) -> str:
+        """The model's name in results."""
+        return "demo model" if self.kind == IMAGE else f"demo model, {self.kind}"
+
+    def file(self, path: Path) -> Path:
+        """A file of the image model, or the one beside it of another."""
+        return path if self.kind == IMAGE else path.with_stem(f"{path.stem}-{self.kind}")
+
 
 SUBJECTS = {
-    IMAGE: Subject(IMAGE, scenes.sample_scene, network.LATENT_SHAPE),
-    VIDEO: Subject(VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE),
+    IMAGE: Subject(IMAGE, scenes.sample_scene, network.LATENT_SHAPE, network.SHIFT),
+    VIDEO: Subject(
+        VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE, video_network.SHIFT
+    ),
 }
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """The option that chooses a model, ``IMAGE`` without it."""
+    parser.add_argument(
+        "--model", choices=SUBJECTS, default=IMAGE, help="which of the demo's models"
+    )

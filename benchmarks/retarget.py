@@ -6,7 +6,7 @@ demo model's own path, searched at 50 steps (``_search``), moved by ``gph_core.p
 Every schedule is sampled for prompts that neither training nor the choice of the rule saw, and
 compared with the full run of the same setting; *fewer steps* is as many plain steps. Settings cover
 schedulers, steps, parts of the noise (denoise), samplers and CFG sparsely. It takes about 15
-minutes.
+minutes. ``-- --model video`` asks the video model.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from benchmarks import _demo, _search
+from benchmarks._subjects import SUBJECTS, add_option
 from gph_core.paths.choice import spacing
 from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.paths.retarget import num_full, retarget
@@ -37,7 +38,6 @@ DENOISES = (0.3, 0.5, 0.7)
 PART_STEPS = (24, 50)  # of img2img, all below the level where it begins
 SPEEDS = (21, 13, 9)  # full steps of 50
 PROMPTS, SEED = 32, 502  # of captions, and a thousandth of the noise seeds
-HALFWAY = 2 / 3  # the demo model's noise level in the middle of its own schedule
 BAR = 0.3  # dB that the rule may be behind the best other one
 RULE, MOVED, FEWER = "by noise level", "moved", "fewer steps"
 OTHERS = ("uniform", "in proportion", "even", MOVED)
@@ -92,12 +92,13 @@ def main() -> int:
         "--check", action="store_true", help="exit with 1 if the rule is behind for certain"
     )
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
-    parser.add_argument("--search", action="store_true", help="search the demo model's paths again")
+    parser.add_argument("--search", action="store_true", help="search the model's paths again")
+    add_option(parser)
     options = parser.parse_args()
     _demo.begin()
     if options.search:
-        _search.search()
-    rows = list(measured(settings()))
+        _search.search(options.model)
+    rows = list(measured(settings(), options.model))
     summary = {
         "all": gains(rows),
         **{f"CFG {cfg:g}": gains([r for r in rows if r.setting.cfg == cfg]) for cfg in CFGS},
@@ -112,16 +113,17 @@ def main() -> int:
           f"(by the 95 % interval): {len(certain)}")  # fmt: skip
     print("\n".join(f"- {row}" for row in behind))
     if options.save:
-        save({"gains": [summary], "settings": [row.figures() for row in rows]})
+        save(options.model, {"gains": [summary], "settings": [row.figures() for row in rows]})
     return int(options.check and bool(certain))
 
 
-def save(figures: dict[str, list]) -> None:
+def save(subject: str, figures: dict[str, list]) -> None:
     """Write figures with their conditions, one line an item."""
     from comfyui_version import __version__
 
     conditions = {
-        "model": "demo model", "prompts": f"{PROMPTS} that neither training nor search saw",
+        "model": SUBJECTS[subject].name,
+        "prompts": f"{PROMPTS} that neither training nor search saw",
         "policy": "residual reuse",
         "unit": "PSNR in dB to the full run of the same setting; lead: of the rule over the best "
         "of the others; gains: over uniform; paired by prompt, with half of a 95 % interval (t)",
@@ -131,7 +133,8 @@ def save(figures: dict[str, list]) -> None:
         f'"{name}": [\n' + ",\n".join(map(json.dumps, items)) + "\n]"
         for name, items in ({"conditions": [conditions]} | figures).items()
     )
-    (RESULTS / "retarget.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+    file = SUBJECTS[subject].file(RESULTS / "retarget.json")
+    file.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
 class Row(NamedTuple):
@@ -163,15 +166,16 @@ class Row(NamedTuple):
         }  # fmt: skip
 
 
-def measured(wanted: list[Setting]) -> Iterator[Row]:
+def measured(wanted: list[Setting], subject: str) -> Iterator[Row]:
     """Scores of every rule under some settings."""
-    found = json.loads(_search.FILE.read_text("utf-8"))["paths"]
-    paths = {path.num_full: path for path in (Schedule.parse(p["schedule"]) for p in found)}
-    pictures = _demo.Pictures(_demo.captions(PROMPTS, SEED, held_out=True), 1000 * SEED)
+    paths, model = _search.load(subject), SUBJECTS[subject]
+    # The model's noise level in the middle of its own schedule, as the node has it.
+    halfway = model.shift / (1 + model.shift)
+    pictures = _demo.Pictures(model.captions(PROMPTS, SEED, held_out=True), 1000 * SEED, subject)
     source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
     for setting in wanted:
         levels = pictures.sigmas(*setting.grid, setting.how)
-        schedules = schedules_of(setting, levels, paths[setting.speed], source)
+        schedules = schedules_of(setting, levels, halfway, paths[setting.speed], source)
         row = Row(setting, schedules, scored(pictures, setting, schedules))
         print(row, flush=True)
         yield row
@@ -191,13 +195,13 @@ def scored(pictures: _demo.Pictures, setting: Setting, schedules: dict[str, Sche
 
 
 def schedules_of(
-    setting: Setting, sigmas: list[float], path: Schedule, source: list[float]
+    setting: Setting, sigmas: list[float], halfway: float, path: Schedule, source: list[float]
 ) -> dict[str, Schedule]:
     """The schedule of each rule; a moved path may have another number of full steps."""
     steps = len(sigmas) - 1
     full = num_full(steps, setting.speed, 50)
     return {
-        RULE: noise_spacing(sigmas, full, HALFWAY, setting.cfg != 1),
+        RULE: noise_spacing(sigmas, full, halfway, setting.cfg != 1),
         "uniform": uniform(steps, full),
         "in proportion": spacing(steps, full),
         "even": uniform(steps, full, 1),

@@ -11,7 +11,7 @@ from scipy import ndimage
 from .scenes import COLORS, SHAPES, signed_distance, tone
 
 BORDER = 3  # pixels: no scene puts a shape there
-MIN_PIXELS = 24  # inner pixels of a colour that count as a shape; antialiased edges have none
+MIN_PIXELS = 24  # pixels of a colour in one piece that count as a shape
 
 
 def color_map(image: np.ndarray) -> np.ndarray:
@@ -33,14 +33,16 @@ def background_color(colors: np.ndarray) -> str:
 
 
 def shape_colors(colors: np.ndarray, background: str) -> set[str]:
-    """Colours other than the background's with at least ``MIN_PIXELS`` inner pixels."""
+    """Colours other than the background's with a piece of at least ``MIN_PIXELS`` inner pixels.
+
+    An inner pixel is one whose four neighbours agree. The blend at a blurred edge has some, too,
+    but here and there, not in one piece.
+    """
     found = set()
     for index, color in enumerate(COLORS):
-        pixels = colors == index
-        if color == background or pixels.sum() < MIN_PIXELS:
-            continue
-        inner = ndimage.binary_erosion(pixels)  # a pixel whose four neighbours agree
-        if inner.sum() >= MIN_PIXELS:
+        labels, _ = ndimage.label(ndimage.binary_erosion(colors == index))
+        sizes = np.bincount(labels.ravel(), minlength=2)[1:]  # without what is outside of pieces
+        if color != background and sizes.max() >= MIN_PIXELS:
             found.add(color)
     return found
 
