@@ -10,14 +10,15 @@ import numpy as np
 
 from benchmarks import _demo, _paths
 from benchmarks._memory import Memory
-from benchmarks._search import FORCED, PUBLISHED, SCHEDULER, STEPS
+from benchmarks._search import FORCED, SCHEDULER, STEPS, published_for
+from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from demo.sampling import sigmas as noise_levels
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.retarget import retarget
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
 SAMPLED = _paths.MEMORY / "pictures.jsonl"
-PROMPTS, CAPTION_SEED = 200, 3
+PROMPTS, CAPTION_SEED = {IMAGE: 200, VIDEO: 100}, 3
 NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
 UNIFORM, PLAIN = "uniform", "plain steps"
 RANDOM, MOVED = "random", "published, moved"
@@ -43,19 +44,20 @@ class ScoredWay:
 Scores = dict[ScoredWay, np.ndarray]  # dB [P, S] of prompts and noises
 
 
-def sample(found: list[_paths.SearchedPaths]) -> Scores:
+def sample(found: list[_paths.SearchedPaths], subject: str) -> Scores:
     """dB of every way on every picture; what is known from an earlier run is not sampled again."""
-    prompts = _demo.captions(PROMPTS, CAPTION_SEED, held_out=True)
-    known = Memory(SAMPLED)
+    model, count = SUBJECTS[subject], PROMPTS[subject]
+    prompts = model.captions(count, CAPTION_SEED, held_out=True)
+    known = Memory(model.file(SAMPLED))
     chunks: dict[ScoredWay, dict[tuple[int, int], list[float]]] = {}
-    for first in range(0, PROMPTS, _demo.BATCH):
+    for first in range(0, count, _demo.BATCH):
         for noise in NOISES:
-            wanted = dict(ways(found, first, noise))
+            wanted = dict(ways(found, subject, first, noise))
             some = prompts[first : first + _demo.BATCH]
-            values = measured(known, some, noise + first, wanted)
+            values = measured(known, some, noise + first, wanted, subject)
             for way, decibels in values.items():
                 chunks.setdefault(way, {})[first, noise] = decibels
-        print(f"{first + _demo.BATCH} of {PROMPTS} prompts", flush=True)
+        print(f"{first + len(some)} of {count} prompts", flush=True)
     return {way: matrix(parts) for way, parts in chunks.items()}
 
 
@@ -69,7 +71,7 @@ def matrix(parts: dict[tuple[int, int], list[float]]) -> np.ndarray:
 
 
 def ways(
-    found: list[_paths.SearchedPaths], first: int, noise: int
+    found: list[_paths.SearchedPaths], subject: str, first: int, noise: int
 ) -> Iterator[tuple[ScoredWay, tuple[Schedule | int, str]]]:
     """Ways to sample one chunk of pictures: each has a schedule, or a number of plain steps, and a
     policy."""
@@ -78,7 +80,7 @@ def ways(
         full, pair, even = path.full, path.policy, uniform(STEPS, path.full)
         yield ScoredWay(full, PLAIN, NO_POLICY), (full, NO_POLICY)
         yield ScoredWay(full, RANDOM, pair), (drawn(full, f"{first} {noise}"), pair)
-        yield ScoredWay(full, MOVED, pair), (moved(full), pair)
+        yield ScoredWay(full, MOVED, pair), (moved(subject, full), pair)
         for policy, schedule in path.schedules.items():
             if (full, policy) in pairs or noise == NOISES[0]:
                 yield ScoredWay(full, UNIFORM, policy), (even, policy)
@@ -92,11 +94,12 @@ def drawn(full: int, seed: str) -> Schedule:
     return space.sample(random.Random(f"{full} {seed}"))
 
 
-def moved(full: int) -> Schedule:
-    """The path that was published for FLUX.1-dev, on the noise levels of the demo model."""
-    published = Schedule.parse(PUBLISHED[full])
+def moved(subject: str, full: int) -> Schedule:
+    """The path that was published for the big model, on the noise levels of the demo model."""
+    _, published = published_for(subject, full)
     (source,) = {p.sigmas for p in bundled_paths() if p.schedule == published and p.sigmas}
-    return retarget(published, source, noise_levels(STEPS).tolist(), min_anchors=3)
+    levels = noise_levels(STEPS, SUBJECTS[subject].shift)
+    return retarget(published, source, levels.tolist(), min_anchors=3)
 
 
 def measured(
@@ -104,12 +107,13 @@ def measured(
     prompts: list[str],
     seed: int,
     wanted: dict[ScoredWay, tuple[Schedule | int, str]],
+    subject: str,
 ) -> dict[ScoredWay, list[float]]:
     """dB of each way for some prompts, the first with the noise of ``seed``."""
     keys = {way: f"{seed}: {what}, {policy}" for way, (what, policy) in wanted.items()}
     missing = {keys[way]: wanted[way] for way in wanted if keys[way] not in known}
     if missing:
-        pictures = _demo.Pictures(prompts, seed)
+        pictures = _demo.Pictures(prompts, seed, subject)
         reference = pictures.sample(SCHEDULER, STEPS)
         found = {
             key: _decibels(pictures, reference, what, policy)

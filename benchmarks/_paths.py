@@ -1,4 +1,4 @@
-"""The search for the demo model's golden paths, with the pack's own protocol.
+"""The search for golden paths of a demo model, with the pack's own protocol.
 
 Schedule and policy together, scored on 8 prompts as in the seed paper, or on more, and validated
 on 50 others or more. The scores are kept in ``.dev/``, so a search that was stopped goes on.
@@ -7,22 +7,25 @@ on 50 others or more. The scores are kept in ``.dev/``, so a search that was sto
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from benchmarks import _demo
-from benchmarks._search import PUBLISHED, SCHEDULER, STEPS
+from benchmarks._search import SCHEDULER, STEPS, published_for
+from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.schedule import Schedule
 
 FILE = Path(__file__).parent / "results" / "golden-paths.json"
 MEMORY = Path(__file__).parent.parent / ".dev" / "golden-path"
 BUDGETS = {  # schedules, by full steps and scoring prompts; with 8 as in the seed paper
-    (9, 8): 400, (13, 8): 700, (21, 8): 1400,
-    (9, 32): 400, (13, 32): 400,
-    (9, 128): 250, (13, 128): 250,
+    IMAGE: {
+        (9, 8): 400, (13, 8): 700, (21, 8): 1400,
+        (9, 32): 400, (13, 32): 400,
+        (9, 128): 250, (13, 128): 250,
+    },
+    VIDEO: {(9, 8): 400, (13, 8): 700, (21, 8): 1400, (9, 32): 400, (13, 32): 400},
 }  # fmt: skip
 VALIDATION = 50  # prompts
 MORE_VALIDATION = {(13, 128): 200}  # 50 did not tell the best three apart
@@ -41,12 +44,12 @@ class SearchedPaths:
     schedules: dict[str, Schedule]
 
 
-def load() -> list[SearchedPaths]:
-    """Results of the searches.
+def load(subject: str) -> list[SearchedPaths]:
+    """Results of the searches for a model.
 
     A policy that did not go on after the short searches is given the delivered schedule.
     """
-    return [_best(record) for record in _records()]
+    return [_best(record) for record in _records(subject)]
 
 
 def _best(record: dict) -> SearchedPaths:
@@ -57,8 +60,9 @@ def _best(record: dict) -> SearchedPaths:
     return SearchedPaths(record["full"], record["scoring"], delivered, schedules)
 
 
-def _records() -> list[dict]:
-    return json.loads(FILE.read_text("utf-8")) if FILE.exists() else []
+def _records(subject: str) -> list[dict]:
+    file = SUBJECTS[subject].file(FILE)
+    return json.loads(file.read_text("utf-8")) if file.exists() else []
 
 
 def policies() -> dict:
@@ -68,25 +72,26 @@ def policies() -> dict:
     return {str(policy): policy for policy in POLICIES}
 
 
-def search(wanted: Collection[tuple[int, int]] = tuple(BUDGETS)) -> None:
-    """Search for some numbers of full steps and of scoring prompts, and write it into ``FILE``."""
-    for full, scoring in wanted:
+def search(subject: str) -> None:
+    """Search for each number of full steps and of scoring prompts, and write a model's ``FILE``."""
+    for full, scoring in BUDGETS[subject]:
         validation = MORE_VALIDATION.get((full, scoring), VALIDATION)
         numbers = {"full": full, "scoring": scoring, "validation": validation}
-        record = {**numbers, **_found(full, scoring)}
-        others = [r for r in _records() if (r["full"], r["scoring"]) != (full, scoring)]
+        record = {**numbers, **_found(subject, full, scoring)}
+        others = [r for r in _records(subject) if (r["full"], r["scoring"]) != (full, scoring)]
         records = sorted([*others, record], key=lambda r: (r["scoring"], r["full"]))
-        FILE.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+        text = json.dumps(records, indent=1) + "\n"
+        SUBJECTS[subject].file(FILE).write_text(text, "utf-8")
 
 
-def _found(full: int, scoring: int) -> dict:
+def _found(subject: str, full: int, scoring: int) -> dict:
     from golden_path_pack.gph_core.search.budget import Budget
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
     from golden_path_pack.gph_core.search.racing import Race
 
-    budget = Budget(evaluations=BUDGETS[full, scoring])
+    budget = Budget(evaluations=BUDGETS[subject][full, scoring])
     settings = SearchSettings(full, budget, seed=SEED, race=Race(_demo.BATCH))
-    contestants = _contestants(full, scoring)
+    contestants = _contestants(subject, full, scoring)
     with torch.inference_mode():
         delivery = find_path(contestants, STEPS, settings, _listener(f"{full} full, {scoring}"))
     return {
@@ -105,28 +110,27 @@ def _found(full: int, scoring: int) -> dict:
     }  # fmt: skip
 
 
-def _contestants(full: int, scoring: int) -> list:
-    from golden_path_pack.gph_core.schedule import Schedule, uniform
+def _contestants(subject: str, full: int, scoring: int) -> list:
+    from golden_path_pack.gph_core.schedule import uniform
     from golden_path_pack.gph_core.search.log import StudyLog
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
 
-    baselines = {
-        "published for FLUX.1-dev": Schedule.parse(PUBLISHED[full]),
-        "uniform": uniform(STEPS, full),
-    }
+    model, (name, published) = SUBJECTS[subject], published_for(subject, full)
+    baselines = {name: _demo.of_pack(published), "uniform": uniform(STEPS, full)}
     MEMORY.mkdir(parents=True, exist_ok=True)
 
     def part(number: int, seed: int):
-        prompts = _demo.captions(number, seed, held_out=False)
+        prompts = model.captions(number, seed, held_out=False)
         conditions = {
             "prompts": prompts, "seed": seed, "torch": torch.__version__,
             "sampling": [_demo.SAMPLER, SCHEDULER, STEPS, _demo.CFG],
         }  # fmt: skip
-        return _demo.examples(prompts, seed * 1000, SCHEDULER, STEPS), conditions
+        return _demo.examples(prompts, seed * 1000, SCHEDULER, STEPS, subject), conditions
 
     def log(policy: str, name: str, conditions: dict):
-        return StudyLog(MEMORY / f"{full} {policy} {name}.sqlite", {**conditions, "policy": policy})
+        file = model.file(MEMORY / f"{full} {policy} {name}.sqlite")
+        return StudyLog(file, {**conditions, "policy": policy})
 
     validation = MORE_VALIDATION.get((full, scoring), VALIDATION)
     examples, conditions = part(scoring, SCORING_SEED)

@@ -1,15 +1,16 @@
-"""Quality of the demo model's searched golden paths on prompts that no search saw.
+"""Quality of a demo model's searched golden paths on prompts that no search saw.
 
 The pairs of schedule and policy of ``_paths`` (searched on 8, 32 or 128 prompts, validated on
-others) against baselines with as many full steps, on 200 held-out prompts with three noises each.
-Every picture is compared with the full run of its prompt and noise. Gains are paired by prompt;
-their 95 % intervals are bootstrapped over the prompts. *Plain steps* is a run of just as many
-steps; *random* draws a schedule for every 8 pictures; *published, moved* is FLUX.1-dev's path on
-the demo model's noise levels. Policies that no search delivered are compared on the first noise
-alone.
+others) against baselines with as many full steps, on held-out prompts (200, of the video model 100)
+with three noises each. Every picture is compared with the full run of its prompt and noise. Gains
+are paired by prompt; their 95 % intervals are bootstrapped over the prompts. *Plain steps* is a run
+of just as many steps; *random* draws a schedule for every 8 pictures; *published, moved* is the
+path of FLUX.1-dev, or of Wan 2.1, on the demo model's noise levels. Policies that no search
+delivered are compared on the first noise alone.
 
 It takes two to three hours of one core; what was sampled is kept in ``.dev/``, so it may be
-stopped. ``-- --search`` searches the paths anew before.
+stopped. ``-- --search`` searches the paths anew before; ``-- --model video`` is about the video
+model.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from benchmarks._path_scores import (
     searched,
 )
 from benchmarks._search import SCHEDULER, STEPS
+from benchmarks._subjects import SUBJECTS, add_option
 from gph_core.quality.resampling import RESAMPLES, bootstrapped
 
 RESULTS = Path(__file__).parent / "results"
@@ -45,15 +47,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results")
     parser.add_argument("--search", action="store_true", help="search the paths again")
+    add_option(parser)
     options = parser.parse_args()
     _demo.begin()
     if options.search:
-        _paths.search()
-    found = _paths.load()
-    rows = summary(sample(found), found)
+        _paths.search(options.model)
+    found = _paths.load(options.model)
+    rows = summary(sample(found, options.model), found)
     print(table(rows))
     if options.save:
-        save(rows)
+        save(rows, options.model)
     missed = misses(rows, found)
     print("\n".join(["", f"less than {BAR} dB ahead:", *(missed or ["none"])]))
     return int(options.check and bool(missed))
@@ -114,20 +117,21 @@ def table(rows: list[dict]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def save(rows: list[dict]) -> None:
+def save(rows: list[dict], subject: str) -> None:
     """Write figures and picture, with their conditions."""
+    model = SUBJECTS[subject]
     conditions = {
-        "model": "demo model", "steps": STEPS,
+        "model": model.name, "steps": STEPS,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
-        "prompts": f"{PROMPTS} held out of training and search, {len(NOISES)} noises each",
+        "prompts": f"{PROMPTS[subject]} held out of training and search, {len(NOISES)} noises each",
         "unit": "PSNR in dB of 8-bit images to the full run: mean, and 95 % interval of a "
         f"bootstrap over prompts ({RESAMPLES} resamples); ahead: the searched pair over this row",
     }  # fmt: skip
-    _results.write(RESULTS / "golden-path.json", conditions, rows=rows)
-    draw(rows)
+    _results.write(model.file(RESULTS / "golden-path.json"), conditions, rows=rows)
+    draw(rows, model.file(RESULTS / "golden-path.png"))
 
 
-def draw(rows: list[dict]) -> None:
+def draw(rows: list[dict], file: Path) -> None:
     """Draw how far the searched pairs are ahead of the baselines, a panel for each number of full
     steps."""
     from matplotlib.figure import Figure
@@ -152,7 +156,7 @@ def draw(rows: list[dict]) -> None:
         axes.set_title(f"{full} of {STEPS} steps full")
         axes.set_xlabel("ahead of the control, dB")
         axes.legend(fontsize=8)
-    picture.savefig(RESULTS / "golden-path.png")
+    picture.savefig(file)
 
 
 if __name__ == "__main__":
