@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 import tempfile
@@ -13,9 +12,10 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import _demo
+from benchmarks import _demo, _lab
 from benchmarks._lab import SCHEDULER
-from benchmarks.study import PARTS, _report
+from benchmarks._subjects import SUBJECTS, VIDEO
+from benchmarks.study import PARTS, _report, part_of
 from benchmarks.study._work import CFG, Work
 
 ROOT = Path(__file__).parents[2]
@@ -26,11 +26,16 @@ MEMORY = ROOT / ".dev" / "study"
 
 @dataclass(frozen=True)
 class Places:
-    """Places of the results, of the report and of kept measurements."""
+    """Places of the results, of the report and of kept measurements.
+
+    Args:
+        video_memory: what is kept of the video model.
+    """
 
     results: Path
     report: Path
     memory: Path
+    video_memory: Path
 
 
 def main() -> int:
@@ -48,10 +53,11 @@ def main() -> int:
     if options.out and not options.quick:
         parser.error("--out is for --quick; the whole study is written into the repository")
     _demo.begin()
-    places = quick_places(options.out) if options.quick else Places(RESULTS, REPORT, MEMORY)
+    whole = Places(RESULTS, REPORT, MEMORY, _lab.MEMORY)
+    places = quick_places(options.out) if options.quick else whole
     for name in options.part or PARTS:
         began, used = time.perf_counter(), time.process_time()
-        study(name, Work(options.quick, places.memory), places)
+        study(name, options.quick, places)
         spent = f"{time.perf_counter() - began:.0f} s, {time.process_time() - used:.0f} s of CPU"
         print(f"--- {name}: {spent}", flush=True)
     print(f"results in {places.results}, report in {places.report}")
@@ -62,17 +68,20 @@ def quick_places(folder: Path | None) -> Places:
     """A folder for everything, with a copy of the report."""
     out = folder or Path(tempfile.mkdtemp(prefix="golden-path-study-"))
     _report.write(out / REPORT.name, REPORT.read_text("utf-8"))
-    return Places(out, out / REPORT.name, out / "memory")
+    return Places(out, out / REPORT.name, out / "memory", out / "memory")
 
 
-def study(name: str, work: Work, places: Places) -> None:
+def study(name: str, is_quick: bool, places: Places) -> None:
     """Measure a part and write what it leaves."""
     from comfyui_version import __version__
 
-    part = importlib.import_module(f"benchmarks.study.{name}")
+    part, subject = part_of(name)
+    memory = places.video_memory if subject == VIDEO else places.memory
+    work = Work(is_quick, memory, subject)
     conditions = {
-        "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG:g}",
-        "prompts": "few" if work.is_quick else "held out of training",
+        "model": SUBJECTS[subject].name,
+        "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG[subject]:g}",
+        "prompts": "few" if is_quick else "held out of training",
         "torch": torch.__version__, "comfyui": __version__,
     }  # fmt: skip
     text = _report.to_json(_report.plain({"conditions": conditions, **part.measure(work)}))

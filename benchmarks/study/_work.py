@@ -8,9 +8,12 @@ from typing import TypeVar
 
 from benchmarks import _demo
 from benchmarks._lab import Lab, Prompts
+from benchmarks._subjects import IMAGE, VIDEO
 
-CFG = 3.0
-MANY = Prompts(preparation=30)  # 50 in the source; they take most of the time
+CFG = {IMAGE: 3.0, VIDEO: 5.0}  # that of the source's Wan 2.1
+# 50 preparation prompts in the source; they take most of the time. Those of the video model are
+# known from the comparison of methods.
+MANY = {IMAGE: Prompts(preparation=30), VIDEO: Prompts()}
 FEW = Prompts(preparation=3, scoring=2, unseen=6)
 
 T = TypeVar("T")
@@ -23,10 +26,12 @@ class Work:
     Args:
         is_quick: only to see that everything runs.
         memory: folder of what is measured.
+        subject: the model.
     """
 
     is_quick: bool
     memory: Path
+    subject: str = IMAGE
 
     def size(self, whole: T, quick: T) -> T:
         """One of two sizes."""
@@ -34,7 +39,8 @@ class Work:
 
     def lab(self, steps: int, sampler: str = _demo.SAMPLER) -> Lab:
         """The demo model under the study's setting."""
-        return Lab(steps, CFG, sampler, self.size(MANY, FEW), self.memory)
+        prompts = self.size(MANY[self.subject], FEW)
+        return Lab(steps, CFG[self.subject], sampler, prompts, self.memory, self.subject)
 
 
 def label(row: dict) -> str:

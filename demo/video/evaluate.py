@@ -5,7 +5,7 @@ Run it with ``python dev.py train-demo-video -- --evaluate``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from torch import nn
 
 from ..sampling import GUIDANCE, STEPS, sample
 from . import classifier, pictures, scenes
+from .autoencoder import VideoAutoencoder
 
 CAPTIONS = 300
 BATCH = 25
@@ -75,7 +76,9 @@ def evaluate(
         f"{captions} held-out captions, {steps} Euler steps, guidance {guidance:g}, "
         f"shift {model.shift:g}"
     )
-    report("true clips (the classifier itself)", map(scenes.render, drawn), drawn)
+    true = [scenes.render(scene) for scene in drawn]
+    report("true clips (the classifier itself)", true, drawn)
+    report("true clips, encoded and decoded", coded(model.autoencoder, true), drawn)
     clips: list[torch.Tensor] = []
     for start in range(0, captions, BATCH):
         texts = [scene.caption for scene in drawn[start : start + BATCH]]
@@ -84,6 +87,13 @@ def evaluate(
     texts = [scene.caption for scene in drawn[:ON_SHEET]]
     pictures.sheet(torch.stack(clips[:ON_SHEET]), texts).save(out / "held_out_video_sheet.png")
     return report("sampled clips", (clip.numpy() for clip in clips), drawn)
+
+
+@torch.no_grad()
+def coded(autoencoder: VideoAutoencoder, clips: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Clips as the autoencoder has them: what no training can improve."""
+    for clip in clips:
+        yield autoencoder.decode(autoencoder.encode(torch.from_numpy(clip)[None]))[0].numpy()
 
 
 def report(

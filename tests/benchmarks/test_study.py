@@ -1,6 +1,5 @@
 """The study: what its parts make of measurements, and that all of them run."""
 
-import importlib
 import json
 import os
 import subprocess
@@ -17,6 +16,7 @@ from benchmarks.study import (
     examples,
     exhaustive,
     objectives,
+    part_of,
     recurrence,
     replay,
     samplers,
@@ -68,6 +68,7 @@ def test_sizes_are_those_of_the_study_or_of_a_trial(tmp_path):
     assert Work(False, tmp_path).lab(20).prompts.unseen == 100
     assert Work(True, tmp_path).lab(20).prompts.unseen == 6
     assert Work(True, tmp_path).size(1, 2) == 2
+    assert str(Work(False, tmp_path, "video").lab(20)) == "video, 20 steps, CFG 5"
 
 
 def test_the_shared_schedule_is_measured_against_each_new_prompts_best():
@@ -193,7 +194,7 @@ def test_a_replay_is_concluded_from_pairs_with_enough_runs():
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_report_has_the_kept_numbers(name):
-    part = importlib.import_module(f"benchmarks.study.{name}")
+    part, _ = part_of(name)
     summary = _report.summary(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
     assert _report.numbers(REPORT.read_text("utf-8"), name) == summary
     assert (RESULTS / f"{name}.png").exists()
@@ -224,7 +225,7 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         data = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
-        part = importlib.import_module(f"benchmarks.study.{name}")
+        part, _ = part_of(name)
         assert _report.numbers(report, name) == _report.summary(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before

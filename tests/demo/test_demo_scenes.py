@@ -120,6 +120,16 @@ def test_the_classifier_misses_a_wrong_color():
     assert classifier.shape_colors(colors, "blue") == {"red"}
 
 
+def test_a_color_that_is_only_here_and_there_is_no_shape():
+    red, blue = (list(scenes.COLORS).index(color) for color in ("red", "blue"))
+    colors = np.full((40, 40), blue)
+    for n in range(6):  # six squares with 2 by 2 inner pixels each
+        colors[5:9, 5 * n + 1 : 5 * n + 5] = red
+    assert classifier.shape_colors(colors, "blue") == set()
+    colors[20:26, 5:13] = red  # 4 by 6 inner pixels
+    assert classifier.shape_colors(colors, "blue") == {"red"}
+
+
 def test_the_autoencoder_keeps_what_48_components_can():
     images = torch.from_numpy(np.stack([scenes.render(scene) for scene in draw(300)]))
     autoencoder = PatchAutoencoder()
