@@ -9,14 +9,13 @@ A part is a file here and its name in ``PARTS``. It has
 
 and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
 is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.
-A part's name with ``-video`` asks the same of the video model, for the parts that the source has of
-video; what ``bench methods`` kept of that model is not measured again.
+A part's name with ``-video`` asks the same of the video model.
 
 CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
 exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 60,
 trajectories 2, errors 17, interaction 20, coverage 12 after recurrence and objectives, of which it
 has most candidates, step_counts 30 (15 after objectives, which has its searches at 50 steps),
-samplers 15, examples 1. Those of the video model: 130 with nothing kept.
+samplers 15, examples 1, trajectories-video 4.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ OF_IMAGE = (
     "samplers",
     "examples",
 )
-OF_VIDEO = ("recurrence", "replay", "trajectories")
+OF_VIDEO = ("trajectories",)
 PARTS = (*OF_IMAGE, *(f"{name}-{VIDEO}" for name in OF_VIDEO))
 
 

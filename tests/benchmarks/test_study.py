@@ -22,6 +22,7 @@ from benchmarks.study import (
     samplers,
     search,
     step_counts,
+    trajectories,
 )
 from benchmarks.study.__main__ import main
 from benchmarks.study._table import SpaceTable
@@ -69,6 +70,11 @@ def test_sizes_are_those_of_the_study_or_of_a_trial(tmp_path):
     assert Work(True, tmp_path).lab(20).prompts.unseen == 6
     assert Work(True, tmp_path).size(1, 2) == 2
     assert str(Work(False, tmp_path, "video").lab(20)) == "video, 20 steps, CFG 5"
+
+
+def test_a_part_is_about_the_image_model_or_about_the_video_model():
+    assert part_of("trajectories") == (trajectories, "image")
+    assert part_of("trajectories-video") == (trajectories, "video")
 
 
 def test_the_shared_schedule_is_measured_against_each_new_prompts_best():

@@ -1,6 +1,7 @@
 """What the benchmarks on the demo model rely on."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from benchmarks import (
 )
 from benchmarks._path_scores import NO_POLICY, PLAIN, UNIFORM, ScoredWay
 from benchmarks._paths import SearchedPaths
+from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from benchmarks.retarget import gained
 from demo import scenes
 from gph_core.schedule import Schedule
@@ -26,13 +28,14 @@ from gph_core.schedule import Schedule
 SCHEDULE = Schedule.parse("0,3,5/6")
 
 
+@pytest.mark.parametrize(("subject", "shape"), [(IMAGE, (64, 64, 3)), (VIDEO, (13, 64, 64, 3))])
 @pytest.mark.parametrize("schedule", [None, SCHEDULE])
-def test_many_prompts_at_once_give_what_each_gives_alone(schedule):
-    prompts = _demo.captions(3, seed=0, held_out=True)
-    together = _demo.Pictures(prompts, first_seed=7).sample("simple", 6, schedule)
-    assert together.shape == (3, 64, 64, 3)
+def test_many_prompts_at_once_give_what_each_gives_alone(schedule, subject, shape):
+    prompts = SUBJECTS[subject].captions(3, seed=0, held_out=True)
+    together = _demo.Pictures(prompts, 7, subject).sample("simple", 6, schedule)
+    assert together.shape == (3, *shape)
     for number, prompt in enumerate(prompts):
-        alone = _demo.Pictures([prompt], first_seed=7 + number).sample("simple", 6, schedule)
+        alone = _demo.Pictures([prompt], 7 + number, subject).sample("simple", 6, schedule)
         assert (alone[0] - together[number]).abs().max() <= 1  # of 255
 
 
@@ -60,6 +63,16 @@ def test_psnr_is_that_of_eight_bit_images():
     reference = torch.zeros(2, 4, 4, 3)
     found = _demo.psnr(reference + torch.tensor([0.0, 25.5]).view(2, 1, 1, 1), reference)
     assert found.tolist() == pytest.approx([100, 20])  # equal ones are capped; 20 log10(255/25.5)
+    frames = torch.tensor([[25.5, 2.55], [25.5, 255.0]]).view(2, 2, 1, 1, 1)  # 20, 40 and 20, 0 dB
+    clips = _demo.psnr(torch.zeros(2, 2, 4, 4, 3) + frames, torch.zeros(2, 2, 4, 4, 3))
+    assert clips.tolist() == pytest.approx([30, 10])
+
+
+def test_results_of_each_model_have_a_file():
+    file = Path("results", "golden-path.json")
+    assert [SUBJECTS[name].file(file).name for name in (IMAGE, VIDEO)] == [
+        "golden-path.json", "golden-path-video.json"
+    ]  # fmt: skip
 
 
 def test_the_interval_is_students():
