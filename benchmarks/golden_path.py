@@ -53,6 +53,8 @@ def main() -> int:
     if options.search:
         _paths.search(options.model)
     found = _paths.load(options.model)
+    if not found:
+        parser.error(f"no paths were searched for the {options.model} model; add --search")
     rows = summary(sample(found, options.model), found)
     print(table(rows))
     if options.save:
