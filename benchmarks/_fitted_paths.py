@@ -15,9 +15,7 @@ import torch
 
 from benchmarks import _demo
 from benchmarks._lab import SCHEDULER, STATE_BYTES, Lab
-from benchmarks._subjects import IMAGE, VIDEO
-from demo import network
-from demo.video import network as video_network
+from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.library import FITTED
 from gph_core.paths.spacings import spacings
@@ -38,18 +36,14 @@ class Model(NamedTuple):
 
     name: str
     architecture: dict[str, int]
-    shift: float
 
 
 MODELS = {
     IMAGE: Model(
-        "Golden Path Demo Model", {"hidden_size": 128, "depth": 2, "depth_single_blocks": 4},
-        network.SHIFT,
+        "Golden Path Demo Model", {"hidden_size": 128, "depth": 2, "depth_single_blocks": 4}
     ),
-    VIDEO: Model(
-        "Golden Path Demo Model, video", {"dim": 192, "num_layers": 6}, video_network.SHIFT
-    ),
-}  # fmt: skip
+    VIDEO: Model("Golden Path Demo Model, video", {"dim": 192, "num_layers": 6}),
+}
 
 
 def load() -> dict[tuple[int, int, float], GoldenPath]:
@@ -126,7 +120,8 @@ def _found(
         "model": model.name, "family": conditions["family"], "architecture": model.architecture,
         "sigmas": conditions["sigmas"],
         "conditions": {
-            "sampler": lab.sampler, "scheduler": f"{SCHEDULER}, shift {model.shift:g}",
+            "sampler": lab.sampler,
+            "scheduler": f"{SCHEDULER}, shift {SUBJECTS[lab.subject].shift:g}",
             "size": [64, 64], "CFG": lab.cfg, "objective": "psnr",
             "procedure": f"schedule and weights together, {len(contestant.scores)} schedules on "
             f"{scoring} prompts",

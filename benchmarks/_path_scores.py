@@ -10,10 +10,9 @@ import numpy as np
 
 from benchmarks import _demo, _paths
 from benchmarks._memory import Memory
-from benchmarks._search import FORCED, SCHEDULER, STEPS, published_for
+from benchmarks._search import FORCED, SCHEDULER, STEPS, published
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from demo.sampling import sigmas as noise_levels
-from gph_core.paths.library import bundled_paths
 from gph_core.paths.retarget import retarget
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
@@ -96,10 +95,8 @@ def drawn(full: int, seed: str) -> Schedule:
 
 def moved(subject: str, full: int) -> Schedule:
     """The path that was published for the big model, on the noise levels of the demo model."""
-    _, published = published_for(subject, full)
-    (source,) = {p.sigmas for p in bundled_paths() if p.schedule == published and p.sigmas}
-    levels = noise_levels(STEPS, SUBJECTS[subject].shift)
-    return retarget(published, source, levels.tolist(), min_anchors=3)
+    path, levels = published(subject, full), noise_levels(STEPS, SUBJECTS[subject].shift)
+    return retarget(path.schedule, path.sigmas, levels.tolist(), min_anchors=3)
 
 
 def measured(

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
-from benchmarks._search import SCHEDULER, STEPS, published_for
+from benchmarks._search import SCHEDULER, STEPS, published
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.schedule import Schedule
 
@@ -116,8 +116,11 @@ def _contestants(subject: str, full: int, scoring: int) -> list:
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
     from golden_path_pack.gph_core.search.protocol import Contestant
 
-    model, (name, published) = SUBJECTS[subject], published_for(subject, full)
-    baselines = {name: _demo.of_pack(published), "uniform": uniform(STEPS, full)}
+    model, other = SUBJECTS[subject], published(subject, full)
+    baselines = {
+        f"published for {other.model}": _demo.of_pack(other.schedule),
+        "uniform": uniform(STEPS, full),
+    }
     MEMORY.mkdir(parents=True, exist_ok=True)
 
     def part(number: int, seed: int):

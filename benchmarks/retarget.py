@@ -168,10 +168,10 @@ class Row(NamedTuple):
 
 def measured(wanted: list[Setting], subject: str) -> Iterator[Row]:
     """Scores of every rule under some settings."""
-    paths, model = _search.load(subject), SUBJECTS[subject]
-    # The model's noise level in the middle of its own schedule, as the node has it.
-    halfway = model.shift / (1 + model.shift)
-    pictures = _demo.Pictures(model.captions(PROMPTS, SEED, held_out=True), 1000 * SEED, subject)
+    paths, prompts = _search.load(subject), SUBJECTS[subject].captions(PROMPTS, SEED, held_out=True)
+    pictures = _demo.Pictures(prompts, 1000 * SEED, subject)
+    # The model's noise level in the middle of its own schedule, as a run has it.
+    halfway = float(pictures.model.get_model_object("model_sampling").percent_to_sigma(0.5))
     source = pictures.sigmas(_search.SCHEDULER, _search.STEPS)
     for setting in wanted:
         levels = pictures.sigmas(*setting.grid, setting.how)

@@ -40,11 +40,19 @@ def shape_colors(colors: np.ndarray, background: str) -> set[str]:
     """
     found = set()
     for index, color in enumerate(COLORS):
-        labels, _ = ndimage.label(ndimage.binary_erosion(colors == index))
-        sizes = np.bincount(labels.ravel(), minlength=2)[1:]  # without what is outside of pieces
-        if color != background and sizes.max() >= MIN_PIXELS:
+        inner = ndimage.binary_erosion(colors == index)
+        if color != background and largest(inner).sum() >= MIN_PIXELS:
             found.add(color)
     return found
+
+
+def largest(mask: np.ndarray) -> np.ndarray:
+    """The largest connected piece of a mask."""
+    labels = np.zeros(mask.shape, dtype=np.int32)
+    ndimage.label(mask, output=labels)
+    sizes = np.bincount(labels.ravel())
+    sizes[0] = 0  # what is not in the mask
+    return mask & (labels == sizes.argmax())
 
 
 def pieces(colors: np.ndarray, color: str) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import ndimage
 
 from .. import classifier
-from ..classifier import background_color, color_map, shape_colors
+from ..classifier import background_color, color_map, largest, shape_colors
 from ..scenes import COLORS
 from .scenes import DIRECTIONS, SHAPES
 
@@ -82,18 +82,10 @@ def _phase(mask: np.ndarray, symmetry: int) -> float:
 
 def shape_of(maps: np.ndarray, color: str) -> str:
     """The shape of a colour in the first frame, where all stand upright; empty without pixels."""
-    mask = _largest(maps[0] == list(COLORS).index(color))
+    mask = largest(maps[0] == list(COLORS).index(color))
     return classifier.shape_of(mask, SHAPES) if mask.any() else ""
 
 
 def _opened(mask: np.ndarray) -> np.ndarray:
     """The largest piece, without what is thinner than two pixels."""
-    return _largest(np.asarray(ndimage.binary_opening(mask, np.ones((2, 2)))))
-
-
-def _largest(mask: np.ndarray) -> np.ndarray:
-    labels = np.zeros(mask.shape, dtype=np.int32)
-    ndimage.label(mask, output=labels)
-    sizes = np.bincount(labels.ravel())
-    sizes[0] = 0  # what is not in the mask
-    return mask & (labels == sizes.argmax())
+    return largest(np.asarray(ndimage.binary_opening(mask, np.ones((2, 2)))))

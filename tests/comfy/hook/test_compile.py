@@ -42,6 +42,11 @@ EACH_BLOCK = [
 ]
 
 
+NEEDS_COMPILER = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("g++"), reason="inductor needs a C++ compiler"
+)
+
+
 @pytest.mark.parametrize("cache_last", [True, False])
 @pytest.mark.parametrize(
     ("policy", "schedule"),
@@ -113,9 +118,7 @@ def test_compiled_stacks_without_a_final_layer_give_the_eager_result(name, fresh
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
 @pytest.mark.long  # the whole model takes g++ more than a minute
-@pytest.mark.skipif(
-    sys.platform != "linux" or not shutil.which("g++"), reason="inductor needs a C++ compiler"
-)
+@NEEDS_COMPILER
 def test_a_block_that_inductor_compiled_gives_the_eager_result(
     model, reference, fresh_compiler, monkeypatch, tmp_path
 ):
@@ -129,3 +132,24 @@ def test_a_block_that_inductor_compiled_gives_the_eager_result(
     # Fused kernels round differently; cached steps that ran in full would be of the order 0.1.
     torch.testing.assert_close(found[0], expected, rtol=1e-3, atol=1e-3)
     assert (expected - reference).abs().max() > 0.1
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
+@pytest.mark.long
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["Wan 2.1 1.3B", "Qwen-Image"])
+def test_a_model_that_inductor_compiled_gives_the_eager_result(
+    name, fresh_compiler, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    case = CASES[name]
+    model = zoo.build(case)
+    full, expected = (
+        zoo.sample(case, each, steps=4, cfg=1.0)[0] for each in (model, attach(model, "0,2/4"))
+    )
+    whole = attach(compiled(model, "inductor", WHOLE), "0,2/4")
+    (found,) = zoo.sample(case, whole, steps=4, cfg=1.0)
+    assert fresh_compiler["stats"]["unique_graphs"] == 2  # a full and a cached one
+    assert not fresh_compiler["graph_break"]
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)  # it rounds differently
+    assert (expected - full).abs().max() > 0.1
