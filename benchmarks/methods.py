@@ -14,6 +14,8 @@ does some of the ways beside the baselines. With ``--save`` the other results st
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import statistics
 import sys
 from collections.abc import Collection, Iterator
@@ -32,6 +34,7 @@ from gph_core.schedule import Schedule
 RESULTS = Path(__file__).parent / "results"
 BAR = 0.5  # cached steps that a calibrated method may be off on unseen prompts
 FIRST = 10 / 12  # share of the columns in which the fitted path is first
+COLUMNS = 5  # panels of the picture
 
 
 def main() -> int:
@@ -185,11 +188,13 @@ def draw(found: list[dict]) -> None:
     from matplotlib.figure import Figure
 
     settings = list(dict.fromkeys(row["setting"] for row in found))
-    picture = Figure(figsize=(5 * len(settings), 5), dpi=110, layout="constrained")
-    panels = picture.subplots(1, len(settings), squeeze=False)[0]
-    for axes, setting in zip(panels, settings, strict=True):
+    names = list(dict.fromkeys(row["name"] for row in found))
+    rows = math.ceil(len(settings) / COLUMNS)
+    picture = Figure(figsize=(3.2 * COLUMNS, 5 * rows), dpi=110, layout="constrained")
+    panels = picture.subplots(rows, COLUMNS, sharey=True, squeeze=False).flat
+    for axes, setting in itertools.zip_longest(panels, settings):
         here = [row for row in found if row["setting"] == setting]
-        names = list(dict.fromkeys(row["name"] for row in here))
+        axes.set_visible(bool(here))
         for number, full in enumerate(dict.fromkeys(row["full"] for row in here)):
             some = [row for row in here if row["full"] == full]
             mean, half = np.array([row["psnr"] for row in some]).T
@@ -197,11 +202,12 @@ def draw(found: list[dict]) -> None:
             axes.errorbar(
                 mean, places, xerr=half, fmt="o", color=f"C{number}", label=f"{full} full"
             )
-        axes.set_yticks(range(len(names)), names, fontsize=8)
-        axes.invert_yaxis()
-        axes.set_title(setting)
-        axes.set_xlabel("PSNR to the full run, dB")
-        axes.legend(fontsize=8)
+        axes.set(title=setting, xlabel="PSNR to the full run, dB")
+        axes.tick_params("y", labelsize=8)
+        if here:
+            axes.legend(fontsize=8)
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].invert_yaxis()
     picture.savefig(RESULTS / "methods.png")
 
 

@@ -215,12 +215,13 @@ def _results():
 
 def test_in_the_kept_results_every_adaptive_method_is_within_half_a_step_on_unseen_prompts():
     rows = _results()
-    # Settings, ratios, methods; of 20 steps, at either CFG, DiCache cannot reach 5 full ones.
-    assert sum(row["adaptive"] for row in rows) == 6 * 3 * 7 - 2
+    # Settings, ratios, methods. At 20 steps and either CFG DiCache cannot reach 5 full ones; on
+    # video EasyCache cannot reach 9 of 50.
+    assert sum(row["adaptive"] for row in rows) == (6 * 3 * 7 - 2) + (3 * 7 - 1)
     assert methods.misses(rows) == []
 
 
-def test_in_the_kept_results_the_fitted_path_is_first_in_every_column():
+def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
     best = {}
     for row in _results():
         best[methods.column(row)] = max(
@@ -228,13 +229,15 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column():
         )
     settings = {setting for setting, _ in best}
     assert settings == {str(lab) for lab in _lab.labs()}
-    assert [row["name"] for row in best.values()] == ["fitted path"] * 3 * len(settings)
+    assert [row["name"] for row in best.values()].count("fitted path") == 3 * len(settings) - 1
+    assert best["video, 50 steps, CFG 5", 13]["name"] == "golden path"  # by 0.1 dB
 
 
 def test_the_tables_of_the_documentation_have_the_kept_results():
     text = (methods.RESULTS.parent.parent / "docs" / "methods.md").read_text("utf-8")
     shown = {}
-    for title in ("| PSNR, dB |", "| 20 steps, PSNR, dB |", "| video, PSNR, dB |"):
+    titles = ("", "20 steps, ", "video, ", "video, other settings, ")
+    for title in (f"| {words}PSNR, dB |" for words in titles):
         prefix = "video, " if "video" in title else ""
         head, _, *lines = text.partition(title)[2].partition("\n\n")[0].splitlines()
         columns = [cell.strip() for cell in head.strip(" |").split("|")]
