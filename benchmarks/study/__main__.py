@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import _demo
+from benchmarks import _demo, _lab
 from benchmarks._lab import SCHEDULER
-from benchmarks._subjects import SUBJECTS
+from benchmarks._subjects import SUBJECTS, VIDEO
 from benchmarks.study import PARTS, _report, part_of
 from benchmarks.study._work import CFG, Work
 
@@ -26,11 +26,16 @@ MEMORY = ROOT / ".dev" / "study"
 
 @dataclass(frozen=True)
 class Places:
-    """Places of the results, of the report and of kept measurements."""
+    """Places of the results, of the report and of kept measurements.
+
+    Args:
+        video_memory: what is kept of the video model.
+    """
 
     results: Path
     report: Path
     memory: Path
+    video_memory: Path
 
 
 def main() -> int:
@@ -48,7 +53,8 @@ def main() -> int:
     if options.out and not options.quick:
         parser.error("--out is for --quick; the whole study is written into the repository")
     _demo.begin()
-    places = quick_places(options.out) if options.quick else Places(RESULTS, REPORT, MEMORY)
+    whole = Places(RESULTS, REPORT, MEMORY, _lab.MEMORY)
+    places = quick_places(options.out) if options.quick else whole
     for name in options.part or PARTS:
         began, used = time.perf_counter(), time.process_time()
         study(name, options.quick, places)
@@ -62,7 +68,7 @@ def quick_places(folder: Path | None) -> Places:
     """A folder for everything, with a copy of the report."""
     out = folder or Path(tempfile.mkdtemp(prefix="golden-path-study-"))
     _report.write(out / REPORT.name, REPORT.read_text("utf-8"))
-    return Places(out, out / REPORT.name, out / "memory")
+    return Places(out, out / REPORT.name, out / "memory", out / "memory")
 
 
 def study(name: str, is_quick: bool, places: Places) -> None:
@@ -70,7 +76,8 @@ def study(name: str, is_quick: bool, places: Places) -> None:
     from comfyui_version import __version__
 
     part, subject = part_of(name)
-    work = Work(is_quick, places.memory, subject)
+    memory = places.video_memory if subject == VIDEO else places.memory
+    work = Work(is_quick, memory, subject)
     conditions = {
         "model": SUBJECTS[subject].name,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG[subject]:g}",

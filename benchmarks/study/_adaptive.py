@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots, Way
+from benchmarks._subjects import IMAGE, VIDEO
 from benchmarks._ways import way_of
 from benchmarks.study._work import Work
 
 METHODS = ("SeaCache", "TeaCache", "SenCache", "DiCache")
-STEPS, QUICK_STEPS = (50, 28), (12,)
+STEPS, QUICK_STEPS = {IMAGE: (50, 28), VIDEO: (50, 20)}, (12,)
 
 
 class Runs(NamedTuple):
@@ -25,16 +27,15 @@ class Runs(NamedTuple):
 
 def runs(work: Work) -> Iterator[Runs]:
     """Runs of all methods; what is known is neither calibrated nor sampled again."""
-    for steps in work.size(STEPS, QUICK_STEPS):
+    for steps in work.size(STEPS[work.subject], QUICK_STEPS):
         lab = work.lab(steps)
         yield from of_lab(lab, work.size(lab.counts, lab.counts[:1]))
 
 
 def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> Iterator[Runs]:
-    """Runs of some methods under one setting, at these numbers of full steps."""
-    lab.calibrate(names, counts)
-    shots = Shots(lab)
-    for full in counts:
-        for name in names:
+    """Runs of some methods under one setting, at those numbers of full steps that they reach."""
+    missing, shots = lab.calibrate(names, counts), Shots(lab)
+    for full, name in itertools.product(counts, names):
+        if (full, name) not in missing:
             way = way_of(name, lab, full)
             yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))

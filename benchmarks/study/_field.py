@@ -1,8 +1,8 @@
 """The candidates among which coverage is asked, and how they do on new prompts.
 
 The smaller set has what offline and adaptive methods choose, uniform spacing, and MeanCache's
-schedule with some steps exchanged; the enlarged one searched schedules, further exchanges and
-random ones, too. All with residual reuse.
+schedule with some steps exchanged; the enlarged one further exchanges and random ones, too, and of
+the image model searched schedules. All with residual reuse.
 
 Source: seed paper, appendix *Candidate sets and schedule selection*.
 """
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks._shots import Shots
+from benchmarks._subjects import IMAGE
 from benchmarks.study import _candidates, objectives
 from benchmarks.study._adaptive import of_lab
 from benchmarks.study._work import Work
-from benchmarks.study.objectives import OFFLINE, SEARCHES
 from benchmarks.study.step_counts import BUDGET, QUICK_BUDGET
 from gph_core.schedule import Schedule
 
@@ -51,14 +51,17 @@ def measured(work: Work, shots: Shots, full: int, selection: int) -> Field:
         selection: on so many prompts, the first, it is counted what adaptive methods choose often.
     """
     lab = shots.lab
-    ready = dict(objectives.schedules(lab, full, work.size(BUDGET, QUICK_BUDGET)))
+    ready = dict(objectives.offline(lab, full))
     often = {
         f"{way.name}, most frequent": _candidates.frequent(found[:selection], full)
         for _, _, way, found in of_lab(lab, [full])
     }
     late, anywhere = variants(ready[VARIED])
-    small = {name: ready[name] for name in (*OFFLINE, UNIFORM)} | often | late
-    searched = {f"search, {name}": ready[name] for name in SEARCHES}
+    small = ready | often | late
+    searched: _Named = {}
+    if work.subject == IMAGE:
+        found = objectives.searches(lab, full, work.size(BUDGET, QUICK_BUDGET))
+        searched = {f"search, {name}": schedule for name, schedule in found}
     others = searched | anywhere | _candidates.drawn(lab.steps, full, work.size(DRAWN, 2))
     schedules = _candidates.distinct(small | others)
     results = [objectives.on_new_prompts(shots, schedule) for schedule in schedules.values()]

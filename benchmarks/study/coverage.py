@@ -98,16 +98,19 @@ def covered(
 
 
 def shown(f: Field, selection: int) -> dict[str, np.ndarray]:
-    """Regrets in PSNR of some schedules of the enlarged set, in ascending order."""
+    """Regrets in PSNR of some schedules of the enlarged set, in ascending order.
+
+    No random one is there if others chose all that were drawn.
+    """
     below = np.sort(regrets(f.quality["PSNR"][:, selection:]))
     tightest = margins.PUBLISHED["PSNR"][0]
     shares, names = (below <= tightest).mean(axis=1), list(f.schedules)
     drawn = [row for row, name in enumerate(names) if name.startswith(RANDOM)]
-    return {
+    found = {
         "with the highest coverage": below[shares.argmax()],
         "uniform": below[names.index(UNIFORM)],
-        "best random": below[max(drawn, key=lambda row: shares[row])],
-    }  # fmt: skip
+    }
+    return found | ({"best random": below[max(drawn, key=shares.__getitem__)]} if drawn else {})
 
 
 def summary(data: dict) -> str:

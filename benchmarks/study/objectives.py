@@ -8,7 +8,7 @@ Source: seed paper, section *Searching for Golden Paths*. SSIM stands for its LP
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -41,7 +41,8 @@ def measure(work: Work) -> dict:
     lab.calibrate(OFFLINE, counts)
     shots, rows = Shots(lab), []
     for full in counts:
-        found = dict(schedules(lab, full, work.size(BUDGET, QUICK_BUDGET)))
+        found = dict(searches(lab, full, work.size(BUDGET, QUICK_BUDGET)))
+        found |= dict(offline(lab, full))
         results = {name: on_new_prompts(shots, schedule) for name, schedule in found.items()}
         for name, result in results.items():
             row = {"steps": lab.steps, "full": full, "name": name, "schedule": str(found[name])}
@@ -54,12 +55,16 @@ def measure(work: Work) -> dict:
     }  # fmt: skip
 
 
-def schedules(lab: Lab, full: int, budget: int):
-    """Pairs of a name and a schedule."""
-    from golden_path_pack.gph_core.paths.choice import spacing
-
+def searches(lab: Lab, full: int, budget: int) -> Iterator[tuple[str, Schedule]]:
+    """What the searches deliver, by name."""
     for name, (algorithm, objective) in SEARCHES.items():
         yield name, searched(lab, full, budget, algorithm, objective)
+
+
+def offline(lab: Lab, full: int) -> Iterator[tuple[str, Schedule]]:
+    """What offline methods choose, and uniform spacing, by name."""
+    from golden_path_pack.gph_core.paths.choice import spacing
+
     for name in OFFLINE:
         yield name, way_of(name, lab, full).plan.custom
     yield "uniform", spacing(lab.steps, full)

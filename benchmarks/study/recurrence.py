@@ -63,7 +63,8 @@ def summary(data: dict) -> str:
     ]  # fmt: skip
     top3 = [r["top"][TOP.index(3)] for r in data["rows"]]
     unique = [r["unique"] for r in data["rows"]]
-    by_method = {n: [r["effective"] for r in data["rows"] if r["method"] == n] for n in METHODS}
+    names = dict.fromkeys(r["method"] for r in data["rows"])
+    by_method = {n: [r["effective"] for r in data["rows"] if r["method"] == n] for n in names}
     effective = (f"{name} {statistics.fmean(some):.2f}" for name, some in by_method.items())
     return (
         f"{_report.table(head, lines)}\n\nOver the {len(top3)} pairs of method and setting the "

@@ -215,9 +215,9 @@ def _results():
 
 def test_in_the_kept_results_every_adaptive_method_is_within_half_a_step_on_unseen_prompts():
     rows = _results()
-    # Settings, ratios, methods. At 20 steps and either CFG DiCache cannot reach 5 full ones; on
-    # video EasyCache cannot reach 9 of 50.
-    assert sum(row["adaptive"] for row in rows) == (6 * 3 * 7 - 2) + (3 * 7 - 1)
+    # Settings, ratios, methods. Some cannot reach a number of full steps: of 20, at either CFG,
+    # DiCache 5; on video EasyCache 9 of 50 and 4 of 20, TeaCache 5 and 4 of 20.
+    assert sum(row["adaptive"] for row in rows) == (6 * 3 * 7 - 2) + (2 * 3 * 7 - 4)
     assert methods.misses(rows) == []
 
 
@@ -236,7 +236,7 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
 def test_the_tables_of_the_documentation_have_the_kept_results():
     text = (methods.RESULTS.parent.parent / "docs" / "methods.md").read_text("utf-8")
     shown = {}
-    titles = ("", "20 steps, ", "video, ", "video, other settings, ")
+    titles = ("", "20 steps, ", "video, ", "video, uni_pc, ")
     for title in (f"| {words}PSNR, dB |" for words in titles):
         prefix = "video, " if "video" in title else ""
         head, _, *lines = text.partition(title)[2].partition("\n\n")[0].splitlines()
