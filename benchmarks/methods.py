@@ -14,7 +14,6 @@ does some of the ways beside the baselines. With ``--save`` the other results st
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
 import statistics
 import sys
@@ -191,10 +190,11 @@ def draw(found: list[dict]) -> None:
     names = list(dict.fromkeys(row["name"] for row in found))
     rows = math.ceil(len(settings) / COLUMNS)
     picture = Figure(figsize=(3.2 * COLUMNS, 5 * rows), dpi=110, layout="constrained")
-    panels = picture.subplots(rows, COLUMNS, sharey=True, squeeze=False).flat
-    for axes, setting in itertools.zip_longest(panels, settings):
+    panels = picture.subplots(rows, COLUMNS, sharey=True, squeeze=False).ravel()
+    for spare in panels[len(settings) :]:
+        spare.remove()
+    for axes, setting in zip(panels, settings, strict=False):
         here = [row for row in found if row["setting"] == setting]
-        axes.set_visible(bool(here))
         for number, full in enumerate(dict.fromkeys(row["full"] for row in here)):
             some = [row for row in here if row["full"] == full]
             mean, half = np.array([row["psnr"] for row in some]).T
@@ -204,8 +204,7 @@ def draw(found: list[dict]) -> None:
             )
         axes.set(title=setting, xlabel="PSNR to the full run, dB")
         axes.tick_params("y", labelsize=8)
-        if here:
-            axes.legend(fontsize=8)
+        axes.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.1))
     panels[0].set_yticks(range(len(names)), names)
     panels[0].invert_yaxis()
     picture.savefig(RESULTS / "methods.png")
