@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class Benchmarked:
     latent: tuple[int, ...]  # without batch
     text: tuple[int, int]  # tokens and channels
     extras: dict = field(default_factory=dict)  # channels of a pooled prompt
+    weights: str = ""  # their dtype, where it is not the one to compute in
 
 
 FLUX = {
@@ -26,6 +27,8 @@ WAN = {
     "out_dim": 16, "text_len": 512, "window_size": (-1, -1), "qk_norm": True,
     "cross_attn_norm": True, "eps": 1e-6,
 }  # fmt: skip
+
+QWEN = {"image_model": "qwen_image", "patch_size": 2, "in_channels": 64, "out_channels": 16}
 
 # 1,024 image tokens, width 512, 12 blocks: small enough for one CPU core.
 SMALL = (
@@ -47,8 +50,7 @@ SMALL = (
     ),
     Benchmarked(
         "Qwen-Image, width 512, 8 blocks, 1,024 tokens", "QwenImage",
-        {
-            "image_model": "qwen_image", "patch_size": 2, "in_channels": 64, "out_channels": 16,
+        QWEN | {
             "num_layers": 8, "attention_head_dim": 64, "num_attention_heads": 8,
             "joint_attention_dim": 64, "axes_dims_rope": (16, 24, 24),
         },
@@ -57,14 +59,24 @@ SMALL = (
 )  # fmt: skip
 
 # The shapes of the released models, for a GPU.
+FLUX_DEV = Benchmarked(
+    "FLUX.1-dev shapes, 1024x1024", "Flux",
+    FLUX | {
+        "vec_in_dim": 768, "context_in_dim": 4096, "hidden_size": 3072, "num_heads": 24,
+        "depth": 19, "depth_single_blocks": 38, "axes_dim": [16, 56, 56],
+    },
+    (16, 128, 128), (512, 4096), {"pooled": 768},
+)  # fmt: skip
 REAL = (
+    FLUX_DEV,
+    replace(FLUX_DEV, name=f"{FLUX_DEV.name}, fp8 weights", weights="float8_e4m3fn"),
     Benchmarked(
-        "FLUX.1-dev shapes, 1024x1024", "Flux",
-        FLUX | {
-            "vec_in_dim": 768, "context_in_dim": 4096, "hidden_size": 3072, "num_heads": 24,
-            "depth": 19, "depth_single_blocks": 38, "axes_dim": [16, 56, 56],
+        "Qwen-Image shapes, 1328x1328", "QwenImage",
+        QWEN | {
+            "num_layers": 60, "attention_head_dim": 128, "num_attention_heads": 24,
+            "joint_attention_dim": 3584, "axes_dims_rope": (16, 56, 56),
         },
-        (16, 128, 128), (512, 4096), {"pooled": 768},
+        (16, 1, 166, 166), (256, 3584),
     ),
     Benchmarked(
         "Wan 2.1 14B shapes, 832x480, 81 frames", "WAN21_T2V",
@@ -84,12 +96,13 @@ def build(case: Benchmarked, dtype, device):
     import torch
 
     config = getattr(comfy.supported_models, case.config)(dict(case.unet))
-    config.set_inference_dtype(dtype, None)
+    stored = getattr(torch, case.weights) if case.weights else dtype
+    config.set_inference_dtype(stored, None if stored == dtype else dtype)
     model = config.get_model({}, "", device=device)
     torch.manual_seed(0)
     with torch.no_grad():
         for parameter in model.diffusion_model.parameters():
-            parameter.normal_(std=0.02)
+            parameter.copy_(torch.empty_like(parameter, dtype=dtype).normal_(std=0.02))
     return comfy.model_patcher.ModelPatcher(model, load_device=device, offload_device=device)
 
 

@@ -3,14 +3,14 @@
 Everything is measured in one process, kinds of step by turns: a step's time runs from one callback
 of the sampler to the next, so sampler, guidance and all wrappers are in it. On a CPU it is the time
 of the one thread, which what else the machine does disturbs least. The weights are random: they do
-not change the time.
+not change the time. On a GPU, the peak of its memory beside the weights is measured, too, and a
+skipped step of ComfyUI's own EasyCache.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import platform
 import statistics
 import sys
@@ -18,7 +18,9 @@ import time
 from pathlib import Path
 
 from benchmarks import _models as models
+from benchmarks import _results
 from benchmarks._demo import Silent
+from benchmarks._step_times import FigureTable, Run
 from demo.comfyui import load_pack, use_comfyui
 
 RESULTS = Path(__file__).parent / "results"
@@ -30,6 +32,8 @@ MAX_FULL = 1.02  # a full step with the cache, of one without
 MAX_CACHED = (0.05, 0.02)  # a cached step by residual reuse, of a full one: CPU, GPU
 MAX_CACHED_DEMO = 0.15  # the same on the demo model, whose blocks are tiny
 ROUNDS = 5
+LONG_STEP = 1.0  # seconds: a model with longer full steps is measured in one round and one run
+LONG_CACHED = 37
 
 
 def main() -> int:
@@ -40,6 +44,7 @@ def main() -> int:
     parser.add_argument(
         "--save", action="store_true", help="write the figures to benchmarks/results"
     )
+    parser.add_argument("--only", default="", help="models whose name has this text in it")
     options = parser.parse_args()
     import torch
 
@@ -48,7 +53,6 @@ def main() -> int:
     torch.set_num_threads(THREADS)
     load_pack()
     conditions = {
-        "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if on_gpu else f"CPU, {THREADS} thread, its time",
         "machine": platform.machine(),
         "dtype": "bfloat16" if on_gpu else "float32",
@@ -57,37 +61,18 @@ def main() -> int:
     print(", ".join(conditions.values()), flush=True)
     figures = [] if on_gpu else [demo_figures()]
     for case in models.REAL if on_gpu else models.SMALL:
-        figures.append(model_figures(case, on_gpu))
+        if options.only in case.name:
+            figures.append(model_figures(case, on_gpu))
     if options.save:
-        RESULTS.mkdir(exist_ok=True)
         file = RESULTS / f"cache-{'gpu' if on_gpu else 'cpu'}.json"
-        text = json.dumps({"conditions": conditions, "models": figures}, indent=1)
-        file.write_text(text + "\n", "utf-8")
+        measured = {model["model"] for model in figures}
+        others = _results.kept(file).get("models", []) if options.only else []
+        kept = [model for model in others if model["model"] not in measured]
+        _results.write(file, conditions, models=[*kept, *figures])
     missed = [row["figure"] for model in figures for row in model["figures"] if row["met"] is False]
     if options.check:
         print("\nall figures meet their bars" if not missed else f"\nmissed: {', '.join(missed)}")
     return 1 if options.check and missed else 0
-
-
-class FigureTable:
-    """The figures of one model, printed as they come."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.rows = name, []
-        print(f"\n{name}", flush=True)
-
-    def add(self, figure: str, value: float, seconds: float, bar: float | None, least=False):
-        """A ratio, what it took in seconds, and its bar: a maximum, or the least allowed."""
-        met = None if bar is None else bool(value >= bar if least else value <= bar)
-        self.rows.append(
-            {"figure": figure, "ratio": value, "seconds": seconds, "bar": bar, "met": met}
-        )
-        beside = "" if bar is None else f"{'at least' if least else 'at most'} {bar:.3f}"
-        mark = {None: "", True: "", False: "  MISSED"}[met]
-        print(f"  {figure:52} {value:7.3f} {seconds:10.4f} s  {beside}{mark}", flush=True)
-
-    def figures(self) -> dict:
-        return {"model": self.name, "figures": self.rows}
 
 
 def demo_figures() -> dict:
@@ -122,8 +107,11 @@ def model_figures(case: models.Benchmarked, on_gpu: bool) -> dict:
     model = models.build(case, dtype, comfy.model_management.get_torch_device())
     table = FigureTable(case.name)
     full = step_figures(case, model, table, on_gpu)
-    policy_figures(case, model, table, full)
-    run_figures(case, model, table, on_gpu)
+    is_long = full > LONG_STEP and on_gpu
+    policy_figures(case, model, table, full, is_long)
+    if on_gpu:
+        easycache_figure(case, model, table, full)
+    run_figures(case, model, table, on_gpu, is_long)
     return table.figures()
 
 
@@ -132,42 +120,56 @@ def step_figures(case, model, table: FigureTable, on_gpu: bool) -> float:
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
     plain, patched, cached = [], [], []
-    for round_ in range(ROUNDS + 1):
+    bare = sample(case, model, 3)  # warms up
+    rounds = 1 if on_gpu and min(bare.seconds) > LONG_STEP else ROUNDS
+    for _ in range(rounds):
         bare = sample(case, model, 3)
-        times = sample(case, model, 5, (0, 1, 3), Reuse())
-        if round_:  # the first warms up
-            plain += bare[1:]
-            patched += [times[n] for n in (1, 3)]
-            cached += [times[n] for n in (2, 4)]
+        run = sample(case, model, 5, (0, 1, 3), Reuse())
+        plain += bare.seconds[1:]
+        patched += [run.seconds[n] for n in (1, 3)]
+        cached += [run.seconds[n] for n in (2, 4)]
     # The fastest of ten: what else the machine does only adds, and by more than the cache.
     full, with_cache, one_cached = min(plain), min(patched), min(cached)
-    table.add("full step without the cache", 1.0, full, None)
+    table.add("full step without the cache", 1.0, full, mib=bare.mib)
     table.add("full step with the cache, of one without", with_cache / full, with_cache, MAX_FULL)
     table.add(
         "cached step, residual reuse, of a full one", one_cached / full, one_cached,
-        MAX_CACHED[on_gpu],
+        MAX_CACHED[on_gpu], mib=run.mib,
     )  # fmt: skip
     return full
 
 
-def policy_figures(case, model, table: FigureTable, full: float) -> None:
+def policy_figures(case, model, table: FigureTable, full: float, is_long: bool) -> None:
+    """A cached step of each other policy, on a model with long steps of two."""
     from golden_path_pack.gph_core.policies.base import Site
     from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
     from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
     from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
     policies = [
-        Taylor(1), Taylor(2), Hermite(2), TokenTaylor(), TwoAnchor(), Reuse(Site.OUTPUT),
-        Reuse(Site.GUIDED), Taylor(2, site=Site.GUIDED), MeanVelocity(),
+        TwoAnchor(), MeanVelocity(), Taylor(1), Taylor(2), Hermite(2), TokenTaylor(),
+        Reuse(Site.OUTPUT), Reuse(Site.GUIDED), Taylor(2, site=Site.GUIDED),
     ]  # fmt: skip
-    for policy in policies:
-        times = sample(case, model, 6, (0, 1, 2), policy)
-        cached = statistics.median(times[3:])
-        table.add(f"cached step, {policy}", cached / full, cached, None)
+    for policy in policies[: 2 if is_long else None]:
+        run = sample(case, model, 6, (0, 1, 2), policy)
+        cached = statistics.median(run.seconds[3:])
+        table.add(f"cached step, {policy}", cached / full, cached, mib=run.mib)
 
 
-def run_figures(case, model, table: FigureTable, on_gpu: bool) -> None:
-    """Whole runs at the three ratios, against N / (N - K).
+def easycache_figure(case, model, table: FigureTable, full: float) -> None:
+    """A step that ComfyUI's own EasyCache skips: with this threshold each that it may."""
+    from comfy_extras.nodes_easycache import EasyCacheNode
+
+    (other,) = EasyCacheNode.execute(model, 1e9, 0.0, 1.0, False).result
+    run = sample(case, other, 6)
+    skipped = [seconds for seconds in run.seconds if seconds < full / 2]
+    assert skipped, "EasyCache computed every step"
+    cached = statistics.median(skipped)
+    table.add("skipped step, ComfyUI's EasyCache", cached / full, cached, mib=run.mib)
+
+
+def run_figures(case, model, table: FigureTable, on_gpu: bool, is_long: bool) -> None:
+    """Whole runs at the three ratios, or at one, against N / (N - K).
 
     Each is compared with N full steps at the median of those taken right before and after it: the
     machine's speed drifts more than the cache costs.
@@ -175,22 +177,21 @@ def run_figures(case, model, table: FigureTable, on_gpu: bool) -> None:
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
     from golden_path_pack.gph_core.schedule import uniform
 
-    bare = sample(case, model, 4)[1:]
-    for num_cached, bars in SHARES.items():
+    bare = sample(case, model, 4).seconds[1:]
+    for num_cached in (LONG_CACHED,) if is_long else SHARES:
         schedule = uniform(STEPS, STEPS - num_cached)
-        seconds = sum(sample(case, model, STEPS, schedule.full_steps, Reuse()))
-        before, bare = bare, sample(case, model, 4)[1:]
+        run = sample(case, model, STEPS, schedule.full_steps, Reuse())
+        before, bare = bare, sample(case, model, 4).seconds[1:]
+        seconds = sum(run.seconds)
         speedup = STEPS * statistics.median(before + bare) / seconds
         table.add(
             f"speed-up {speedup:.2f}x at {num_cached} of {STEPS} cached, of the ideal",
-            speedup * schedule.num_full / STEPS, seconds, bars[on_gpu], least=True,
+            speedup * schedule.num_full / STEPS, seconds, SHARES[num_cached][on_gpu], least=True,
         )  # fmt: skip
 
 
-def sample(
-    case, model, steps: int, full_steps=None, policy=None, cfg=1.0, reporter=None
-) -> list[float]:
-    """Seconds of each step of a run; without full steps, of the model as it is."""
+def sample(case, model, steps: int, full_steps=None, policy=None, cfg=1.0, reporter=None) -> Run:
+    """Run a model; without full steps, as it is."""
     import comfy.sample
     import torch
     from golden_path_pack.gph_core.schedule import Schedule
@@ -201,10 +202,13 @@ def sample(
         plan = CachePlan("Custom", Schedule(tuple(full_steps), steps), policy)
         model = patching.attach(model, plan, reporter or Silent())
     prompt, latent = models.conditioning(case), torch.zeros(1, *case.latent)
-    ticks = []
+    on_gpu, ticks = torch.cuda.is_available(), []
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+        there = torch.cuda.memory_allocated()
 
     def tick(*_):
-        if torch.cuda.is_available():
+        if on_gpu:
             torch.cuda.synchronize()
             ticks.append(time.perf_counter())
         else:
@@ -217,7 +221,8 @@ def sample(
             model, noise, steps, cfg, "euler", "simple", prompt, prompt, latent,
             disable_pbar=True, seed=1, callback=tick,
         )  # fmt: skip
-    return [b - a for a, b in itertools.pairwise(ticks)]
+    mib = (torch.cuda.max_memory_allocated() - there) / 2**20 if on_gpu else None
+    return Run([b - a for a, b in itertools.pairwise(ticks)], mib)
 
 
 if __name__ == "__main__":
