@@ -53,14 +53,16 @@ def _sinusoids(times: Tensor, channels: int = 256) -> Tensor:
 
 def _rotation(flux: nn.Module, text_length: int, height: int, width: int) -> tuple[Tensor, Tensor]:
     """Cosine and sine ``[L + H·W, head channels / 2]``: text at the origin, images on a grid."""
-    rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    device = flux.img_in.weight.device
+    sides = (torch.arange(side, device=device) for side in (height, width))
+    rows, columns = torch.meshgrid(*sides, indexing="ij")
     grid = torch.stack((torch.zeros_like(rows), rows, columns), dim=-1).flatten(0, 1)
-    places = torch.cat((torch.zeros(text_length, 3), grid)).double()
+    places = torch.cat((torch.zeros(text_length, 3, device=device), grid)).double()
     angles = []
     for axis, channels in enumerate(flux.params.axes_dim):
-        exponents = torch.arange(0, channels, 2, dtype=torch.float64) / channels
+        exponents = torch.arange(0, channels, 2, dtype=torch.float64, device=device) / channels
         angles.append(places[:, axis, None] / flux.params.theta**exponents)
-    angle = torch.cat(angles, dim=-1).float().to(flux.img_in.weight.device)
+    angle = torch.cat(angles, dim=-1).float()
     return angle.cos(), angle.sin()
 
 

@@ -33,13 +33,14 @@ def sample(
 
     Images ``[B, 64, 64, 3]`` or clips ``[B, 13, 64, 64, 3]``.
     """
+    device = next(model.autoencoder.buffers()).device
     generator = torch.Generator().manual_seed(seed)
-    latents = torch.randn(len(captions), *model.latent_shape, generator=generator)
+    latents = torch.randn(len(captions), *model.latent_shape, generator=generator).to(device)
     texts = (*captions, *[""] * len(captions))
-    ids = torch.tensor([model.vocabulary.ids(text) for text in texts])
-    for sigma, sigma_next in itertools.pairwise(sigmas(steps, model.shift)):
+    ids = torch.tensor([model.vocabulary.ids(text) for text in texts], device=device)
+    for sigma, sigma_next in itertools.pairwise(sigmas(steps, model.shift).to(device)):
         both = model(torch.cat((latents, latents)), sigma.expand(len(ids)), ids)
         positive, negative = both.chunk(2)
         guided = negative + guidance * (positive - negative)
         latents = latents + (sigma_next - sigma) * guided
-    return model.autoencoder.decode(latents)
+    return model.autoencoder.decode(latents).cpu()

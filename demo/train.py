@@ -6,20 +6,21 @@
 from __future__ import annotations
 
 import argparse
-import math
+import copy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from . import network, pictures, scenes
+from .autoencoder import PatchAutoencoder
 from .comfyui import use_comfyui
 from .evaluate import evaluate
 from .sampling import sample
 from .training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
 
-WARM_UP_STEPS = 500
 SHEET_CAPTIONS = (
     "one red circle on plain white background",
     "two yellow triangles on striped blue background",
@@ -34,16 +35,15 @@ SHEET_CAPTIONS = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py train-demo-model", description=__doc__)
-    add_options(parser, "images", total=1_000_000, lr=1.5e-3)
-    parser.add_argument(
-        "--evaluate", action="store_true", help="measure the bundled weights instead"
-    )
+    add_options(parser, "images", total=14_300_000, lr=2e-3)
+    parser.add_argument("--evaluate", action="store_true", help="measure weights instead")
+    parser.add_argument("--weights", type=Path, default=network.WEIGHTS, help="what to measure")
     options = parser.parse_args()
-    use_comfyui("--cpu")
+    use_comfyui(*(["--cpu"] if options.device == "cpu" else []))
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:
-        evaluate(network.WEIGHTS, options.out)
+        evaluate(options.weights, options.out)
     else:
         run(options)
 
@@ -53,23 +53,14 @@ def run(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     model = network.DemoNetwork()
     initialize(model)
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=options.lr, betas=(0.9, 0.99), weight_decay=0.01, fused=True
-    )
-
-    def encoded(model: network.DemoNetwork, step: int) -> Batch:
-        images, ids, times, noise = batch(options.seed, step, options.batch)
-        return Batch(model.autoencoder.encode(images), ids, times, noise)
-
     task = Task(
         samples="images",
-        batch=encoded,
-        learning_rate_factor=learning_rate_factor,
+        batch=partial(batch, copy.deepcopy(model.autoencoder), options.seed, options.batch),
         save=network.save,
         sheet=save_sheet,
         weights=network.WEIGHTS.name,
     )
-    train(Training(model, {"optimizer": optimizer}), task, options)
+    train(Training(model.to(options.device), options.lr), task, options)
 
 
 def save_sheet(model: network.DemoNetwork, path: Path) -> None:
@@ -94,14 +85,8 @@ def initialize(model: network.DemoNetwork) -> None:
     model.autoencoder.fit(torch.from_numpy(images))
 
 
-def learning_rate_factor(step: int, total: int) -> float:
-    """Linear warm-up, then a cosine to zero."""
-    warm_up = min(1.0, (step + 1) / WARM_UP_STEPS)
-    return warm_up * 0.5 * (1 + math.cos(math.pi * step / total))
-
-
-def batch(seed: int, step: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Images, word ids, times and noise of one training step.
+def batch(autoencoder: PatchAutoencoder, seed: int, size: int, step: int) -> Batch:
+    """Latents, word ids, times and noise of one training step.
 
     Times are logistic-normal, shifted like the sampler's noise levels.
     """
@@ -113,7 +98,7 @@ def batch(seed: int, step: int, size: int) -> tuple[Tensor, Tensor, Tensor, Tens
     normal = torch.from_numpy(rng.standard_normal(size, dtype=np.float32))
     times = network.shifted(normal.sigmoid())
     noise = torch.from_numpy(rng.standard_normal((size, *network.LATENT_SHAPE), dtype=np.float32))
-    return images, ids, times, noise
+    return Batch(autoencoder.encode(images), ids, times, noise)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 The network sees ``(1 - t) sample + t noise`` and predicts ``noise - sample``. Data, noise and times
 of a step are drawn from a generator seeded with (seed, step), so an interrupted training that
 resumes sees what it would have seen.
+
+The learning rate stays at its peak until the last 30 % of the samples and falls to zero there, so a
+training can be given more samples, or fewer, while it has not come to that part.
 """
 
 from __future__ import annotations
@@ -10,18 +13,20 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from . import pictures
 
+WARM_UP_STEPS = 300
+DECAY_SHARE = 0.3
 EMA_DECAY = 0.999
-steady_ema = torch.optim.swa_utils.get_ema_multi_avg_fn(EMA_DECAY)
 CAPTION_DROPOUT = 0.1
 
 
@@ -32,6 +37,30 @@ class Batch(NamedTuple):
     ids: Tensor
     times: Tensor
     noise: Tensor
+
+
+def learning_rate_factor(step: int, total: int) -> float:
+    """Linear warm-up, a plateau, and a linear fall to zero over the last part."""
+    return min(1.0, (step + 1) / WARM_UP_STEPS, (total - step) / (DECAY_SHARE * total))
+
+
+def optimizers(model: nn.Module, lr: float) -> dict[str, torch.optim.Optimizer]:
+    """Muon for the matrices of the transformer's blocks, AdamW for all else."""
+    matrices = [
+        parameter
+        for name, parameter in model.transformer.named_parameters()
+        if "blocks." in name and parameter.ndim == 2
+    ]
+    chosen = set(matrices)
+    others = [parameter for parameter in model.parameters() if parameter not in chosen]
+    return {
+        "muon": torch.optim.Muon(
+            matrices, lr=lr, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
+        ),
+        "optimizer": torch.optim.AdamW(
+            others, lr=lr, betas=(0.9, 0.99), weight_decay=0.01, fused=True
+        ),
+    }
 
 
 def growing_ema(averages: list[Tensor], current: list[Tensor], count: Tensor) -> None:
@@ -49,8 +78,7 @@ class Task:
     """What differs between the models."""
 
     samples: str  # what is learnt from, in the plural, for the log
-    batch: Callable[[Any, int], Batch]  # the model, the number of the step
-    learning_rate_factor: Callable[[int, int], float]  # that number, the number of all steps
+    batch: Callable[[int], Batch]  # of the number of a step, on the CPU; it can be pickled
     save: Callable[[Any, Path], None]
     sheet: Callable[[Any, Path], None]
     weights: str  # name of the file that ``save`` writes
@@ -68,7 +96,11 @@ def add_options(parser: argparse.ArgumentParser, samples: str, total: int, lr: f
     parser.add_argument("--batch", type=int, default=64, help=f"{samples} per step")
     parser.add_argument("--lr", type=float, default=lr, help="peak learning rate")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
+    parser.add_argument(
+        "--workers", type=int, default=0, help=f"processes that draw {samples}; 0: the training's"
+    )
     parser.add_argument(
         "--compile", action="store_true", help="torch.compile: needs a C++ compiler"
     )
@@ -78,15 +110,10 @@ def add_options(parser: argparse.ArgumentParser, samples: str, total: int, lr: f
 class Training:
     """A model, its running average and its optimizers: what a checkpoint holds."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        optimizers: Mapping[str, torch.optim.Optimizer],
-        ema: Callable = steady_ema,
-    ) -> None:
+    def __init__(self, model: nn.Module, lr: float) -> None:
         self.model = model
-        self.average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=ema)
-        self.optimizers = optimizers
+        self.average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=growing_ema)
+        self.optimizers = optimizers(model, lr)
         self.step = 0
 
     def _parts(self) -> dict:
@@ -110,9 +137,10 @@ class Training:
         for optimizer in self.optimizers.values():
             for group in optimizer.param_groups:
                 group["lr"] = lr
-        latents, ids, times, noise = batch
+        device = next(self.model.parameters()).device
+        latents, ids, times, noise = (part.to(device) for part in batch)
         at = times.view(-1, *[1] * (latents.ndim - 1))
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16):
             predicted = forward(latents.lerp(noise, at), times, ids)
         loss = (predicted.float() - (noise - latents)).square().mean()
         for optimizer in self.optimizers.values():
@@ -137,10 +165,11 @@ def train(training: Training, task: Task, options: argparse.Namespace) -> None:
     # The pattern matcher would put the slow fused attention back (see differentiable.py).
     forward = torch.compile(model, options={"pattern_matcher": False}) if options.compile else model
     report = _Report(task.samples, options.out / "log.jsonl", options.batch, training.step, total)
-    while training.step < total:
-        step = training.step
-        lr = options.lr * task.learning_rate_factor(step, total)
-        report.losses.append(training.learn(forward, task.batch(model, step), lr))
+    steps = range(training.step, total)
+    batches = DataLoader(steps, batch_size=None, collate_fn=task.batch, num_workers=options.workers)
+    for step, batch in zip(steps, batches, strict=True):
+        lr = options.lr * learning_rate_factor(step, total)
+        report.losses.append(training.learn(forward, batch, lr))
         done, last = training.step, training.step == total
         if done % 50 == 0 or done % options.save_every == 0 or last:
             report.write(done)

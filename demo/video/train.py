@@ -1,12 +1,10 @@
-"""Train the demo's video model on procedural clips. Run it with ``python dev.py train-demo-video``.
-
-The learning rate stays at its peak until the last 30 % of the clips and falls to zero there, so a
-training can be given more clips, or fewer, while it has not come to that part.
-"""
+"""Train the demo's video model on procedural clips: ``python dev.py train-demo-video``."""
 
 from __future__ import annotations
 
 import argparse
+import copy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +14,11 @@ from torch import Tensor, nn
 
 from ..comfyui import use_comfyui
 from ..sampling import GUIDANCE
-from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, growing_ema, train
+from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
 from . import network, scenes
+from .autoencoder import VideoAutoencoder
 from .evaluate import CAPTIONS, evaluate
 from .pictures import save_sheet
-
-WARM_UP_STEPS = 300
-DECAY_SHARE = 0.3
 
 
 def main() -> None:
@@ -48,7 +44,7 @@ def main() -> None:
     parser.add_argument("--captions", type=int, default=CAPTIONS, help="clips that are measured")
     parser.add_argument("--guidance", type=float, default=GUIDANCE, help="CFG of these clips")
     options = parser.parse_args()
-    use_comfyui("--cpu")
+    use_comfyui(*(["--cpu"] if options.device == "cpu" else []))
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:
@@ -72,15 +68,20 @@ def run(options: argparse.Namespace) -> None:
         noise_range, weights = (0.0, 1.0), network.WEIGHTS
     task = Task(
         samples="clips",
-        batch=lambda model, step: batch(model, options.seed, step, options.batch, noise_range),
-        learning_rate_factor=learning_rate_factor,
+        batch=partial(
+            batch,
+            copy.deepcopy(model.autoencoder),
+            options.seed,
+            options.batch,
+            noise_range=noise_range,
+        ),
         save=network.save,
         sheet=save_sheet,
         weights=weights.name,
         sheets_every=2,
     )
     with network.gradients():
-        train(Training(model, optimizers(model, options.lr), growing_ema), task, options)
+        train(Training(model.to(options.device), options.lr), task, options)
 
 
 def initialize(model: network.VideoNetwork, clips: int = 500) -> None:
@@ -102,31 +103,11 @@ def initialize(model: network.VideoNetwork, clips: int = 500) -> None:
     model.autoencoder.fit(torch.from_numpy(shown))
 
 
-def optimizers(model: network.VideoNetwork, lr: float) -> dict[str, torch.optim.Optimizer]:
-    """Muon for the matrices of the blocks, AdamW for all else."""
-    matrices = [p for p in model.transformer.blocks.parameters() if p.ndim == 2]
-    chosen = set(matrices)
-    others = [p for p in model.parameters() if p not in chosen]
-    return {
-        "muon": torch.optim.Muon(
-            matrices, lr=lr, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
-        ),
-        "optimizer": torch.optim.AdamW(
-            others, lr=lr, betas=(0.9, 0.99), weight_decay=0.01, fused=True
-        ),
-    }
-
-
-def learning_rate_factor(step: int, total: int) -> float:
-    """Linear warm-up, a plateau, and a linear fall to zero over the last part."""
-    return min(1.0, (step + 1) / WARM_UP_STEPS, (total - step) / (DECAY_SHARE * total))
-
-
 def batch(
-    model: network.VideoNetwork,
+    autoencoder: VideoAutoencoder,
     seed: int,
-    step: int,
     size: int,
+    step: int,
     noise_range: tuple[float, float] = (0.0, 1.0),
 ) -> Batch:
     """Latents, word ids, times and noise of one training step."""
@@ -134,7 +115,7 @@ def batch(
     latents, ids = [], []
     for _ in range(size):  # one clip at a time: it stays in the processor's cache
         clip = scenes.sample_clip(rng)
-        latents.append(model.autoencoder.encode(torch.from_numpy(scenes.render(clip))[None]))
+        latents.append(autoencoder.encode(torch.from_numpy(scenes.render(clip))[None]))
         caption = "" if rng.random() < CAPTION_DROPOUT else clip.caption
         ids.append(scenes.VOCABULARY.ids(caption))
     times = draw_times(rng, size, noise_range)

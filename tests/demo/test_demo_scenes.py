@@ -5,7 +5,8 @@ import torch
 from demo import classifier, evaluate, scenes
 from demo.autoencoder import PatchAutoencoder
 from demo.subjects import PROMPTS
-from demo.train import batch, learning_rate_factor
+from demo.train import batch
+from demo.training import learning_rate_factor
 
 
 def draw(count, seed=0):
@@ -149,17 +150,20 @@ def test_the_autoencoder_keeps_what_48_components_can():
 
 
 def test_training_batches_are_reproducible_and_differ_by_step():
-    first, again, other = batch(0, 5, 4), batch(0, 5, 4), batch(0, 6, 4)
+    autoencoder = PatchAutoencoder()
+    autoencoder.fit(torch.from_numpy(np.stack([scenes.render(scene) for scene in draw(50)])))
+    first, again, other = (batch(autoencoder, 0, 4, step) for step in (5, 5, 6))
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
     assert not torch.equal(first[0], other[0])
-    images, ids, times, noise = first
-    assert images.shape == (4, 64, 64, 3)
+    latents, ids, times, noise = first
+    assert latents.shape == (4, 48, 8, 8)
     assert ids.shape == (4, 12)
     assert noise.shape == (4, 48, 8, 8)
     assert ((times > 0) & (times < 1)).all()
 
 
-def test_the_learning_rate_warms_up_and_falls_to_zero():
-    assert learning_rate_factor(0, 10_000) == pytest.approx(1 / 500)
-    assert learning_rate_factor(5000, 10_000) == pytest.approx(0.5)
-    assert learning_rate_factor(10_000, 10_000) == pytest.approx(0)
+def test_the_learning_rate_warms_up_stays_and_falls_to_zero():
+    assert learning_rate_factor(0, 10_000) == pytest.approx(1 / 300)
+    assert learning_rate_factor(7000, 10_000) == 1
+    assert learning_rate_factor(8500, 10_000) == pytest.approx(0.5)
+    assert learning_rate_factor(10_000, 10_000) == 0
