@@ -230,9 +230,10 @@ def test_first_and_last_steps_can_be_required_as_published():
 
 
 def test_few_evaluations_give_the_best_of_the_first_spacings():
-    schedule = Schedule.parse(searched()[0])  # three evaluations
-    # The least cost of all 330 by the formula of spacing by noise level comes first.
-    assert schedule in [Schedule.parse("0-1,3,7,11/12"), *spacings(STEPS, 5)[:2]]
+    schedule, _, _, table = searched()
+    assert "3 schedules scored" in table
+    # Validation compares all of them, the unscored ones, too.
+    assert Schedule.parse(schedule) in spacings(STEPS, 5)
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
