@@ -21,7 +21,7 @@ PSNR_OF_EQUAL = 100.0  # dB, where it would be infinite
 
 def begin() -> None:
     """Load ComfyUI on the CPU and the pack, with one thread: more only wait for each other."""
-    use_comfyui("--cpu")
+    use_comfyui()
     torch.set_num_threads(1)
     load_pack()
 

@@ -34,6 +34,7 @@ MAX_CACHED_DEMO = 0.15  # the same on the demo model, whose blocks are tiny
 ROUNDS = 5
 LONG_STEP = 1.0  # seconds: a model with longer full steps is measured in one round and one run
 LONG_CACHED = 37
+DEMO = "demo model, 64 tokens, CFG 5"
 
 
 def main() -> int:
@@ -49,7 +50,7 @@ def main() -> int:
     import torch
 
     on_gpu = torch.cuda.is_available()
-    use_comfyui(*([] if on_gpu else ["--cpu"]))
+    use_comfyui(device="cuda" if on_gpu else "cpu")
     torch.set_num_threads(THREADS)
     load_pack()
     conditions = {
@@ -59,7 +60,7 @@ def main() -> int:
         "sampling": f"euler, simple scheduler, CFG 1, batch 1, {STEPS} steps end to end",
     }
     print(", ".join(conditions.values()), flush=True)
-    figures = [] if on_gpu else [demo_figures()]
+    figures = [demo_figures()] if not on_gpu and options.only in DEMO else []
     for case in models.REAL if on_gpu else models.SMALL:
         if options.only in case.name:
             figures.append(model_figures(case, on_gpu))
@@ -83,9 +84,7 @@ def demo_figures() -> dict:
     from golden_path_pack.demo import comfy_model
     from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
-    case = models.Benchmarked(
-        "demo model, 64 tokens, CFG 5", "", {}, (48, 8, 8), (12, 64), {"pooled": 64}
-    )
+    case = models.Benchmarked(DEMO, "", {}, (48, 8, 8), (12, 64), {"pooled": 64})
     model = comfy_model.load_model()
     table = FigureTable(case.name)
     full, cached = [], []

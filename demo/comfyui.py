@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACK = "golden_path_pack"
 
 
-def use_comfyui(*flags: str) -> None:
-    """Make ``comfy`` importable, set up as its own ``main.py`` would with these command-line flags.
+def use_comfyui(*flags: str, device: str = "cpu") -> None:
+    """Make ``comfy`` importable, set up as its own ``main.py`` would with these command-line flags,
+    on a device: ``cpu`` or ``cuda``.
 
     Reads ``COMFYUI_PATH``, which ``dev.py`` sets. Must come before the first import of ``comfy``.
     """
@@ -21,7 +22,8 @@ def use_comfyui(*flags: str) -> None:
     if not path:
         raise RuntimeError("COMFYUI_PATH is not set; start this with dev.py")
     sys.path.insert(0, path)  # before the pack root: the name `nodes` must be ComfyUI's
-    sys.argv = ["main.py", *flags]  # read by comfy at import
+    of_device = ["--cpu"] if device == "cpu" else []
+    sys.argv = ["main.py", *of_device, *flags]  # read by comfy at import
     import comfy.options
 
     comfy.options.enable_args_parsing()

@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--evaluate", action="store_true", help="measure weights instead")
     parser.add_argument("--weights", type=Path, default=network.WEIGHTS, help="what to measure")
     options = parser.parse_args()
-    use_comfyui(*(["--cpu"] if options.device == "cpu" else []))
+    use_comfyui(device=options.device)
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:

@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--captions", type=int, default=CAPTIONS, help="clips that are measured")
     parser.add_argument("--guidance", type=float, default=GUIDANCE, help="CFG of these clips")
     options = parser.parse_args()
-    use_comfyui(*(["--cpu"] if options.device == "cpu" else []))
+    use_comfyui(device=options.device)
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:

@@ -23,7 +23,7 @@ if os.environ.get("COMFYUI_PATH"):
     with warnings.catch_warnings():  # ComfyUI's own import warnings are not ours to mend
         warnings.simplefilter("ignore")
         # The default attention on CPU queries the free memory, which breaks a traced graph.
-        use_comfyui("--cpu", "--use-pytorch-cross-attention")
+        use_comfyui("--use-pytorch-cross-attention")
         import comfy.sample
         import comfy.samplers  # noqa: F401
 
