@@ -3,7 +3,7 @@
 
     python dev.py demo                the cache on a small trained model in the real ComfyUI
     python dev.py check               linters and quick tests, in a minute
-    python dev.py test                linters and tests; --all: every case of them
+    python dev.py test                linters and tests; --all: long ones, too
     python dev.py serve               ComfyUI with this pack, in the browser
     python dev.py train-demo-model    train the demo model again
     python dev.py train-demo-video    train the demo's video model again
@@ -64,7 +64,7 @@ def main() -> None:
     sub.add_argument("--video", action="store_true", help="clips instead of images")
     command("check", check, "Run linters, the tests of the core and those of what changed.")
     sub = command("test", test, "Run linters and tests; words after -- go to pytest alone.")
-    sub.add_argument("--all", action="store_true", help="also long tests and whole products")
+    sub.add_argument("--all", action="store_true", help="also long tests")
     sub.add_argument(
         "pytest", nargs="*", help="arguments for pytest: then the linters are left out"
     )

@@ -28,7 +28,7 @@ def check(tools: Tools) -> int:
 
 
 def test(tools: Tools, with_all: bool) -> int:
-    """Linters, types, and all tests: of large products a quarter, unless it is ``with_all``."""
+    """Linters, types, and all tests, the long ones only ``with_all``."""
     failed = _failed(_linters(tools))
     if tools.run("-m", "tests.browser.chromium") != 0:
         failed.append("browser")

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent / "browser"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="also long tests and whole products")
+    parser.addoption("--all", action="store_true", help="also long tests")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -26,8 +26,7 @@ def pytest_collection_modifyitems(config, items):
             # The fixtures of a module are made once, and ComfyUI's state stays that of one worker.
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
     yield
-    if not config.getoption("--all"):
-        leave_out(config, items)
+    leave_out(config, items)
 
 
 def pytest_collection_finish(session):
@@ -43,29 +42,34 @@ def pytest_collection_finish(session):
 
 
 def leave_out(config, items):
-    named = {argument for argument in config.args if "::" in argument}
-    long = [i for i in items if i.get_closest_marker("long") and not named]
-    logic = [i for i in items if PAGE not in i.path.parents]  # the page has a rule of its own
-    out = set(long) | set(selection.left_out([i for i in logic if i not in set(long)]))
+    """Leave out most of large products, and long tests; a test that is named runs whole."""
+    if any("::" in argument for argument in config.args):
+        return
+    long = [i for i in items if i.get_closest_marker("long")]
+    # Those of the page are few, and products of long tests are small.
+    logic = [i for i in items if PAGE not in i.path.parents and i not in set(long)]
+    out = set(selection.left_out(logic))
+    if not config.getoption("--all"):
+        out |= set(long)
+        config.stash[LONG] = len(long)
     config.hook.pytest_deselected(items=[i for i in items if i in out])
     items[:] = [i for i in items if i not in out]
-    config.stash[LEFT_OUT] = len(out)
 
 
-LEFT_OUT = pytest.StashKey[int]()
+LONG = pytest.StashKey[int]()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """A worker tells the one that reports how many tests it left out; all leave out the same."""
-    node.config.stash[LEFT_OUT] = node.workeroutput.get("left out", 0)
+    """A worker tells how many long tests it left out; all of them leave out the same."""
+    node.config.stash[LONG] = node.workeroutput.get("long tests", 0)
 
 
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+        session.config.workeroutput["long tests"] = session.config.stash.get(LONG, 0)
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if count := config.stash.get(LEFT_OUT, 0):
-        terminalreporter.write_line(f"{count} long tests and cases of products: only with --all")
+    if count := config.stash.get(LONG, 0):
+        terminalreporter.write_line(f"{count} long tests: only with --all")

@@ -1,8 +1,8 @@
 """The pack's pages in a real ComfyUI and a real browser.
 
 Every test of this folder runs on the front end that ComfyUI pins with the classic canvas, and on
-the newest with Nodes 2.0; with ``--all`` on both in both renderers. Without COMFYUI_PATH or a
-browser the folder is left out; on a build machine a missing browser is an error.
+the newest with Nodes 2.0. Without COMFYUI_PATH or a browser the folder is left out; on a build
+machine a missing browser is an error.
 """
 
 import json
@@ -17,7 +17,8 @@ from playwright.sync_api import sync_playwright
 
 import dev
 
-from . import chromium, front_end
+from . import chromium
+from .front_end import bring
 from .page import READY, one_empty_tab
 
 CHROMIUM = chromium.find() if os.environ.get("COMFYUI_PATH") else None
@@ -39,42 +40,25 @@ SETTINGS = {
 }
 
 
-FRONT_ENDS, RENDERERS = ["pinned", "newest"], ["classic", "vue"]
-
-# What runs without --all: each front end and each renderer once.
-USUAL = {("pinned", "classic"), ("newest", "vue")}
-ALL = {(front_end, renderer) for front_end in FRONT_ENDS for renderer in RENDERERS}
+# Renderers by front end: each once. The other two pairs never showed a defect of their own.
+RENDERERS = {"pinned": "classic", "newest": "vue"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out what needs --all, and keep what shares a page in one process."""
+    """Leave out pages that a test does not want, and keep what shares a page in one process."""
     left_out = set()
     for item in items:
         if Path(__file__).parent not in item.path.parents:
             continue
-        given = item.callspec.params if hasattr(item, "callspec") else {}
-        front_end_and_renderer = given.get("url"), given.get("renderer")
-        item.add_marker(pytest.mark.xdist_group("page {} {}".format(*front_end_and_renderer)))
-        wanted = _wanted(item, config.getoption("--all"))
-        if None not in front_end_and_renderer and front_end_and_renderer not in wanted:
+        here = item.callspec.params.get("front_end") if hasattr(item, "callspec") else None
+        item.add_marker(pytest.mark.xdist_group(f"page {here}"))
+        only = item.get_closest_marker("one_page")
+        if here and only and only.args != (here,):
             left_out.add(item)
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
-
-
-def _wanted(item, with_all):
-    """The pages of a test.
-
-    One that takes long names the only page, one of many alike the only one without ``--all``; with
-    it, these run on the usual ones.
-    """
-    usual = item.get_closest_marker("usual_page")
-    named = item.get_closest_marker("one_page") or (not with_all and usual)
-    if named:
-        return {named.args}
-    return ALL if with_all and not usual else USUAL
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -82,14 +66,20 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"The tests of the page were left out: {chromium.REMEDY}")
 
 
-@pytest.fixture(scope="package", params=FRONT_ENDS)
-def url(request, tmp_path_factory):
+@pytest.fixture(scope="package", params=RENDERERS)
+def front_end(request):
+    """The one that ComfyUI pins, or the newest."""
+    return request.param
+
+
+@pytest.fixture(scope="package")
+def url(front_end, tmp_path_factory):
     """A ComfyUI with this pack."""
     python = Path(sys.executable)
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), python)
     arguments = ["--cpu", "--disable-api-nodes"]
-    if request.param == "newest":
-        arguments += ["--front-end-root", str(front_end.bring(python))]
+    if front_end == "newest":
+        arguments += ["--front-end-root", str(bring(python))]
     log = tmp_path_factory.mktemp("server") / "server.log"
     with dev.server(tools, arguments, threads=1, log=log) as running:
         yield running.url
@@ -103,10 +93,10 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="package", params=RENDERERS)
-def renderer(request):
+@pytest.fixture(scope="package")
+def renderer(front_end):
     """The classic canvas, or Nodes 2.0."""
-    return request.param
+    return RENDERERS[front_end]
 
 
 @pytest.fixture(scope="package")

@@ -58,7 +58,7 @@ def panel(page):
     return view(page, NODE, "quality_table")
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_a_run_fills_the_table(page, workflow):
     assert panel(page).inner_text().startswith("After a run: what the cached run saves")
     assert run(page) == "execution_success"

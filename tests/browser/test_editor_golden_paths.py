@@ -77,7 +77,7 @@ def test_escape_closes_the_menu_and_gives_the_focus_back(page):
     assert editor.text == "0-19/20"
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     mine, renamed = f"mine {renderer}", f"ours {renderer}"
@@ -114,7 +114,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.get_by_text(f"{mine} is deleted").first.wait_for()
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     name = f"filed {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")
@@ -141,7 +141,7 @@ def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     remove_path(page, name)
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     name = f"taken {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")

@@ -19,7 +19,7 @@ def enabled(page, *names):
     )
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_only_the_field_that_counts_can_be_edited(page):
     saved = opened(page, "GPH_ScheduleSearch")
     assert enabled(page, "speed", "full_steps") == ["speed"]

@@ -35,9 +35,7 @@ COMPARED = (
     "Try_Golden_Path_Cache_Video",
 )  # fmt: skip
 # How many images come of those that need no files, and where each runs.
-CLASSIC, VUE = (
-    pytest.mark.one_page("pinned", "classic"), pytest.mark.one_page("newest", "vue")
-)  # fmt: skip
+CLASSIC, VUE = pytest.mark.one_page("pinned"), pytest.mark.one_page("newest")
 DEMO = {
     "Compare_Full_and_Cached": (8, CLASSIC),
     "Look_Inside_a_Run": (2, VUE, pytest.mark.long),
@@ -75,13 +73,12 @@ OVERLAPS = """() => {
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
 
-USUAL = [
-    pytest.param(name, marks=pytest.mark.usual_page(*(CLASSIC, VUE)[number % 2].args))
-    for number, name in enumerate(STEPS)
+BY_TURNS = [
+    pytest.param(name, marks=(CLASSIC, VUE)[number % 2]) for number, name in enumerate(STEPS)
 ]
 
 
-@pytest.fixture(scope="module", params=USUAL)
+@pytest.fixture(scope="module", params=BY_TURNS)
 def name(request):
     return request.param
 
@@ -163,7 +160,7 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in USUAL if name.values[0] not in DEMO], indirect=True
+    "name", [name for name in BY_TURNS if name.values[0] not in DEMO], indirect=True
 )
 def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
     refused = errors(url, prompt)

@@ -28,7 +28,7 @@ def set_locale(url, locale):
     dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_titles_and_inputs_are_chinese(chinese_page):
     title, labels, category = chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_Cache");
@@ -40,7 +40,7 @@ def test_titles_and_inputs_are_chinese(chinese_page):
     assert category == "黄金路径"
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_the_help_is_chinese(chinese_page):
     chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_PolicySelector");

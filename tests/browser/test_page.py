@@ -23,7 +23,7 @@ def test_the_bundled_workflow_opens_whole(page):
     assert page.locator("[role=dialog]").count() == 0
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_the_template_opens_from_a_link(page, url):
     page.goto(f"{url}/?template=1_Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
     page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")

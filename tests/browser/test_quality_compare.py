@@ -80,7 +80,7 @@ def table(page):
     )
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_a_node_that_has_not_run_says_what_it_will_show(page, workflow):
     assert panel(page).inner_text().startswith("After a run:")
 
@@ -108,7 +108,7 @@ def loaded_pictures(page, kind="reference"):
     )
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_a_run_shows_its_pictures_under_a_verdict(page, workflow):
     page.evaluate("""() => [1, 2].forEach(id => {
       app.rootGraph.getNodeById(id).widgets.slice(0, 2).forEach(w => { w.value = 1024; });
@@ -179,7 +179,7 @@ def test_keys_move_the_line_and_choose_image_heat_map_and_zoom(page, workflow):
     assert "Run the workflow again" in panel(page).inner_text()
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_images_of_unequal_sizes_are_both_named(page, workflow):
     page.evaluate("app.rootGraph.getNodeById(2).widgets[0].value = 128")
     message = run(page)
@@ -187,7 +187,7 @@ def test_images_of_unequal_sizes_are_both_named(page, workflow):
     assert "2 images of 128 x 64 pixels" in message
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_every_figure_and_reason_of_a_report_is_shown(page, workflow):
     send(page, REPORT)
     head, *rows = table(page)
@@ -203,14 +203,14 @@ def test_every_figure_and_reason_of_a_report_is_shown(page, workflow):
     assert "PSNR: 1 of 3 identical, the mean is of the others" in panel(page).inner_text()
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_foreign_text_stays_text(page, workflow):
     send(page, REPORT)
     assert "SSIM not available: <img id=foreign src=x>" in panel(page).inner_text()
     assert page.locator("#foreign").count() == 0
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_a_node_that_ran_for_a_list_of_images_shows_each_of_its_runs(page, workflow):
     send(page, REPORT, REPORT | {"width": 32})
     text = panel(page).inner_text()

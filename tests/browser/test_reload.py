@@ -29,7 +29,7 @@ def reload(page, text):
     two_frames(page)
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     editor = Editor.open(page, "0-2,5,9/10")
     editor.click(4)
@@ -43,7 +43,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     assert editor.cells == "ooo.oo...o"
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_the_report_is_empty_until_the_next_run(page, keeping):
     workflow = example("1_Try_Golden_Path_Cache")
     workflow["id"] = page.evaluate("crypto.randomUUID()")

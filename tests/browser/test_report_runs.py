@@ -193,7 +193,7 @@ def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
     assert set(strip(panel(page))) == {"full"}
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     """Off, refused, failed and cancelled runs show no figures of an earlier one."""
     load(page, workflow)

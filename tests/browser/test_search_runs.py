@@ -70,7 +70,7 @@ def demo(page):
     return node
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_out(page, demo):
     page.evaluate("""id => {
       app.rootGraph.getNodeById(id).onExecuted =
@@ -106,7 +106,7 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     assert "12 schedules scored" in table
 
 
-@pytest.mark.one_page("newest", "vue")
+@pytest.mark.one_page("newest")
 def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again(page, demo):
     interrupt_when(page, EVENT, "detail.scored >= 4")
     assert run(page) == "execution_interrupted"
@@ -127,7 +127,7 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
     assert status(panel(page, demo)) == "Done"
 
 
-@pytest.mark.one_page("pinned", "classic")
+@pytest.mark.one_page("pinned")
 def test_a_result_comes_back_with_its_tab_and_from_a_search_that_need_not_run(page, demo):
     assert run(page) == "execution_success"
     here = {"id": page.evaluate("app.rootGraph.id")}

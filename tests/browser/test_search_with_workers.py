@@ -7,7 +7,7 @@ import pytest
 from .page import heard, interrupt_when, listen, run
 from .search import panel, status, with_workers
 
-pytestmark = [pytest.mark.long, pytest.mark.one_page("newest", "vue")]
+pytestmark = [pytest.mark.long, pytest.mark.one_page("newest")]
 EVALUATIONS = 6
 
 

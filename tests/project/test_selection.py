@@ -1,4 +1,4 @@
-"""What is left out of large products by default."""
+"""What is left out of large products."""
 
 import itertools
 import os

@@ -1,8 +1,8 @@
-"""The cases of large products that are tested by default; ``--all`` tests every one.
+"""The cases of large products of parameters that are tested.
 
 A parametrized test with several parameters runs on their whole product. Where that has 24 cases or
-more, about a quarter stays, spread like a Latin square: every value of every parameter occurs, as
-often as the others of its parameter.
+more, about a quarter is tested, spread like a Latin square: every value of every parameter occurs,
+as often as the others of its parameter. A test that is named on the command line runs whole.
 """
 
 from __future__ import annotations
