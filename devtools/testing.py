@@ -11,7 +11,8 @@ from .paths import ROOT
 
 # Each worker holds a ComfyUI: more of them than this need more memory than many machines have.
 WORKERS = min(4, max(2, os.cpu_count() or 2))
-SPREAD = ["-n", str(WORKERS), "--dist", "loadgroup", "-q"]
+# In the order of the folders: by size, long tests with real workers came last, in one process.
+SPREAD = ["-n", str(WORKERS), "--dist", "loadgroup", "--no-loadscope-reorder", "-q"]
 CORE = ["tests/core", "tests/demo", "tests/project"]
 
 
