@@ -123,11 +123,17 @@ class Pictures:
 
     def _cached(self, schedule, policy):
         from golden_path_pack.gph_core.policies.extrapolation import Reuse
-        from golden_path_pack.nodes.cache.plan import CachePlan
-        from golden_path_pack.nodes.hook import patching
 
-        plan = CachePlan("Custom", of_pack(schedule), policy or Reuse())
-        return patching.attach(self.model, plan, Silent())
+        return cached(self.model, schedule, policy or Reuse())
+
+
+def cached(model, schedule, policy, reporter=None):
+    """A MODEL under a schedule and a policy."""
+    from golden_path_pack.nodes.cache.plan import CachePlan
+    from golden_path_pack.nodes.hook import patching
+
+    plan = CachePlan("Custom", of_pack(schedule), policy)
+    return patching.attach(model, plan, reporter or Silent())
 
 
 def of_pack(schedule):

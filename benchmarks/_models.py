@@ -112,3 +112,18 @@ def conditioning(case: Benchmarked) -> list:
 
     pooled = {"pooled_output": torch.randn(1, case.extras["pooled"])} if case.extras else {}
     return [[torch.randn(1, *case.text), pooled]]
+
+
+def sample(case: Benchmarked, model, steps: int, cfg=1.0, begins=lambda: None, callback=None):
+    """Latent of a run on a random prompt with Euler; ``begins`` is called right before it."""
+    import comfy.sample
+    import torch
+
+    prompt, latent = conditioning(case), torch.zeros(1, *case.latent)
+    noise = comfy.sample.prepare_noise(latent, seed=1)
+    with torch.inference_mode():
+        begins()
+        return comfy.sample.sample(
+            model, noise, steps, cfg, "euler", "simple", prompt, prompt, latent,
+            disable_pbar=True, seed=1, callback=callback,
+        )  # fmt: skip

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from benchmarks import _models as models
 from benchmarks import _results
-from benchmarks._demo import Silent
+from benchmarks._demo import Silent, cached
 from benchmarks._step_times import FigureTable, Run
 from demo.comfyui import load_pack, use_comfyui
+from gph_core.schedule import Schedule
 
 RESULTS = Path(__file__).parent / "results"
 THREADS = 1  # on a CPU, more would measure how busy the machine is
@@ -191,16 +192,10 @@ def run_figures(case, model, table: FigureTable, on_gpu: bool, is_long: bool) ->
 
 def sample(case, model, steps: int, full_steps=None, policy=None, cfg=1.0, reporter=None) -> Run:
     """Run a model; without full steps, as it is."""
-    import comfy.sample
     import torch
-    from golden_path_pack.gph_core.schedule import Schedule
-    from golden_path_pack.nodes.cache.plan import CachePlan
-    from golden_path_pack.nodes.hook import patching
 
     if full_steps is not None:
-        plan = CachePlan("Custom", Schedule(tuple(full_steps), steps), policy)
-        model = patching.attach(model, plan, reporter or Silent())
-    prompt, latent = models.conditioning(case), torch.zeros(1, *case.latent)
+        model = cached(model, Schedule(tuple(full_steps), steps), policy, reporter)
     on_gpu, ticks = torch.cuda.is_available(), []
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
@@ -213,13 +208,7 @@ def sample(case, model, steps: int, full_steps=None, policy=None, cfg=1.0, repor
         else:
             ticks.append(time.process_time())
 
-    noise = comfy.sample.prepare_noise(latent, seed=1)
-    with torch.inference_mode():
-        tick()
-        comfy.sample.sample(
-            model, noise, steps, cfg, "euler", "simple", prompt, prompt, latent,
-            disable_pbar=True, seed=1, callback=tick,
-        )  # fmt: skip
+    models.sample(case, model, steps, cfg, begins=tick, callback=tick)
     mib = (torch.cuda.max_memory_allocated() - there) / 2**20 if on_gpu else None
     return Run([b - a for a, b in itertools.pairwise(ticks)], mib)
 

@@ -3,7 +3,7 @@
 Random models of two families, half as deep as those of ``bench cache``, compiled as ComfyUI does
 it: as a whole, or each block by itself. Backends: inductor, and on a GPU cudagraphs. A cached run
 has to come as near to its eager run as a run without the cache does. A failure is a result, too:
-some backends fail without the cache. It takes about three minutes.
+some backends fail without the cache. It takes about five minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import _models, _results
-from benchmarks._demo import Silent
+from benchmarks._demo import cached
 from demo.comfyui import load_pack, use_comfyui
 
 RESULTS = Path(__file__).parent / "results"
@@ -135,22 +135,10 @@ def _compiled(model, backend: str, keys: list[str]):
 
 def _sample(case, model, policy):
     """Latent of a run, cached under a policy if there is one."""
-    import comfy.sample
-    from golden_path_pack.gph_core.schedule import Schedule
-    from golden_path_pack.nodes.cache.plan import CachePlan
-    from golden_path_pack.nodes.hook import patching
-
     if policy is not None:
-        plan = CachePlan("Custom", Schedule.parse(SCHEDULE), policy)
-        model = patching.attach(model, plan, Silent())
-    torch.manual_seed(0)
-    prompt, latent = _models.conditioning(case), torch.zeros(1, *case.latent)
-    noise = comfy.sample.prepare_noise(latent, seed=1)
-    with torch.inference_mode():
-        return comfy.sample.sample(
-            model, noise, STEPS, 1.0, "euler", "simple", prompt, prompt, latent,
-            disable_pbar=True, seed=1,
-        )  # fmt: skip
+        model = cached(model, SCHEDULE, policy)
+    torch.manual_seed(0)  # of the prompt
+    return _models.sample(case, model, STEPS)
 
 
 def _difference(found, wanted) -> float:

@@ -45,12 +45,12 @@ def leave_out(config, items):
     """Leave out most of large products, and long tests; a test that is named runs whole."""
     if any("::" in argument for argument in config.args):
         return
-    long = [i for i in items if i.get_closest_marker("long")]
+    long = {i for i in items if i.get_closest_marker("long")}
     # Those of the page are few, and products of long tests are small.
-    logic = [i for i in items if PAGE not in i.path.parents and i not in set(long)]
+    logic = [i for i in items if PAGE not in i.path.parents and i not in long]
     out = set(selection.left_out(logic))
     if not config.getoption("--all"):
-        out |= set(long)
+        out |= long
         config.stash[LONG] = len(long)
     config.hook.pytest_deselected(items=[i for i in items if i in out])
     items[:] = [i for i in items if i not in out]

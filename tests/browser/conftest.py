@@ -40,7 +40,7 @@ SETTINGS = {
 }
 
 
-# Renderers by front end: each once. The other two pairs never showed a defect of their own.
+# Renderers by front end: each once, as docs/testing.md says.
 RENDERERS = {"pinned": "classic", "newest": "vue"}
 
 

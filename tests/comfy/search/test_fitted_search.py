@@ -18,8 +18,10 @@ from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.selection import PlainSteps
+from golden_path_pack.gph_core.search.study import Measurement
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.fitted import fitted_examples
+from golden_path_pack.nodes.fitted.fitted_validation import FittedValidation
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.assessing import Assessor
@@ -229,11 +231,18 @@ def test_first_and_last_steps_can_be_required_as_published():
     assert "4 schedules scored" in fitted(**few, required_steps=PUBLISHED_ENDS, study="other")[3]
 
 
-def test_few_evaluations_give_the_best_of_the_first_spacings():
-    schedule, _, _, table = searched()
+@pytest.mark.parametrize("place", [0, -1])
+def test_few_evaluations_give_the_best_of_the_first_spacings(monkeypatch, place):
+    """Validation compares all of them, the last one, too, which three evaluations do not reach."""
+    best = spacings(STEPS, 5)[place]
+
+    def measure(_, schedule, examples):
+        return Measurement([{"psnr": 90.0 if schedule == best else 9.0} for _ in examples], 1.0)
+
+    monkeypatch.setattr(FittedValidation, "measure", measure)
+    schedule, _, _, table = fitted()
     assert "3 schedules scored" in table
-    # Validation compares all of them, the unscored ones, too.
-    assert Schedule.parse(schedule) in spacings(STEPS, 5)
+    assert Schedule.parse(schedule) == best
 
 
 def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
