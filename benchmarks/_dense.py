@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks import _demo
+from benchmarks import _demo, _results
 from gph_core.schedule import ScheduleSpace, uniform
 
 FILE = Path(__file__).parent / "results" / "search-50-steps.json"
@@ -46,7 +46,7 @@ def measure() -> None:
         "space": f"{SPACE.size} schedules: {STEPS} steps, {FULL} full, 0, 1, 2 and 49 fixed",
         "policy": "residual reuse", "prompts": PROMPTS, "values": "mean PSNR in dB",
         "full steps": "transformer evaluations at full compute, of all examples",
-        "torch": torch.__version__,
+        **_results.versions("demo model"),
     }  # fmt: skip
     sample = {
         "schedules": SAMPLE, "best": round(best, 3), "uniform": round(_mean(examples), 3),

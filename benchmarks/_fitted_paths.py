@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from benchmarks import _demo
 from benchmarks._lab import SCHEDULER, STATE_BYTES, Lab
+from benchmarks._memory import folder
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.library import FITTED
 from gph_core.paths.spacings import spacings
 from gph_core.policies.as_json import policy_to_json
 
-MEMORY = Path(__file__).parent.parent / ".dev" / "fitted-paths"
+MEMORY = folder("fitted-paths")
 FULL_STEPS = {50: (21, 13, 9, 6), 28: (12, 7, 5), 20: (8, 5, 4)}
 WANTED = [(steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts]
 WANTED += [(50, full, 1.0) for full in (13, 9)]

@@ -15,9 +15,10 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
+from benchmarks._memory import folder
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 
-MEMORY = Path(__file__).parent.parent / ".dev" / "methods"
+MEMORY = folder("methods")
 SCHEDULER = "simple"
 PREPARATION_SEED, SCORING_SEED, UNSEEN_SEED = 21, 22, 23  # of captions, and of noise
 BUDGET = 300  # schedules of the search for a golden path

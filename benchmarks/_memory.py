@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks._subjects import BOTH, weights_of
+
+
+def folder(name: str) -> Path:
+    """Folder of what a benchmark keeps of the demo models; with other weights it is another one."""
+    weights = weights_of(BOTH).replace(", ", "-")
+    return Path(__file__).parent.parent / ".dev" / "kept" / weights / name
+
 
 class Memory:
     """Measurements by key, in a file of JSON lines that several processes may add to."""

@@ -13,12 +13,13 @@ from pathlib import Path
 import torch
 
 from benchmarks import _demo
+from benchmarks._memory import folder
 from benchmarks._search import SCHEDULER, STEPS, published
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.schedule import Schedule
 
 FILE = Path(__file__).parent / "results" / "golden-paths.json"
-MEMORY = Path(__file__).parent.parent / ".dev" / "golden-path"
+MEMORY = folder("golden-path")
 BUDGETS = {  # schedules, by full steps and scoring prompts; with 8 as in the seed paper
     IMAGE: {
         (9, 8): 400, (13, 8): 700, (21, 8): 1400,

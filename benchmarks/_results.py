@@ -11,18 +11,27 @@ import numpy as np
 import torch
 
 from benchmarks import _demo
+from benchmarks._subjects import weights_of
 
 
-def versions() -> dict[str, str]:
-    """Versions that figures depend on."""
+def versions(model: str = "") -> dict[str, str]:
+    """Versions that figures depend on.
+
+    Args:
+        model: name of what was measured; of a demo model the weights are a version, too.
+    """
     from comfyui_version import __version__
 
-    return {"torch": torch.__version__, "comfyui": __version__}
+    found = {"torch": torch.__version__, "comfyui": __version__}
+    if weights := weights_of(model):
+        found["weights"] = weights
+    return found
 
 
 def write(file: Path, conditions: Mapping[str, Any], **parts: Sequence[Any]) -> None:
     """Write the rows of each part under their conditions, to which the versions are added."""
-    texts = [f'"conditions": {json.dumps({**conditions, **versions()}, ensure_ascii=False)}']
+    every = {**conditions, **versions(conditions.get("model", ""))}
+    texts = [f'"conditions": {json.dumps(every, ensure_ascii=False)}']
     for name, rows in parts.items():
         lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         texts.append(f'"{name}": [\n{lines}\n]')
@@ -38,7 +47,7 @@ def kept(file: Path) -> dict[str, list[Any]]:
         return {}
     parts = json.loads(file.read_text("utf-8"))
     conditions = parts.pop("conditions")
-    for name, version in versions().items():
+    for name, version in versions(conditions.get("model", "")).items():
         if conditions.get(name) != version:
             raise ValueError(
                 f"{file.name} was measured with {name} {conditions.get(name)}, this is {version}; "

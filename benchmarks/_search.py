@@ -10,9 +10,7 @@ import json
 import random
 from pathlib import Path
 
-import torch
-
-from benchmarks import _demo
+from benchmarks import _demo, _results
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.paths.golden_path import GoldenPath
 from gph_core.paths.library import bundled_paths
@@ -40,7 +38,7 @@ def search(subject: str) -> None:
         "model": model.name, "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
         "policy": "residual reuse", "forced full": FORCED, "most evaluations": BUDGET,
         "objective": "mean PSNR in dB to the full run, for the first prompts", "seed": SEED,
-        "torch": torch.__version__, "prompts": prompts,
+        **_results.versions(model.name), "prompts": prompts,
     }  # fmt: skip
     paths = [climb(full, prompts[:number], subject) for full, number in PROMPTS.items()]
     text = json.dumps({"conditions": conditions, "paths": paths}, indent=1)

@@ -15,7 +15,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from benchmarks import _demo
+from benchmarks import _demo, _results
 from gph_core.schedule import Schedule, ScheduleSpace
 
 FILE = Path(__file__).parent / "results" / "search-space.safetensors"
@@ -44,7 +44,7 @@ def score() -> None:
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
         "policy": "residual reuse", "space": "20 steps, 7 full, 0, 1 and 19 fixed, lexicographic",
         "values": "PSNR in dB to the full run, a row a schedule, a column a prompt",
-        "torch": torch.__version__, "prompts": json.dumps(prompts), "first seed": str(SEED),
+        **_results.versions("demo model"), "prompts": json.dumps(prompts), "first seed": str(SEED),
     }  # fmt: skip
     save_file({"psnr": torch.tensor(values, dtype=torch.float32)}, FILE, conditions)
 

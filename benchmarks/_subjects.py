@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,12 +24,14 @@ class Subject(NamedTuple):
         draw: a random scene or clip with a caption, which training saw or did not (``held_out``).
         latent_shape: of one item.
         shift: of its noise levels.
+        weights: their file.
     """
 
     kind: str  # of *Golden Path Demo Model*
     draw: Callable[..., Any]
     latent_shape: tuple[int, ...]
     shift: float
+    weights: Path
 
     def parts(self) -> tuple[Any, Any, Any]:
         """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
@@ -49,17 +52,32 @@ class Subject(NamedTuple):
         """The model's name in results."""
         return "demo model" if self.kind == IMAGE else f"demo model, {self.kind}"
 
+    @property
+    def digest(self) -> str:
+        """What its weights are recognised by: their first 12 digits of SHA-256."""
+        return hashlib.sha256(self.weights.read_bytes()).hexdigest()[:12]
+
     def file(self, path: Path) -> Path:
         """A file of the image model, or the one beside it of another."""
         return path if self.kind == IMAGE else path.with_stem(f"{path.stem}-{self.kind}")
 
 
 SUBJECTS = {
-    IMAGE: Subject(IMAGE, scenes.sample_scene, network.LATENT_SHAPE, network.SHIFT),
-    VIDEO: Subject(
-        VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE, video_network.SHIFT
+    IMAGE: Subject(
+        IMAGE, scenes.sample_scene, network.LATENT_SHAPE, network.SHIFT, network.WEIGHTS
     ),
-}
+    VIDEO: Subject(
+        VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE, video_network.SHIFT,
+        video_network.WEIGHTS,
+    ),
+}  # fmt: skip
+BOTH = "demo models"  # their name in results
+
+
+def weights_of(model: str) -> str:
+    """What the weights of a demo model, or of ``BOTH``, are recognised by; "" for another model."""
+    about = [subject for subject in SUBJECTS.values() if model in (subject.name, BOTH)]
+    return ", ".join(subject.digest for subject in about)
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

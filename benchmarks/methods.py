@@ -27,6 +27,7 @@ from benchmarks._lab import Lab, Prompts, compared, labs
 from benchmarks._replay import DIGITS, DRAWS, replay
 from benchmarks._results import interval
 from benchmarks._shots import Shot, Shots
+from benchmarks._subjects import BOTH
 from benchmarks._ways import FITTED, PLAIN, baselines, ways
 from gph_core.schedule import Schedule
 
@@ -170,7 +171,7 @@ def merged(found: list[dict]) -> list[dict]:
 def save(found: list[dict]) -> None:
     """Write figures and picture, with their conditions."""
     conditions = {
-        "model": "demo model", "sampling": f"{_demo.SAMPLER}, simple",
+        "model": BOTH, "sampling": f"{_demo.SAMPLER}, simple",
         "prompts": f"{Prompts().unseen} held out of training, one noise each",
         "unit": "against the full run: mean and half of its 95 % interval by Student's t over the "
         "prompts; PSNR in dB of 8-bit images; ahead: over uniform spacing with residual reuse, "

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
-from benchmarks import _demo, _search
+from benchmarks import _demo, _results, _search
 from benchmarks._subjects import SUBJECTS, add_option
 from gph_core.paths.choice import spacing
 from gph_core.paths.noise_spacing import noise_spacing
@@ -119,15 +118,13 @@ def main() -> int:
 
 def save(subject: str, figures: dict[str, list]) -> None:
     """Write figures with their conditions, one line an item."""
-    from comfyui_version import __version__
-
     conditions = {
         "model": SUBJECTS[subject].name,
         "prompts": f"{PROMPTS} that neither training nor search saw",
         "policy": "residual reuse",
         "unit": "PSNR in dB to the full run of the same setting; lead: of the rule over the best "
         "of the others; gains: over uniform; paired by prompt, with half of a 95 % interval (t)",
-        "torch": torch.__version__, "comfyui": __version__,
+        **_results.versions(SUBJECTS[subject].name),
     }  # fmt: skip
     parts = (
         f'"{name}": [\n' + ",\n".join(map(json.dumps, items)) + "\n]"

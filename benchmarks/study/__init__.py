@@ -8,7 +8,7 @@ A part is a file here and its name in ``PARTS``. It has
     summary(data) -> str    its numbers for docs/study.md, as markdown
 
 and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
-is kept in ``.dev/study``: a study that was stopped goes on, and two processes can do parts of it.
+is kept in ``.dev/``: a study that was stopped goes on, and two processes can do parts of it.
 A part's name with ``-video`` asks the same of the video model.
 
 CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,

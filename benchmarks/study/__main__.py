@@ -10,10 +10,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from benchmarks import _demo, _lab
+from benchmarks import _demo, _lab, _results
 from benchmarks._lab import SCHEDULER
+from benchmarks._memory import folder
 from benchmarks._subjects import SUBJECTS, VIDEO
 from benchmarks.study import PARTS, _report, part_of
 from benchmarks.study._work import CFG, Work
@@ -21,7 +20,7 @@ from benchmarks.study._work import CFG, Work
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "study"
 REPORT = ROOT / "docs" / "study.md"
-MEMORY = ROOT / ".dev" / "study"
+MEMORY = folder("study")
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,6 @@ def quick_places(folder: Path | None) -> Places:
 
 def study(name: str, is_quick: bool, places: Places) -> None:
     """Measure a part and write what it leaves."""
-    from comfyui_version import __version__
-
     part, subject = part_of(name)
     memory = places.video_memory if subject == VIDEO else places.memory
     work = Work(is_quick, memory, subject)
@@ -82,7 +79,7 @@ def study(name: str, is_quick: bool, places: Places) -> None:
         "model": SUBJECTS[subject].name,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG[subject]:g}",
         "prompts": "few" if is_quick else "held out of training",
-        "torch": torch.__version__, "comfyui": __version__,
+        **_results.versions(SUBJECTS[subject].name),
     }  # fmt: skip
     text = _report.to_json(_report.plain({"conditions": conditions, **part.measure(work)}))
     data = json.loads(text)
