@@ -29,7 +29,8 @@ def runs(work: Work) -> Iterator[Runs]:
     """Runs of all methods; what is known is neither calibrated nor sampled again."""
     for steps in work.size(STEPS[work.subject], QUICK_STEPS):
         lab = work.lab(steps)
-        yield from of_lab(lab, work.size(lab.counts, lab.counts[:1]))
+        counts = work.size(lab.counts, lab.counts[:1])
+        yield from of_lab(lab, counts, work.size(METHODS, METHODS[:1]))
 
 
 def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> Iterator[Runs]:

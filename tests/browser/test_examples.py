@@ -34,12 +34,11 @@ COMPARED = (
     "Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Two_Experts",
     "Try_Golden_Path_Cache_Video",
 )  # fmt: skip
-# How many images come of those that need no files, and where each runs.
+# How many images come of those that need no files, and where each runs. Of the analyses one runs
+# here, all of them on the server alone (tests/comfy/analyze/test_inside_examples.py).
 CLASSIC, VUE = pytest.mark.one_page("pinned"), pytest.mark.one_page("newest")
 DEMO = {
     "Compare_Full_and_Cached": (8, CLASSIC),
-    "Look_Inside_a_Run": (2, VUE, pytest.mark.long),
-    "Find_Sensitive_Steps": (1, VUE, pytest.mark.long),
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),
@@ -160,7 +159,7 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in BY_TURNS if name.values[0] not in DEMO], indirect=True
+    "name", [name for name in BY_TURNS if name.values[0] not in (*DEMO, *INSIDE)], indirect=True
 )
 def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
     refused = errors(url, prompt)

@@ -137,12 +137,11 @@ def test_a_block_that_inductor_compiled_gives_the_eager_result(
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
 @pytest.mark.long
 @NEEDS_COMPILER
-@pytest.mark.parametrize("name", ["Wan 2.1 1.3B", "Qwen-Image"])
 def test_a_model_that_inductor_compiled_gives_the_eager_result(
-    name, fresh_compiler, monkeypatch, tmp_path
+    fresh_compiler, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    case = CASES[name]
+    case = CASES["Wan 2.1 1.3B"]
     model = zoo.build(case)
     full, expected = (
         zoo.sample(case, each, steps=4, cfg=1.0)[0] for each in (model, attach(model, "0,2/4"))

@@ -148,21 +148,6 @@ def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, alo
 
 
 @pytest.mark.long
-def test_a_search_with_two_workers_is_that_without(url, users, object_info, hosts):
-    # Of a policy that fits nothing: with a killed worker, above, weights are fitted.
-    studies = {workers: f"reuse {workers}" for workers in (0, 2)}
-    tables = [
-        run(url, prompt_of(object_info, study, workers, "residual reuse"))
-        for workers, study in studies.items()
-    ]
-    assert tables[0] == tables[1]
-    assert "12, residual reuse" in tables[0]
-    assert delivered(url, studies[0]) == delivered(url, studies[2])
-    assert logged(users, studies[0]) == logged(users, studies[2])
-    assert hosts() == []
-
-
-@pytest.mark.long
 def test_without_any_worker_left_it_goes_on_here(url, users, object_info, alone, hosts):
     def kill_all():
         for number in hosts():
