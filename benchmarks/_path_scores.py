@@ -11,13 +11,13 @@ import numpy as np
 from benchmarks import _demo, _paths
 from benchmarks._memory import Memory
 from benchmarks._search import FORCED, SCHEDULER, STEPS, published
-from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
+from benchmarks._subjects import SUBJECTS
 from demo.sampling import sigmas as noise_levels
 from gph_core.paths.retarget import retarget
 from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
 SAMPLED = _paths.MEMORY / "pictures.jsonl"
-PROMPTS, CAPTION_SEED = {IMAGE: 200, VIDEO: 100}, 3
+PROMPTS, CAPTION_SEED = 100, 3
 NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
 UNIFORM, PLAIN = "uniform", "plain steps"
 RANDOM, MOVED = "random", "published, moved"
@@ -45,18 +45,18 @@ Scores = dict[ScoredWay, np.ndarray]  # dB [P, S] of prompts and noises
 
 def sample(found: list[_paths.SearchedPaths], subject: str) -> Scores:
     """dB of every way on every picture; what is known from an earlier run is not sampled again."""
-    model, count = SUBJECTS[subject], PROMPTS[subject]
-    prompts = model.captions(count, CAPTION_SEED, held_out=True)
+    model = SUBJECTS[subject]
+    prompts = model.captions(PROMPTS, CAPTION_SEED, held_out=True)
     known = Memory(model.file(SAMPLED))
     chunks: dict[ScoredWay, dict[tuple[int, int], list[float]]] = {}
-    for first in range(0, count, _demo.BATCH):
+    for first in range(0, PROMPTS, _demo.BATCH):
         for noise in NOISES:
             wanted = dict(ways(found, subject, first, noise))
             some = prompts[first : first + _demo.BATCH]
             values = measured(known, some, noise + first, wanted, subject)
             for way, decibels in values.items():
                 chunks.setdefault(way, {})[first, noise] = decibels
-        print(f"{first + len(some)} of {count} prompts", flush=True)
+        print(f"{first + len(some)} of {PROMPTS} prompts", flush=True)
     return {way: matrix(parts) for way, parts in chunks.items()}
 
 

@@ -1,7 +1,7 @@
 """How many schedules and how many examples a search of fitted paths needs, on the demo model.
 
-*Schedules*: searches of 40 and of 400 schedules, each with ten seeds. *Examples*: searches on 8 and
-on 16 scoring prompts, compared with uniform spacing (residual reuse) too. *Grids*: as many full
+*Schedules*: searches of 40 and of 400 schedules, each with five seeds. *Examples*: searches on 8
+and on 16 scoring prompts, compared with uniform spacing (residual reuse) too. *Grids*: as many full
 steps of 20 and of 50, both compared with a full run of 200 steps. Every path that a search delivers
 is looked at once, on 200 prompts that no search saw.
 
@@ -32,7 +32,7 @@ from gph_core.paths.golden_path import GoldenPath
 Setting = tuple[int, int, float]  # steps, full steps, CFG
 
 FILE = Path(__file__).parent / "results" / "fitted-search.json"
-SCHEDULES, SEEDS = (40, 400), range(10)
+SCHEDULES, SEEDS = (40, 400), range(5)
 SCHEDULES_BAR = 0.3  # dB that few schedules may lose, median of the seeds
 SETTINGS_OF_SCHEDULES: tuple[Setting, ...] = ((20, 5, 5.0),)
 EXAMPLES = (8, 16)
@@ -181,7 +181,7 @@ def save(found: dict[str, list[dict]]) -> None:
         f"{_fitted_paths.SCORING} scoring prompts where no other number is given; chosen on "
         f"{_fitted_paths.VALIDATION} others",
         "prompts": f"{PROMPTS.unseen} that no search saw, one noise each",
-        "unit": "dB of 8-bit images to the full run; schedules: means, a number for each of ten "
+        "unit": "dB of 8-bit images to the full run; schedules: means, a number for each of five "
         "seeds, and the difference of their medians; examples: mean and half of its 95 % interval "
         "by Student's t, paired by prompt; grids: the same, to the full run of "
         f"{FINEST} steps",

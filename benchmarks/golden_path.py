@@ -1,12 +1,12 @@
 """Quality of a demo model's searched golden paths on prompts that no search saw.
 
-The pairs of schedule and policy of ``_paths`` (searched on 8, 32 or 128 prompts, validated on
-others) against baselines with as many full steps, on held-out prompts (200, of the video model 100)
-with three noises each. Every picture is compared with the full run of its prompt and noise. Gains
-are paired by prompt; their 95 % intervals are bootstrapped over the prompts. *Plain steps* is a run
-of just as many steps; *random* draws a schedule for every 8 pictures; *published, moved* is the
-path of FLUX.1-dev, or of Wan 2.1, on the demo model's noise levels. Policies that no search
-delivered are compared on the first noise alone.
+The pairs of schedule and policy of ``_paths`` (searched on 8 or 32 prompts, validated on others)
+against baselines with as many full steps, on 100 held-out prompts with three noises each. Every
+picture is compared with the full run of its prompt and noise. Gains are paired by prompt; their
+95 % intervals are bootstrapped over the prompts. *Plain steps* is a run of just as many steps;
+*random* draws a schedule for every 8 pictures; *published, moved* is the path of FLUX.1-dev, or of
+Wan 2.1, on the demo model's noise levels. Policies that no search delivered are compared on the
+first noise alone.
 
 It takes two to three hours of one core; what was sampled is kept in ``.dev/``, so it may be
 stopped. ``-- --search`` searches the paths anew before; ``-- --model video`` is about the video
@@ -125,7 +125,7 @@ def save(rows: list[dict], subject: str) -> None:
     conditions = {
         "model": model.name, "steps": STEPS,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {_demo.CFG:g}",
-        "prompts": f"{PROMPTS[subject]} held out of training and search, {len(NOISES)} noises each",
+        "prompts": f"{PROMPTS} held out of training and search, {len(NOISES)} noises each",
         "unit": "PSNR in dB of 8-bit images to the full run: mean, and 95 % interval of a "
         f"bootstrap over prompts ({RESAMPLES} resamples); ahead: the searched pair over this row",
     }  # fmt: skip

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,21 +116,15 @@ def main() -> int:
 
 
 def save(subject: str, figures: dict[str, list]) -> None:
-    """Write figures with their conditions, one line an item."""
+    """Write figures with their conditions."""
     conditions = {
         "model": SUBJECTS[subject].name,
         "prompts": f"{PROMPTS} that neither training nor search saw",
         "policy": "residual reuse",
         "unit": "PSNR in dB to the full run of the same setting; lead: of the rule over the best "
         "of the others; gains: over uniform; paired by prompt, with half of a 95 % interval (t)",
-        **_results.versions(SUBJECTS[subject].name),
-    }  # fmt: skip
-    parts = (
-        f'"{name}": [\n' + ",\n".join(map(json.dumps, items)) + "\n]"
-        for name, items in ({"conditions": [conditions]} | figures).items()
-    )
-    file = SUBJECTS[subject].file(RESULTS / "retarget.json")
-    file.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+    }
+    _results.write(SUBJECTS[subject].file(RESULTS / "retarget.json"), conditions, **figures)
 
 
 class Row(NamedTuple):

@@ -36,7 +36,7 @@ def test_settings_are_chosen_by_their_names():
         for steps in (50, 20)
         for sampler in ("", ", uni_pc")
     ]
-    assert [str(lab) for lab in _lab.labs()][6:] == of_video
+    assert [str(lab) for lab in _lab.labs()][4:] == of_video
     assert str(_lab.Lab(20, 3.0, "heun")) == "20 steps, CFG 3, heun"
 
 
