@@ -11,7 +11,6 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 # Of the image model's first weights, until they are measured again; the documents say so.
 EARLIER = {
     "carry.json",
-    "few-steps.json",
     "search-50-steps.json",
     "golden-path.json",
     "guidance.json",
