@@ -188,15 +188,15 @@ def test_the_fitted_path_has_to_be_first_and_never_surely_behind_plain_steps():
 
 def test_a_part_of_the_results_takes_its_places_among_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(methods, "RESULTS", tmp_path)
-    others = [{**ROW, "setting": s} for s in ("50 steps, CFG 1", "28 steps, CFG 1")]
-    methods.save(others)
-    new = [{**ROW, "full": 7}, {**ROW, "cached": 23.0}, FITTED]
+    setting = {"setting": "20 steps, CFG 1"}
+    methods.save([{**ROW, "setting": "50 steps, CFG 1"}, ROW | setting])
+    new = [ROW | setting | {"full": 7}, ROW | setting | {"cached": 23.0}, FITTED | setting]
     found = methods.merged(new)
     assert [(methods.title(row), row["cached"]) for row in found] == [
         ("50 steps, CFG 1, 5 full, TeaCache", 22.49),
-        ("28 steps, CFG 1, 7 full, TeaCache", 22.49),
-        ("28 steps, CFG 1, 5 full, TeaCache", 23.0),
-        ("28 steps, CFG 1, 5 full, fitted path", 22.49),
+        ("20 steps, CFG 1, 7 full, TeaCache", 22.49),
+        ("20 steps, CFG 1, 5 full, TeaCache", 23.0),
+        ("20 steps, CFG 1, 5 full, fitted path", 22.49),
     ]
 
 
@@ -228,7 +228,7 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
             best.get(methods.column(row), row), row, key=lambda one: one["psnr"][0]
         )
     settings = {setting for setting, _ in best}
-    assert settings == {str(lab) for lab in _lab.labs()}
+    assert settings >= {str(lab) for lab in _lab.labs()}  # and those of 28 steps, not measured again
     assert len(best) == 3 * len(settings)
     others = {column: row["name"] for column, row in best.items() if row["name"] != "fitted path"}
     assert others == {("video, 50 steps, CFG 5", 13): "golden path"}  # by 0.1 dB
