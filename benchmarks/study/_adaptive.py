@@ -30,10 +30,15 @@ def runs(work: Work) -> Iterator[Runs]:
     for steps in work.size(STEPS[work.subject], QUICK_STEPS):
         lab = work.lab(steps)
         counts = work.size(lab.counts, lab.counts[:1])
-        yield from of_lab(lab, counts, work.size(METHODS, METHODS[:1]))
+        yield from of_lab(lab, counts, names_of(work))
 
 
-def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str] = METHODS) -> Iterator[Runs]:
+def names_of(work: Work) -> Sequence[str]:
+    """All methods, in a quick study the first."""
+    return work.size(METHODS, METHODS[:1])
+
+
+def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str]) -> Iterator[Runs]:
     """Runs of some methods under one setting, at those numbers of full steps that they reach."""
     missing, shots = lab.calibrate(names, counts), Shots(lab)
     for full, name in itertools.product(counts, names):

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks._shots import Shots
 from benchmarks._subjects import IMAGE
 from benchmarks.study import _candidates, objectives
-from benchmarks.study._adaptive import of_lab
+from benchmarks.study._adaptive import names_of, of_lab
 from benchmarks.study._work import Work
 from benchmarks.study.step_counts import BUDGET, QUICK_BUDGET
 from gph_core.schedule import Schedule
@@ -54,7 +54,7 @@ def measured(work: Work, shots: Shots, full: int, selection: int) -> Field:
     ready = dict(objectives.offline(lab, full))
     often = {
         f"{way.name}, most frequent": _candidates.frequent(found[:selection], full)
-        for _, _, way, found in of_lab(lab, [full])
+        for _, _, way, found in of_lab(lab, [full], names_of(work))
     }
     late, anywhere = variants(ready[VARIED])
     small = ready | often | late
