@@ -13,7 +13,6 @@ with ``-- --dense`` half an hour more for searches of 50 steps (``_dense``).
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import _demo, _dense, _gap, _space
+from benchmarks import _demo, _dense, _gap, _results, _space
 from benchmarks._courses import median_cost, median_regret, worst_end
 from gph_core.schedule import Schedule
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
@@ -129,8 +128,7 @@ def main() -> int:
     parser.add_argument("--gap", action="store_true", help="compare early gaps with the scores")
     parser.add_argument("--dense", action="store_true", help="search among 50 steps, too")
     options = parser.parse_args()
-    if options.score or options.gap or options.dense:
-        _demo.begin()
+    _demo.begin()
     if options.score:
         _space.score()
     if options.gap:
@@ -173,7 +171,8 @@ def row(name: str, courses: list, best: float) -> str:
 def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
     """Write figures and picture, with their conditions."""
     conditions = {
-        "space": "2380 schedules of the demo model: 20 steps, 7 full, 0, 1 and 19 fixed, 8 prompts",
+        "model": "demo model",
+        "space": "2380 schedules: 20 steps, 7 full, 0, 1 and 19 fixed, 8 prompts",
         "seeds": f"{SEEDS}; of the two that are compared {MANY_SEEDS}",
         "budget": f"{BUDGET} full steps", "best": round(best, 3),
         "columns": "full steps of the median seed until its best schedule is so many dB below the "
@@ -190,9 +189,7 @@ def save(courses: dict[str, list], many: dict[str, list], best: float) -> None:
         for name, found in named
         for costs in [[median_cost(found, best, regret) for regret in REGRETS]]
     ]
-    lines = ",\n".join(map(json.dumps, rows))
-    text = f'{{"conditions": {json.dumps(conditions)},\n"rows": [\n{lines}\n]}}\n'
-    (RESULTS / "search.json").write_text(text, "utf-8")
+    _results.write(RESULTS / "search.json", conditions, rows=rows)
     draw(courses, best)
 
 
