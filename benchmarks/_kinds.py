@@ -40,16 +40,24 @@ class Branches:
     """
 
     def __init__(self, pictures: Sequence[_demo.Pictures], steps: int, cfg: float) -> None:
+        import comfy.model_management
+
         self._pictures, self._model = pictures[0], pictures[0].model.model
+        comfy.model_management.load_models_gpu([pictures[0].model])
+        self._device = pictures[0].model.load_device
         self.cfg, self.num_steps = cfg, steps
         self.levels = self._pictures.sigmas(SCHEDULER, steps)
-        self.start = torch.cat([some.noise for some in pictures]) * self.levels[0]
+        noise = torch.cat([some.noise for some in pictures]).to(self._device)
+        self.start = noise * self.levels[0]
         ((away, extra),) = self._pictures.negative
-        self._words = {  # by whether it is the positive branch
+        words = {
             True: [torch.cat([getattr(some, name) for some in pictures])
                    for name in ("tokens", "pooled")],
             False: [away.expand(len(self), -1, -1), extra["pooled_output"].expand(len(self), -1)],
         }  # fmt: skip
+        self._words = {  # by whether it is the positive branch
+            positive: [part.to(self._device) for part in parts] for positive, parts in words.items()
+        }
 
     def __len__(self) -> int:
         return len(self.start)
@@ -57,7 +65,7 @@ class Branches:
     def velocity(self, x: Tensor, level: float, positive: bool) -> Tensor:
         """``[P, ...]`` of one branch at a noise level."""
         tokens, pooled = self._words[positive]
-        levels = torch.full((len(self),), level)
+        levels = torch.full((len(self),), level, device=self._device)
         with torch.inference_mode():
             return (x - self._model.apply_model(x, levels, c_crossattn=tokens, y=pooled)) / level
 
@@ -154,10 +162,11 @@ class Loop:
         length = branches.levels[step + 1] - branches.levels[step]
         wanted = (branches.states[step + 1][some] - course.x[some]).double().flatten() / length
         rows = torch.stack([term[some].double().flatten() for term in terms])
-        a, b = rows @ rows.T, rows @ wanted
+        a, b = (rows @ rows.T).cpu(), (rows @ wanted).cpu()
         pull = RIDGE * a.diag().mean() * torch.eye(len(a), dtype=torch.float64)
         weights = prior + torch.linalg.solve(a + pull, b - a @ prior)
-        return torch.einsum("i,i...->...", weights.float(), torch.stack(list(terms)))
+        stacked = torch.stack(list(terms))
+        return torch.einsum("i,i...->...", weights.to(stacked), stacked)
 
 
 def _first(count: int) -> Tensor:

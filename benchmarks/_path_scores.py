@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from gph_core.schedule import Schedule, ScheduleSpace, uniform
 
 SAMPLED = _paths.MEMORY / "pictures.jsonl"
 PROMPTS, CAPTION_SEED = 100, 3
+CHUNK = 8  # prompts that share a random schedule
 NOISES = (10_000, 20_000, 30_000)  # seed of the first prompt's noise
 UNIFORM, PLAIN = "uniform", "plain steps"
 RANDOM, MOVED = "random", "published, moved"
@@ -49,14 +51,16 @@ def sample(found: list[_paths.SearchedPaths], subject: str) -> Scores:
     prompts = model.captions(PROMPTS, CAPTION_SEED, held_out=True)
     known = Memory(model.file(SAMPLED))
     chunks: dict[ScoredWay, dict[tuple[int, int], list[float]]] = {}
-    for first in range(0, PROMPTS, _demo.BATCH):
-        for noise in NOISES:
-            wanted = dict(ways(found, subject, first, noise))
-            some = prompts[first : first + _demo.BATCH]
-            values = measured(known, some, noise + first, wanted, subject)
-            for way, decibels in values.items():
-                chunks.setdefault(way, {})[first, noise] = decibels
-        print(f"{first + len(some)} of {PROMPTS} prompts", flush=True)
+    wanted = list(itertools.product(range(0, PROMPTS, CHUNK), NOISES))
+    # In any order, so that two processes seldom measure the same.
+    random.Random().shuffle(wanted)
+    for number, (first, noise) in enumerate(wanted):
+        known.refresh()
+        some = prompts[first : first + CHUNK]
+        here = dict(ways(found, subject, first, noise))
+        for way, decibels in measured(known, some, noise + first, here, subject).items():
+            chunks.setdefault(way, {})[first, noise] = decibels
+        print(f"{number + 1} of {len(wanted)} chunks", flush=True)
     return {way: matrix(parts) for way, parts in chunks.items()}
 
 

@@ -21,7 +21,7 @@ from gph_core.schedule import Schedule
 FILE = Path(__file__).parent / "results" / "golden-paths.json"
 MEMORY = folder("golden-path")
 # Schedules, by full steps and scoring prompts; with 8 as in the seed paper.
-BUDGETS = {(9, 8): 400, (13, 8): 700, (21, 8): 1400, (9, 32): 400, (13, 32): 400}
+BUDGETS = {(9, 8): 400, (13, 8): 700, (21, 8): 1000, (9, 32): 400, (13, 32): 400}
 VALIDATION = 50  # prompts
 SCORING_SEED, VALIDATION_SEED = 1, 5  # of captions, and of noise
 SEED = 0

@@ -15,7 +15,7 @@ from benchmarks._subjects import weights_of
 
 
 def versions(model: str = "") -> dict[str, str]:
-    """Versions that figures depend on.
+    """Versions that figures depend on, and the GPU if there is one.
 
     Args:
         model: name of what was measured; of a demo model the weights are a version, too.
@@ -25,6 +25,8 @@ def versions(model: str = "") -> dict[str, str]:
     found = {"torch": torch.__version__, "comfyui": __version__}
     if weights := weights_of(model):
         found["weights"] = weights
+    if _demo.ON_GPU:
+        found["device"] = torch.cuda.get_device_name()
     return found
 
 

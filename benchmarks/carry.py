@@ -195,7 +195,7 @@ def save(found: list[dict]) -> None:
     """Write figures with their conditions."""
     conditions = {
         "model": "demo model", "sampling": f"{_demo.SAMPLER}, {SCHEDULER} unless said",
-        "weights": f"{FULL} of {STEPS} full steps, CFG {CFG:g}, 64 x 64 pixels, all kinds of "
+        "fitted": f"{FULL} of {STEPS} full steps, CFG {CFG:g}, 64 x 64 pixels, all kinds of "
         f"prompts; a fit there has as many prompts, {_fitted_paths.SCORING}, or those of its kind",
         "LoRA": f"random, rank {RANK}, changes each matrix of the blocks by {STRENGTH:.0%}",
         "prompts": f"{UNSEEN} that no fit saw, or those of the kind; one noise each",

@@ -93,7 +93,7 @@ def states(workload) -> Iterator[Tensor]:
         found: list[Tensor] = []
         with torch.inference_mode():
             replace(sampling, sampler=reporting_states(sampling.sampler, found.append)).full()
-            yield from torch.stack(found, dim=1)
+            yield from torch.stack(found, dim=1).cpu()
 
 
 def row(title: str, spread: dict, begin: int) -> dict:
