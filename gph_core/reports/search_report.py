@@ -21,7 +21,6 @@ from ..search.protocol import Delivery
 from ..search.selection import PlainSteps, Validated, paired_gain
 from . import figures
 
-FINE = 50  # steps, as in the source paper's searches
 LABEL_LENGTH = 28  # of a baseline's name in the figure: a path's may have 100 characters
 
 
@@ -54,12 +53,6 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
     for found in delivery.others:
         if isinstance(found.policy, PlainSteps):
             lines.append(_plain(best, found))
-    if isinstance(best.policy, Fitted) and best.schedule.num_steps < FINE:
-        lines.append(
-            f"A finer grid takes the same time to sample and may come closer: search with {FINE} "
-            f"steps in the scheduler and {best.schedule.num_full} full steps, then sample with "
-            f"{FINE} steps too (not for models that are distilled to few steps)"
-        )
     return "\n".join([*lines, *notes])
 
 

@@ -14,8 +14,8 @@ EARLIER = {
     *(
         f"study/{part}.json"
         for part in (
-            "coverage", "errors", "examples", "interaction", "objectives",
-            "recurrence", "replay", "samplers", "search", "trajectories",
+            "coverage", "errors", "interaction", "objectives", "recurrence", "replay", "samplers",
+            "trajectories",
         )
     ),
 }  # fmt: skip

@@ -70,16 +70,6 @@ def test_the_cost_is_told_as_a_number_of_plain_steps():
     assert fitted == ("3 of 6 steps full: 3 evaluations of the model, as long as 3 plain steps")
 
 
-@pytest.mark.parametrize(("num_steps", "is_offered"), [(20, True), (49, True), (50, False)])
-def test_a_finer_grid_is_offered_for_a_fitted_path_of_few_steps(num_steps, is_offered):
-    best = Validated(Schedule.parse(f"0,4,9/{num_steps}"), Fitted(), Score((30.0,)), "")
-    found = delivery(OBJECTIVES["PSNR"], (30.0,), (29.0,))._replace(best=best)
-    text = search_report.table(found, is_validated=True)
-    assert ("search with 50 steps in the scheduler and 3 full steps" in text) == is_offered
-    without = search_report.table(found._replace(best=best._replace(policy=Reuse())), True)
-    assert "finer grid" not in without
-
-
 def test_plain_steps_are_explained_and_it_is_said_when_they_come_closer():
     def table(plain):
         found = delivery(OBJECTIVES["PSNR"], (30.0, 31.0), (20.0, 21.0))
