@@ -15,7 +15,6 @@ EARLIER = {
         f"study/{part}.json"
         for part in (
             "coverage", "errors", "interaction", "objectives", "recurrence", "replay", "samplers",
-            "trajectories",
         )
     ),
 }  # fmt: skip
