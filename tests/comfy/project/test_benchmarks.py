@@ -218,6 +218,11 @@ def test_the_results_have_the_kept_scores():
         gains = (row["ahead"][name] for name in (fitted_paths.UNIFORM, fitted_paths.PLAIN))
         expected = [f"{mean:+.1f} ± {half:.1f}" for mean, half in gains]
         assert shown == [f"{row['psnr'][0]:.1f}", *expected]
+    family = [row["ahead"] for row in rows if row["kind"] == fitted_paths.FAMILY]
+    ahead, halves = zip(*(gains[fitted_paths.SOLVER] for gains in family), strict=True)
+    assert f"by {min(ahead):.1f} to {max(ahead):.1f} dB in {len(family)} settings" in results
+    sure = sum(mean > half for mean, half in zip(ahead, halves, strict=True))
+    assert f"in {sure} of them surely" in results
 
 
 def searched_row(**values):
