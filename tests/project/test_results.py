@@ -14,7 +14,7 @@ EARLIER = {
     *(
         f"study/{part}.json"
         for part in (
-            "coverage", "errors", "interaction", "objectives", "recurrence", "replay", "samplers",
+            "coverage", "interaction", "objectives", "recurrence", "replay", "samplers",
         )
     ),
 }  # fmt: skip
