@@ -13,11 +13,9 @@ EARLIER = {
     "methods.json",
     *(
         f"study/{part}.json"
-        for part in (
-            "coverage", "interaction", "objectives", "recurrence", "replay", "samplers",
-        )
+        for part in ("coverage", "interaction", "objectives", "recurrence", "replay")
     ),
-}  # fmt: skip
+}
 
 
 def test_results_are_of_the_weights_that_come_with_the_pack():
