@@ -10,8 +10,7 @@ from .environment import Tools
 from .paths import ROOT
 
 # Each worker holds a ComfyUI: more of them than this need more memory than many machines have.
-# One more than there are cores: tests of the page wait for the browser, others for processes.
-WORKERS = min(4, 1 + (os.cpu_count() or 2))
+WORKERS = min(4, os.cpu_count() or 2)
 # In the order of the folders: by size, long tests with real workers came last, in one process.
 SPREAD = ["-n", str(WORKERS), "--dist", "loadgroup", "--no-loadscope-reorder", "-q"]
 CORE = ["tests/core", "tests/demo", "tests/project"]

@@ -12,29 +12,22 @@ from pathlib import Path
 
 from benchmarks import _demo, _lab, _results
 from benchmarks._lab import SCHEDULER
-from benchmarks._memory import folder
-from benchmarks._subjects import SUBJECTS, VIDEO
+from benchmarks._subjects import SUBJECTS
 from benchmarks.study import PARTS, _report, part_of
 from benchmarks.study._work import CFG, Work
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "study"
 REPORT = ROOT / "docs" / "study.md"
-MEMORY = folder("study")
 
 
 @dataclass(frozen=True)
 class Places:
-    """Places of the results, of the report and of kept measurements.
-
-    Args:
-        video_memory: what is kept of the video model.
-    """
+    """Places of the results, of the report and of kept measurements."""
 
     results: Path
     report: Path
     memory: Path
-    video_memory: Path
 
 
 def main() -> int:
@@ -52,7 +45,7 @@ def main() -> int:
     if options.out and not options.quick:
         parser.error("--out is for --quick; the whole study is written into the repository")
     _demo.begin()
-    whole = Places(RESULTS, REPORT, MEMORY, _lab.MEMORY)
+    whole = Places(RESULTS, REPORT, _lab.MEMORY)
     places = quick_places(options.out) if options.quick else whole
     for name in options.part or PARTS:
         began, used = time.perf_counter(), time.process_time()
@@ -67,14 +60,13 @@ def quick_places(folder: Path | None) -> Places:
     """A folder for everything, with a copy of the report."""
     out = folder or Path(tempfile.mkdtemp(prefix="golden-path-study-"))
     _report.write(out / REPORT.name, REPORT.read_text("utf-8"))
-    return Places(out, out / REPORT.name, out / "memory", out / "memory")
+    return Places(out, out / REPORT.name, out / "memory")
 
 
 def study(name: str, is_quick: bool, places: Places) -> None:
     """Measure a part and write what it leaves."""
     part, subject = part_of(name)
-    memory = places.video_memory if subject == VIDEO else places.memory
-    work = Work(is_quick, memory, subject)
+    work = Work(is_quick, places.memory, subject)
     conditions = {
         "model": SUBJECTS[subject].name,
         "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG[subject]:g}",

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from benchmarks._lab import Lab
 from benchmarks._shots import Shot, Shots, Way
-from benchmarks._subjects import IMAGE, VIDEO
 from benchmarks._ways import way_of
 from benchmarks.study._work import Work
 
 METHODS = ("SeaCache", "TeaCache", "SenCache", "DiCache")
-STEPS, QUICK_STEPS = {IMAGE: (50, 28), VIDEO: (50, 20)}, (12,)
+STEPS, QUICK_STEPS = (50, 20), (12,)
 
 
 class Runs(NamedTuple):
@@ -27,7 +26,7 @@ class Runs(NamedTuple):
 
 def runs(work: Work) -> Iterator[Runs]:
     """Runs of all methods; what is known is neither calibrated nor sampled again."""
-    for steps in work.size(STEPS[work.subject], QUICK_STEPS):
+    for steps in work.size(STEPS, QUICK_STEPS):
         lab = work.lab(steps)
         counts = work.size(lab.counts, lab.counts[:1])
         yield from of_lab(lab, counts, names_of(work))

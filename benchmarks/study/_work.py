@@ -11,10 +11,7 @@ from benchmarks._lab import Lab, Prompts
 from benchmarks._subjects import IMAGE, VIDEO
 
 CFG = {IMAGE: 3.0, VIDEO: 5.0}  # that of the source's Wan 2.1
-# 50 preparation prompts in the source; they take most of the time. Those of the video model are
-# known from the comparison of methods.
-MANY = {IMAGE: Prompts(preparation=30), VIDEO: Prompts()}
-FEW = Prompts(preparation=3, scoring=2, unseen=6)
+FEW = Prompts(preparation=2, scoring=2, unseen=6)
 
 T = TypeVar("T")
 
@@ -39,7 +36,7 @@ class Work:
 
     def lab(self, steps: int, sampler: str = _demo.SAMPLER) -> Lab:
         """The demo model under the study's setting."""
-        prompts = self.size(MANY[self.subject], FEW)
+        prompts = self.size(Prompts(), FEW)
         return Lab(steps, CFG[self.subject], sampler, prompts, self.memory, self.subject)
 
 

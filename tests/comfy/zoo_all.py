@@ -11,3 +11,6 @@ CASES = {
 BATCH_OF_ONE = zoo_videos.BATCH_OF_ONE | {
     case.name for case in zoo_sounds.CASES if case.family == "ACE-Step 1.5"
 }
+
+# The first use of each family, for what depends on the classes of a model alone.
+FAMILIES = {case.family: case for case in reversed(CASES.values())}

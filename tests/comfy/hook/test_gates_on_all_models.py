@@ -1,4 +1,4 @@
-"""Every adaptive method on every use of every model class that the pack knows."""
+"""Every adaptive method on every model class that the pack knows."""
 
 import pytest
 from golden_path_pack.gph_core.methods.table import ALL
@@ -7,10 +7,8 @@ from golden_path_pack.nodes.hook import patching
 
 from .. import tiny, zoo
 from ..gated import FEW, RULES, STEPS, plan, run, run_both_ways
-from . import test_families
+from ..zoo_all import CASES, FAMILIES
 from .test_families import attach, same
-
-case, model = test_families.case, test_families.model  # fixtures
 
 # Condensed frames of motion, and guide frames of which tokens were left out: nobody knows how many.
 UNPLACED = ("Wan S2V", "LTX-Video, guide frames")
@@ -18,6 +16,17 @@ NO_PLACES = (
     "caching stopped because SeaCache has to know where each token is, and the image's own cannot "
     "be told from those of guides or motion; choose DiCache"
 )
+USES = [*FAMILIES.values(), *(CASES[name] for name in UNPLACED)]
+
+
+@pytest.fixture(scope="module", params=USES, ids=lambda case: case.name)
+def case(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(case):
+    return zoo.build(case)
 
 
 def reads_the_input(name, family):

@@ -58,7 +58,7 @@ def demo(**changes):
         "latent": {"samples": torch.zeros(1, 48, 8, 8)},
         "sampler": comfy.samplers.sampler_object("euler"), "sigmas": zoo.sigmas(model, 12),
         "cfg": 5.0, "speed": COUNT, "full_steps": 5, "minutes": 1000.0, "study": "demo",
-        "vae": comfy_model.DemoVAE(), "evaluations": 12, "batch_size": 2, "policies": REUSE,
+        "vae": comfy_model.DemoVAE(), "evaluations": 8, "batch_size": 2, "policies": REUSE,
     } | changes  # fmt: skip
     return ScheduleSearch.execute(**inputs)
 
