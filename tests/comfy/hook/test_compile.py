@@ -102,6 +102,21 @@ def test_a_compiled_model_serves_guided_velocities(model, fresh_compiler):
     assert backend.graphs == 1  # the model itself; cached steps do not call it
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
+@pytest.mark.long  # tests/core/model/test_ends.py has toys of both kinds
+@pytest.mark.parametrize("name", ["AuraFlow", "Chroma Radiance", "PixelDiT"])
+def test_compiled_stacks_without_a_final_layer_give_the_eager_result(name, fresh_compiler):
+    case, backend = CASES[name], CountingBackend()
+    model = zoo.build(case)
+    (expected,) = zoo.sample(case, attach(model, "0/2"), steps=2, cfg=1.0)
+    whole = compiled(model, backend, WHOLE)
+    (found,) = zoo.sample(case, attach(whole, "0/2"), steps=2, cfg=1.0)
+    assert backend.graphs == 2
+    assert not fresh_compiler["graph_break"]
+    assert torch.equal(found, expected)
+    assert not torch.equal(found, zoo.sample(case, model, steps=2, cfg=1.0)[0])
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
 @pytest.mark.long
 @NEEDS_COMPILER

@@ -8,7 +8,7 @@ from safetensors import safe_open
 
 from ..listener import events_of
 
-WORKERS = {"address": "local", "gpus_per_worker": 0.0}
+WORKERS = {"address": "local", "count": 2, "gpus_per_worker": 0.0}
 PROMPTS = "two red circles\na large blue square\ngreen ring above pink cross"
 
 
@@ -30,7 +30,7 @@ def run(url, kind, workers, **inputs):
         "8": ("PreviewAny", {"source": ["6", 1]}),
     }  # fmt: skip
     if workers:
-        nodes["7"] = ("GPH_SearchWorkers", WORKERS | {"count": workers})
+        nodes["7"] = ("GPH_SearchWorkers", WORKERS)
     prompt = {number: {"class_type": c, "inputs": given} for number, (c, given) in nodes.items()}
     shown = ""
     for event in events_of(url, prompt, {"id": "workers", "nodes": []}):
@@ -55,7 +55,7 @@ def file_of(users, pattern):
 def test_a_calibration_by_workers_is_that_without(url, users):
     texts = [
         run(url, "GPH_Calibrate", workers, method="all", calibration=name)
-        for workers, name in ((0, "alone"), (2, "by workers"))
+        for workers, name in ((False, "alone"), (True, "by workers"))
     ]
     assert texts[0].replace("alone", "by workers") == texts[1]
     alone, by_workers = (
@@ -71,7 +71,7 @@ def test_a_calibration_by_workers_is_that_without(url, users):
 def test_recorded_runs_of_workers_are_those_without(url, users):
     texts = [
         run(url, "GPH_RecordRuns", workers, recording=name, keep_latents=True)
-        for workers, name in ((0, "alone"), (1, "by workers"))
+        for workers, name in ((False, "alone"), (True, "by workers"))
     ]
     assert texts[0] == texts[1]
     lines = [
@@ -90,7 +90,7 @@ def test_recorded_runs_of_workers_are_those_without(url, users):
 
 @pytest.mark.long
 def test_a_shootout_on_workers_finds_the_figures_of_one_without(url, users):
-    for workers, name in ((0, "alone"), (1, "by workers")):
+    for workers, name in ((False, "alone"), (True, "by workers")):
         run(
             url, "GPH_MethodShootout", workers, name=name, speed="Balanced", full_steps=4,
             calibration="none", methods="uniform, plain steps, EasyCache", vae=["1", 1],

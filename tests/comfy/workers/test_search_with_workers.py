@@ -1,6 +1,6 @@
 """*Schedule Search* with real workers on Ray: two processes, the demo model, one machine.
 
-Fakes lose all workers (test_pool); real ones are cancelled in test_ray_actors.
+That all workers are lost is tested on fakes (test_pool).
 """
 
 import contextlib
@@ -62,10 +62,12 @@ def prompt_of(object_info, judges, study, workers=0):
 
 
 def run(url, prompt):
-    """Table of the search."""
+    """Table of the search, or *interrupted*."""
     for event in events_of(url, prompt, {"id": "workers", "nodes": []}):
         if event["type"] == "execution_error":
             raise AssertionError(event["data"]["exception_message"])
+        if event["type"] == "execution_interrupted":
+            return "interrupted"
         output = event["data"].get("output") if event["type"] == "executed" else None
         if output and "gph_search" in output:
             return output["gph_search"][0]["table"]
@@ -150,6 +152,20 @@ def test_a_killed_worker_changes_nothing_but_a_note(url, users, object_info, jud
     for name, found in rows.items():  # a fit that begins again costs full steps again
         assert [row[:4] for row in found] == [row[:4] for row in expected[name]]
     assert hosts() == []
+
+
+@pytest.mark.long
+def test_a_cancelled_search_ends_its_workers_and_goes_on_without(
+    url, users, object_info, judges, alone, hosts
+):
+    prompt = prompt_of(object_info, judges, "cancelled", workers=2)
+
+    def cancel():
+        dev.LOCAL.open(urllib.request.Request(f"{url}/interrupt", method="POST", data=b"")).close()
+
+    assert during_the_search(url, users, prompt, "cancelled", cancel) == "interrupted"
+    until(lambda: not hosts())
+    assert run(url, prompt_of(object_info, judges, "cancelled")) == alone
 
 
 @pytest.mark.long
