@@ -30,12 +30,12 @@ def check(tools: Tools) -> int:
 
 def test(tools: Tools, with_all: bool) -> int:
     """Linters, types, and all tests, the long ones only ``with_all``."""
-    failed = _failed(_linters(tools))
+    linters, failed = _linters(tools), []  # beside the tests: alone they leave a core idle
     if tools.run("-m", "tests.browser.chromium") != 0:
         failed.append("browser")
     if tools.run("-m", "pytest", *SPREAD, *(["--all"] if with_all else [])) != 0:
         failed.append("tests")
-    return _result(failed)
+    return _result(_failed(linters) + failed)
 
 
 def _linters(tools: Tools) -> dict[str, subprocess.Popen]:
