@@ -34,7 +34,7 @@ from gph_core.schedule import Schedule
 RESULTS = Path(__file__).parent / "results"
 BAR = 0.5  # cached steps that a calibrated method may be off on unseen prompts
 FIRST = 10 / 12  # share of the columns in which the fitted path is first
-COLUMNS = 5  # panels of the picture
+COLUMNS = 4  # panels of the picture in a row
 
 
 def main() -> int:
