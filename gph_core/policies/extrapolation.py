@@ -18,7 +18,7 @@ from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
 # Share of a run over which extrapolations of the benchmark began to fail, see docs/methods.md.
-FAR = 0.2
+FAR = 0.1
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Extrapolation(Prediction):
             return ""
         return (
             f"{self} extrapolates over {reach} steps up to step {step}, {share:.0%} of the run; "
-            f"beyond {FAR:.0%} pictures are often ruined, above all with CFG. Compare with a full "
-            "run; more full steps there or residual reuse are safer"
+            f"beyond {FAR:.0%} the demo models' pictures were often ruined, above all with CFG. "
+            "Compare with a full run; more full steps there or residual reuse are safer"
         )
 
     def __str__(self) -> str:

@@ -8,8 +8,6 @@ from safetensors import safe_open
 from benchmarks._subjects import weights_of
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
-# Of the image model's first weights, until they are measured again; the documents say so.
-EARLIER = {"methods.json"}
 
 
 def test_results_are_of_the_weights_that_come_with_the_pack():
@@ -18,7 +16,7 @@ def test_results_are_of_the_weights_that_come_with_the_pack():
     about_demos = {name: weights for name, weights in measured.items() if weights}
     assert len(about_demos) > 20
     stale = {name for name, weights in about_demos.items() if found[name].get("weights") != weights}
-    assert stale == EARLIER
+    assert stale == set()
 
 
 def conditions() -> dict[str, dict]:
