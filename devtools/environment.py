@@ -64,7 +64,9 @@ class Tools:
     @property
     def environment(self) -> dict[str, str]:
         """The variables of its processes."""
-        others = {name: value for name, value in os.environ.items() if name != "COMFYUI_PATH"}
+        # Many containers keep no compiled modules; then each server would compile ComfyUI's again.
+        dropped = ("COMFYUI_PATH", "PYTHONDONTWRITEBYTECODE")
+        others = {name: value for name, value in os.environ.items() if name not in dropped}
         found = {} if self.comfyui is None else {"COMFYUI_PATH": str(self.comfyui)}
         return (
             others
