@@ -1,8 +1,8 @@
 """The pack's pages in a real ComfyUI and a real browser.
 
-Every test of this folder runs on the front end that ComfyUI pins with the classic canvas, and on
-the newest with Nodes 2.0. Without COMFYUI_PATH or a browser the folder is left out; on a build
-machine a missing browser is an error.
+There are two pages: the front end that ComfyUI pins with the classic canvas, and the newest with
+Nodes 2.0. With ``--all`` a test runs on both, by default on one of them by turns. Without
+COMFYUI_PATH or a browser the folder is left out; on a build machine a missing browser is an error.
 """
 
 import json
@@ -47,7 +47,7 @@ RENDERERS = {"pinned": "classic", "newest": "vue"}
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Leave out pages that a test does not want, and keep what shares a page in one process."""
-    left_out = set()
+    left_out, turns = set(), {}
     for item in items:
         if Path(__file__).parent not in item.path.parents:
             continue
@@ -56,9 +56,18 @@ def pytest_collection_modifyitems(config, items):
         only = item.get_closest_marker("one_page")
         if here and only and only.args != (here,):
             left_out.add(item)
+        elif here and not only and here != turn_of(item, turns):
+            item.add_marker(pytest.mark.long)
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def turn_of(item, turns):
+    """The front end of a test's turn: those of a file take the two by turns."""
+    functions = turns.setdefault(item.path, {})
+    place = functions.setdefault(item.originalname, len(functions))
+    return list(RENDERERS)[place % len(RENDERERS)]
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -80,21 +80,21 @@ def in_a_run(user, inference, monkeypatch):
     monkeypatch.setattr(io.ComfyNode, "hidden", SimpleNamespace(unique_id="7"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server_log(tmp_path_factory):
     """A file of its own: tests on another ComfyUI may run beside these."""
     return tmp_path_factory.mktemp("server") / "server.log"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def url(server_log):
-    """Of a ComfyUI server with the pack."""
+    """Of a ComfyUI server with the pack, one for a process: it takes seconds to start."""
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
     with dev.server(tools, ["--cpu"], threads=1, log=server_log) as running:
         yield running.url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def object_info(url):
     """What the server says of its nodes."""
     with dev.LOCAL.open(f"{url}/object_info") as response:

@@ -32,13 +32,14 @@ def models(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def running(server_log, users, models, tmp_path_factory):
+def running(users, models, tmp_path_factory):
     """The server; its workers know these models, too."""
-    places = tmp_path_factory.mktemp("places") / "places.yaml"
+    folder = tmp_path_factory.mktemp("server")
+    places, log = folder / "places.yaml", folder / "server.log"
     places.write_text(yaml.safe_dump({"mine": {"image_reward": str(models)}}), "utf-8")
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
     arguments = ["--cpu", "--user-directory", str(users), "--extra-model-paths-config", str(places)]
-    with dev.server(tools, arguments, threads=1, log=server_log) as running:
+    with dev.server(tools, arguments, threads=1, log=log) as running:
         yield running
 
 
