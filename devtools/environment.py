@@ -173,7 +173,9 @@ def install(python: Path, stamp: Path, comfyui: Path) -> None:
         return
     started = time.monotonic()
     step(f"installing {TORCH} (the largest part)")
-    pip(python, "install", TORCH)
+    # Compiling every module takes as long as the rest; Python compiles what it imports.
+    install = ("install", "--no-compile")
+    pip(python, *install, TORCH)
     with tempfile.TemporaryDirectory() as temporary:
         listed, pinned = Path(temporary) / "requirements.txt", Path(temporary) / "constraints.txt"
         listed.write_text(
@@ -182,9 +184,9 @@ def install(python: Path, stamp: Path, comfyui: Path) -> None:
         )
         pinned.write_text(TORCH, "utf-8")
         step("installing ComfyUI's requirements")
-        pip(python, "install", "-r", str(listed), "-c", str(pinned))
+        pip(python, *install, "-r", str(listed), "-c", str(pinned))
         step("installing this project's dependencies and development tools")
-        pip(python, "install", "-c", str(pinned), *dependencies, *development)
+        pip(python, *install, "-c", str(pinned), *dependencies, *development)
     torch_companions.make_compatible(python)
     stamp.write_text(wanted, "utf-8")
     step(f"the environment is ready ({time.monotonic() - started:.0f} s)")
