@@ -15,7 +15,7 @@ PAGE = Path(__file__).parent / "browser"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="also long tests")
+    parser.addoption("--all", action="store_true", help="also long tests, and all turns")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -42,7 +42,10 @@ def pytest_collection_finish(session):
 
 
 def leave_out(config, items):
-    """Leave out most of large products, and long tests; a test that is named runs whole."""
+    """Leave out most of large products, and by default long tests and what has no turn.
+
+    A test that is named runs whole.
+    """
     if any("::" in argument for argument in config.args):
         return
     long = {i for i in items if i.get_closest_marker("long")}
@@ -50,26 +53,28 @@ def leave_out(config, items):
     logic = [i for i in items if PAGE not in i.path.parents and i not in long]
     out = set(selection.left_out(logic))
     if not config.getoption("--all"):
-        out |= long
-        config.stash[LONG] = len(long)
+        turns = [i for i in logic if i not in out and i.get_closest_marker("by_turns")]
+        later = long | set(selection.other_half(turns))
+        config.stash[LATER] = len(later)
+        out |= later
     config.hook.pytest_deselected(items=[i for i in items if i in out])
     items[:] = [i for i in items if i not in out]
 
 
-LONG = pytest.StashKey[int]()
+LATER = pytest.StashKey[int]()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """A worker tells how many long tests it left out; all of them leave out the same."""
-    node.config.stash[LONG] = node.workeroutput.get("long tests", 0)
+    """A worker tells how many tests wait for ``--all``; all workers leave out the same."""
+    node.config.stash[LATER] = node.workeroutput.get("later tests", 0)
 
 
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["long tests"] = session.config.stash.get(LONG, 0)
+        session.config.workeroutput["later tests"] = session.config.stash.get(LATER, 0)
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if count := config.stash.get(LONG, 0):
-        terminalreporter.write_line(f"{count} long tests: only with --all")
+    if count := config.stash.get(LATER, 0):
+        terminalreporter.write_line(f"{count} more tests with --all")

@@ -42,8 +42,8 @@ DEMO = {
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),
-    "Try_Golden_Path_Cache_Two_Experts": (1, VUE),
-    "Try_Golden_Path_Cache_Video": (1, CLASSIC),
+    "Try_Golden_Path_Cache_Two_Experts": (1, VUE, pytest.mark.long),
+    "Try_Golden_Path_Cache_Video": (1, CLASSIC, pytest.mark.long),
 }
 # Two prompts, and a search of four schedules of 12 steps: seconds each.
 SHORTEN = """() => {

@@ -127,6 +127,7 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
     assert status(panel(page, demo)) == "Done"
 
 
+@pytest.mark.long
 @pytest.mark.one_page("pinned")
 def test_a_result_comes_back_with_its_tab_and_from_a_search_that_need_not_run(page, demo):
     assert run(page) == "execution_success"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ..support.selection import left_out, parameters
+from ..support.selection import left_out, other_half, parameters
 
 
 def product(*sizes, name="test_it"):
@@ -35,6 +35,26 @@ def test_a_quarter_with_every_value_of_every_parameter_stays(sizes):
 def test_small_products_single_parameters_and_plain_tests_stay():
     plain = SimpleNamespace(nodeid="test_plain")
     assert left_out([*product(4, 5), *product(40, name="test_list"), plain]) == []
+
+
+def test_half_of_the_cases_take_turns_with_the_others():
+    one, other = product(6, name="test.py::test_one"), product(6, name="test.py::test_other")
+    few = product(4, name="test.py::test_few")
+    out = other_half([*one, *few, *other])
+    assert [item.row for item in out if item in one] == [(1,), (2,), (4,)]
+    assert [item.row for item in out if item in other] == [(1,), (2,), (4,)]  # two tests later
+    assert not [item for item in out if item in few]
+    assert [item.row for item in other_half([*few, *other])] == [(0,), (3,), (5,)]
+
+
+@pytest.mark.parametrize("sizes", [(8, 2), (8, 4), (8, 3), (56, 2)])
+def test_no_value_is_always_in_the_same_half(sizes):
+    items = product(*sizes, name="test.py::test_it")
+    out = other_half(items)
+    assert len(out) == len(items) // 2
+    for place in range(len(sizes)):
+        assert {item.row[place] for item in out} == set(range(sizes[place]))
+        assert {item.row[place] for item in items if item not in out} == set(range(sizes[place]))
 
 
 def test_pytest_names_the_values_as_the_selection_reads_them(tmp_path):

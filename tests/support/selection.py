@@ -2,7 +2,8 @@
 
 A parametrized test with several parameters runs on their whole product. Where that has 24 cases or
 more, about a quarter is tested, spread like a Latin square: every value of every parameter occurs,
-as often as the others of its parameter. A test that is named on the command line runs whole.
+as often as the others of its parameter. Tests that are marked ``by_turns`` run on half of what is
+left, on the other half only with ``--all``. A test that is named on the command line runs whole.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+import pytest
+
 SMALLEST = 24
 SHARE = 4
+FEW = 4  # cases that are not halved
 
 
 def left_out(items: Sequence) -> list:
@@ -25,6 +29,31 @@ def left_out(items: Sequence) -> list:
         if len(cases) >= SMALLEST and len((rows := parameters(cases))[0]) >= 2
         for case in set_apart(cases, covering(rows))
     ]
+
+
+def other_half(items: Sequence) -> list:
+    """Half of the cases of each test; those of a file leave out the one half or the other by turns.
+
+    By the Thue-Morse sequence, which shares fairly: cases of an even and of an odd number would
+    often be those of the one and of the other value of a parameter.
+    """
+    files: defaultdict = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        file, _, name = item.nodeid.partition("[")[0].partition("::")
+        files[file][name].append(item)
+    return [
+        case
+        for functions in files.values()
+        for turn, cases in enumerate(functions.values())
+        if len(cases) > FEW
+        for n, case in enumerate(cases)
+        if (n.bit_count() + turn) % 2
+    ]
+
+
+def later(*values: object) -> list:
+    """Values of a parameter whose tests run only with ``--all``."""
+    return [pytest.param(value, marks=pytest.mark.long) for value in values]
 
 
 def set_apart(cases: Sequence, chosen: Sequence[int]) -> list:

@@ -14,7 +14,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from .. import tiny, zoo, zoo_images
 from ..planned import STEPS, calibrate, plan
 
-pytestmark = pytest.mark.usefixtures("user")
+pytestmark = [pytest.mark.by_turns, pytest.mark.usefixtures("user")]
 
 
 def run(model, schedule, policy, listener=None):

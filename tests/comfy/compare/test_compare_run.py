@@ -26,6 +26,8 @@ from golden_path_pack.nodes.sample import lpips_weights
 
 from .. import tiny, zoo, zoo_images, zoo_videos
 
+pytestmark = pytest.mark.by_turns
+
 PATH, UNIFORM = "0,1,4/8", "0,3,7/8"  # as many full steps; the second is evenly spaced
 
 

@@ -21,6 +21,8 @@ import nodes
 
 from .. import by_hand, tiny, zoo
 
+pytestmark = pytest.mark.by_turns
+
 FULL = (0, 1, 4)
 POSITIVE, NEGATIVE, THIRD, FOURTH = (tiny.conditioning(seed) for seed in (1, 2, 3, 4))
 LATE = "steps were computed in full because a branch had no anchor yet"

@@ -18,6 +18,8 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from .. import tiny
 
+pytestmark = pytest.mark.by_turns
+
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 def test_a_schedule_without_cached_steps_is_bit_identical(dtype):

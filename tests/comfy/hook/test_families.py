@@ -16,6 +16,8 @@ from golden_path_pack.nodes.hook import patching
 from .. import tiny, zoo
 from ..zoo_all import BATCH_OF_ONE, CASES, FAMILIES
 
+pytestmark = pytest.mark.by_turns
+
 
 @pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
 def case(request):

@@ -25,6 +25,8 @@ from golden_path_pack.nodes.shootout.candidates import LineUp
 from .. import tiny, zoo
 from ..gated import CASES, FLUX, RULES, STEPS, plan
 
+pytestmark = pytest.mark.by_turns
+
 LOOKING = ["SeaCache", "TeaCache", "DiCache", "First Block Cache"]
 
 

@@ -11,6 +11,8 @@ from .. import zoo
 from ..gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
 from .test_families import attach, counted, same
 
+pytestmark = pytest.mark.by_turns
+
 FOUR = ("FLUX dev", "Qwen-Image", "HunyuanVideo", "Wan 2.1 1.3B")
 
 

@@ -14,6 +14,8 @@ from .test_other_extensions import CountedControl, controlled, scales_tokens, sk
 from .test_samplers import BETWEEN_STEPS
 from .test_steps_and_sizes import windowed
 
+pytestmark = pytest.mark.by_turns
+
 NO_ANCHOR = "steps were computed in full because a branch had no anchor yet"
 TOOK_OVER = (
     "steps were computed in full where another prompt or context window came first, which decides "

@@ -4,12 +4,13 @@ import pytest
 import torch
 from golden_path_pack.nodes.hook import patching
 
+from ...support.selection import later
 from .. import tiny
 from ..gated import FLUX, plan, sampled, threshold_both_ways
 from .test_compile import EACH_BLOCK, WHOLE, CountingBackend, compiled
 
 
-@pytest.mark.parametrize("name", ["SeaCache", "DiCache", "EasyCache"])  # three kinds of signal
+@pytest.mark.parametrize("name", ["SeaCache", *later("DiCache", "EasyCache")])  # kinds of signal
 def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
     model, fresh_compiler, name
 ):

@@ -15,6 +15,8 @@ from ..gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
 from .test_families import attach
 from .test_memory import LATENT, TOKENS
 
+pytestmark = pytest.mark.by_turns
+
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 OOM = comfy.model_management.OOM_EXCEPTION
 

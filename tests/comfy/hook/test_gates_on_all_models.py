@@ -10,6 +10,8 @@ from ..gated import FEW, RULES, STEPS, plan, run, run_both_ways
 from ..zoo_all import CASES, FAMILIES
 from .test_families import attach, same
 
+pytestmark = pytest.mark.by_turns
+
 # Condensed frames of motion, and guide frames of which tokens were left out: nobody knows how many.
 UNPLACED = ("Wan S2V", "LTX-Video, guide frames")
 NO_PLACES = (

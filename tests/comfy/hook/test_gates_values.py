@@ -17,6 +17,8 @@ from .. import zoo
 from ..gated import CASES, STEPS, forced, run_both_ways
 from .test_signals import ATTENTION
 
+pytestmark = pytest.mark.by_turns
+
 POSITIVE, NEGATIVE = 0, 1
 GRIDS = {"FLUX": (4, 4), "Qwen-Image": (4, 4), "HunyuanVideo": (3, 4, 4)}
 

@@ -18,6 +18,8 @@ from golden_path_pack.nodes.hook import samplers
 
 from .. import by_hand, tiny
 
+pytestmark = pytest.mark.by_turns
+
 BLOCKS = 5  # of the tiny FLUX; both prompts are in one call
 FULL = (0, 1, 3)  # of 6 steps
 

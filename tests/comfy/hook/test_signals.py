@@ -11,6 +11,8 @@ from golden_path_pack.gph_core.model import families, signals
 
 from .. import zoo, zoo_all, zoo_images
 
+pytestmark = pytest.mark.by_turns
+
 WITH_SIGNAL = {family.name for family in families.FAMILIES if family.signal}
 CASES = {name: case for name, case in zoo_all.CASES.items() if case.family in WITH_SIGNAL}
 ATTENTION = {  # the module whose first input is the attention's, in the first block

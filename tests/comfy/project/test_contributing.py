@@ -50,6 +50,7 @@ def test_ten_lines_are_enough():
     assert sum(bool(line.strip()) for block in BLOCKS for line in block.splitlines()) <= 10
 
 
+@pytest.mark.long
 def test_the_suites_pass_with_the_eleventh_method_and_run_it(copy):
     # Its line in the table of docs/methods.md is left to its author.
     selection = ["tests/core/methods/test_methods.py", "tests/comfy/hook/test_gates.py"]

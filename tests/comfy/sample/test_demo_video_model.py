@@ -95,6 +95,7 @@ def short_training(start, folder, steps):
     return training
 
 
+@pytest.mark.long
 def test_a_training_that_was_interrupted_ends_as_one_that_was_not(random, tmp_path):
     whole = short_training(random, tmp_path / "whole", 4)
     short_training(random, tmp_path / "parts", 2)

@@ -34,6 +34,7 @@ from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
 from golden_path_pack.nodes.search.search_session import SearchSession
 
+from ...support.selection import later
 from .. import tiny, zoo
 from .searched import once
 from .test_schedule_search import demo, examples
@@ -84,7 +85,7 @@ def test_neither_reused_states_nor_states_on_disk_change_anything(monkeypatch):
     assert fitted(study="other", state_gib=0.0)[:2] == found
 
 
-@pytest.mark.parametrize("name", ["euler", "dpmpp_2m"])
+@pytest.mark.parametrize("name", ["euler", *later("dpmpp_2m")])
 def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
     schedule = fitted(sampler=comfy.samplers.sampler_object(name))[0]
     full, _ = sampled(None, sampler=name)
@@ -185,7 +186,7 @@ def test_weights_without_noise_are_not_used_with_noise():
         sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=churn)
 
 
-@pytest.mark.parametrize("name", ["dpmpp_2m", "res_multistep", "uni_pc", "deis"])
+@pytest.mark.parametrize("name", ["uni_pc", *later("dpmpp_2m", "res_multistep", "deis")])
 @pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")  # ComfyUI's deis
 def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, monkeypatch):
     ends = []
@@ -231,7 +232,7 @@ def test_first_and_last_steps_can_be_required_as_published():
     assert "4 schedules scored" in fitted(**few, required_steps=PUBLISHED_ENDS, study="other")[3]
 
 
-@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("place", [0, *later(-1)])
 def test_few_evaluations_give_the_best_of_the_first_spacings(monkeypatch, place):
     """Validation compares all of them, the last one, too, which three evaluations do not reach."""
     best = spacings(STEPS, 5)[place]

@@ -206,6 +206,7 @@ def test_a_mask_a_negative_of_the_guider_and_another_sampling_are_conditions():
         guided(0, shift=3.0)
 
 
+@pytest.mark.long
 def test_another_policy_does_not_make_other_settings_fit_a_study():
     demo()
     with pytest.raises(ValueError, match="was made with the guidance"):
@@ -214,6 +215,7 @@ def test_another_policy_does_not_make_other_settings_fit_a_study():
     demo(policy=Hermite(2, scale=0.3))
 
 
+@pytest.mark.long
 def test_examples_of_a_sampler_that_draws_noise_are_sampled_one_by_one():
     together, alone = (
         demo(
@@ -247,6 +249,7 @@ def test_several_policies_are_searched_together():
     assert table.count("spacing by noise level") == 2  # the two policies that went on
 
 
+@pytest.mark.long
 def test_policies_that_need_several_first_steps_are_compared_with_baselines_of_their_own():
     # Spacing gives reuse one full first step of 12; Hermite needs three, two-anchor two.
     for policy in (Hermite(2), TwoAnchor(), MeanVelocity()):

@@ -153,6 +153,7 @@ def test_each_line_is_a_schedule_that_takes_part_under_its_name():
     assert first == pytest.approx(float((full - test).double().square().mean()))
 
 
+@pytest.mark.long
 def test_schedules_of_an_adaptive_method_are_counted():
     # Its values differ from example to example, so some threshold tells two of them apart.
     for exponent in range(1, 30):
