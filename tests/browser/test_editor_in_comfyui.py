@@ -285,6 +285,7 @@ def test_words_and_cells_can_be_read_in_dark_and_light(page, palette):
     assert contrasts["fullOnNode"] >= 2.5
 
 
+@pytest.mark.long
 @pytest.mark.one_page("pinned")
 def test_without_the_packs_scripts_the_text_field_works(page, url, browser):
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
@@ -301,6 +302,7 @@ def test_without_the_packs_scripts_the_text_field_works(page, url, browser):
     context.close()
 
 
+@pytest.mark.long
 @pytest.mark.one_page("newest")
 def test_the_editor_speaks_chinese_where_comfyui_does(page, url, browser, renderer):
     put = dict(SETTINGS, **{"Comfy.Locale": "zh", "Comfy.VueNodes.Enabled": renderer == "vue"})

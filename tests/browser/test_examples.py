@@ -38,7 +38,7 @@ COMPARED = (
 # here, all of them on the server alone (tests/comfy/analyze/test_inside_examples.py).
 CLASSIC, VUE = pytest.mark.one_page("pinned"), pytest.mark.one_page("newest")
 DEMO = {
-    "Compare_Full_and_Cached": (8, CLASSIC),
+    "Compare_Full_and_Cached": (8, CLASSIC, pytest.mark.long),
     "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
     "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
     "1_Try_Golden_Path_Cache": (1, VUE),

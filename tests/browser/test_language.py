@@ -40,6 +40,7 @@ def test_titles_and_inputs_are_chinese(chinese_page):
     assert category == "黄金路径"
 
 
+@pytest.mark.long
 @pytest.mark.one_page("pinned")
 def test_the_help_is_chinese(chinese_page):
     chinese_page.evaluate("""() => {

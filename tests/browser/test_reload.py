@@ -43,6 +43,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     assert editor.cells == "ooo.oo...o"
 
 
+@pytest.mark.long
 @pytest.mark.one_page("pinned")
 def test_the_report_is_empty_until_the_next_run(page, keeping):
     workflow = example("1_Try_Golden_Path_Cache")

@@ -106,6 +106,7 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     assert "12 schedules scored" in table
 
 
+@pytest.mark.long
 @pytest.mark.one_page("newest")
 def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again(page, demo):
     interrupt_when(page, EVENT, "detail.scored >= 4")

@@ -52,8 +52,9 @@ def other_half(items: Sequence) -> list:
 
 
 def later(*values: object) -> list:
-    """Values of a parameter whose tests run only with ``--all``."""
-    return [pytest.param(value, marks=pytest.mark.long) for value in values]
+    """Values of a parameter, or of several in tuples, whose tests run only with ``--all``."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=pytest.mark.long) for row in rows]
 
 
 def set_apart(cases: Sequence, chosen: Sequence[int]) -> list:

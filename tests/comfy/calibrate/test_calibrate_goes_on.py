@@ -13,7 +13,7 @@ from golden_path_pack.nodes.schema.types import COUNT
 from .. import calibrate_nodes
 from ..calibrate_nodes import calibrated, found, inputs
 
-pytestmark = pytest.mark.usefixtures("in_a_run")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 
 runs = calibrate_nodes.runs  # a fixture
 

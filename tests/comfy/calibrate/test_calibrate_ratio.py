@@ -41,6 +41,7 @@ def test_adaptive_cache_with_the_file_caches_as_many_steps_as_wanted(model, meth
     assert [t["threshold"] for t in entry.thresholds] == [threshold]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", ["TeaCache (as published)", "DiCache (delta minus)"])
 def test_a_variant_takes_the_fit_of_its_row_and_has_thresholds_of_its_own(variant):
     given, row = inputs(count=2), ALL[variant]
@@ -73,6 +74,7 @@ def test_a_speed_is_found_for_adaptive_cache_with_the_same_speed():
     assert f"threshold {kept['threshold']:.5g}; to use it, choose the same" in text
 
 
+@pytest.mark.long
 def test_another_policy_has_another_threshold():
     given = inputs(count=2)
     found("SeaCache", **given)

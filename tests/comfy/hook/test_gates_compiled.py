@@ -28,6 +28,7 @@ def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
     assert [r.gate_values for r in listener.records] == [eager.gate_values] * 2
 
 
+@pytest.mark.long
 def test_calls_that_look_and_others_of_the_same_step_go_together(model, fresh_compiler):
     def sample(patched):
         return tiny.sample(patched, negative_tokens=8)  # too long for one call with the positive

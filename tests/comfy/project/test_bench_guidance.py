@@ -93,6 +93,7 @@ def test_moves_cost_the_same_and_leave_the_first_step(move):
     assert seen == ({CACHED, BOTH} if move is swapped else {CACHED, POSITIVE, BOTH})
 
 
+@pytest.mark.long
 def test_a_search_never_loses_its_best_and_forgets_what_it_is_told_to(branches):
     scorer, rng = Scorer(branches), random.Random(0)
     scorer.offer(kinds_of("O..O..O."))
@@ -104,6 +105,7 @@ def test_a_search_never_loses_its_best_and_forgets_what_it_is_told_to(branches):
     assert scorer.best == kinds_of("O..O..O.")
 
 
+@pytest.mark.long
 def test_a_search_ends_where_all_neighbors_are_known(branches):
     scorer, rng = Scorer(branches), random.Random(0)
     scorer.offer(kinds_of("OOOOOOO."))

@@ -79,6 +79,7 @@ def test_a_fitted_path_is_delivered_and_kept_with_its_weights():
     assert policy_from_json(policy_to_json(policy)) == policy
 
 
+@pytest.mark.long
 def test_neither_reused_states_nor_states_on_disk_change_anything(monkeypatch):
     found = searched()[:2]
     monkeypatch.setattr(fitted_examples, "STATES_IN_MEMORY", 0)
@@ -121,6 +122,7 @@ def test_the_table_compares_with_uniform_reuse_and_with_as_many_plain_steps():
     }
 
 
+@pytest.mark.long
 def test_where_the_blocks_are_not_known_uniform_reuse_is_of_velocities():
     class Foreign(comfy.ldm.flux.model.Flux):
         pass
@@ -224,6 +226,7 @@ def test_automatic_takes_residual_reuse_for_another_sampler_and_says_so():
     assert "euler_ancestral" in table
 
 
+@pytest.mark.long
 def test_first_and_last_steps_can_be_required_as_published():
     # All of 6 steps with 3 full: beside step 0 two of 1 to 5, or one of 1 to 4 and step 5.
     model = comfy_model.load_model()
@@ -246,6 +249,7 @@ def test_few_evaluations_give_the_best_of_the_first_spacings(monkeypatch, place)
     assert Schedule.parse(schedule) == best
 
 
+@pytest.mark.long
 def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
     whole = fitted(batch_size=2)[0]
     of_any = fitted_examples._velocity
@@ -277,6 +281,7 @@ def test_the_full_runs_of_the_scoring_examples_are_sampled_once(monkeypatch):
     assert runs == [STEPS] * 2  # one an example: the rest are Euler steps of the fit
 
 
+@pytest.mark.long
 def test_the_weights_that_are_delivered_need_no_full_runs_again(monkeypatch):
     begun = []
     plain = comfy.samplers.sampler_object("euler")

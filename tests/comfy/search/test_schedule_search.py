@@ -171,6 +171,7 @@ def rescaled(multiplier):
     return RescaleCFG().patch(comfy_model.load_model(), multiplier)[0]
 
 
+@pytest.mark.long
 def test_another_patch_of_the_model_or_another_input_of_it_is_another_study():
     demo(model=rescaled(0.7))
     demo(model=rescaled(0.7))
@@ -229,6 +230,7 @@ def test_examples_of_a_sampler_that_draws_noise_are_sampled_one_by_one():
     assert together.result[3].splitlines()[2] == alone.result[3].splitlines()[2]
 
 
+@pytest.mark.long
 def test_a_text_encoder_that_rounds_otherwise_does_not_end_a_study():
     def again(example):
         ((tokens, options),) = example.positive
@@ -243,6 +245,7 @@ def test_a_text_encoder_that_rounds_otherwise_does_not_end_a_study():
         demo(examples=(other, several[1]))
 
 
+@pytest.mark.long
 def test_several_policies_are_searched_together():
     _, policy, _, table = demo(policies=SEVERAL, evaluations=60).result
     assert str(policy) in table
@@ -257,6 +260,7 @@ def test_policies_that_need_several_first_steps_are_compared_with_baselines_of_t
         assert "uniform spacing" in table
 
 
+@pytest.mark.long
 def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out():
     with pytest.raises(ValueError, match="needs 3 full first steps and one more, but only 3 steps"):
         demo(policy=Hermite(2), full_steps=3)
@@ -293,6 +297,7 @@ def test_a_part_of_a_path_with_another_number_of_full_steps_is_no_baseline(monke
     assert baselines(model, levels[:21], 5) == {"uniform spacing": 5}
 
 
+@pytest.mark.long
 def test_a_study_that_is_used_up_still_delivers_its_best_under_another_seed_or_algorithm(runs):
     found = demo().result[0]
     runs.clear()
@@ -301,6 +306,7 @@ def test_a_study_that_is_used_up_still_delivers_its_best_under_another_seed_or_a
     assert runs == []
 
 
+@pytest.mark.long
 def test_numbers_of_full_steps_share_a_study_and_keep_a_path_each():
     found = demo().result[0], demo(full_steps=4).result[0]
     assert {path.name: str(path.schedule) for path in user_paths.read()} == {
@@ -308,6 +314,7 @@ def test_numbers_of_full_steps_share_a_study_and_keep_a_path_each():
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_validation_examples_can_be_connected_and_changed_later(runs):
     assert "not validated" in demo(validation=()).result[3]
     searched = list(runs)

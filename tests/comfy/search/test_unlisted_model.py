@@ -20,7 +20,7 @@ from golden_path_pack.nodes.search.schedule_search import FITTED, ScheduleSearch
 from .. import tiny, zoo
 from .searched import once
 
-pytestmark = pytest.mark.usefixtures("in_a_run", "user")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]
 
 STEPS = 12  # Quality: 5 of them full
 WORDS = (

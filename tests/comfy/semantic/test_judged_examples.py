@@ -15,7 +15,7 @@ from .. import shootouts
 from ..judged import Brightness, semantic
 from ..search.test_schedule_search import PROMPTS, demo, examples, runs  # noqa: F401
 
-pytestmark = pytest.mark.usefixtures("in_a_run")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 
 
 class Levels:
@@ -121,7 +121,6 @@ def test_the_guard_changes_which_schedule_a_search_delivers():
     assert "Guard: CLIP score falls by at most 0.05" in saved.notes
 
 
-@pytest.mark.long
 def test_a_study_of_another_guard_or_without_is_kept_apart():
     demo(semantic=semantic(limit=100))
     with pytest.raises(ValueError, match='made with the guard "CLIP score falls by at most 100"'):

@@ -13,7 +13,7 @@ from golden_path_pack.nodes.shootout.shootout_session import FILES
 from ..search.test_schedule_search import examples
 from ..shootouts import calibrate, report_of
 
-pytestmark = pytest.mark.usefixtures("in_a_run")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 
 
 @pytest.fixture

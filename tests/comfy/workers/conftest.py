@@ -1,5 +1,6 @@
 """A real server whose folders of users and of models are known, as workers need no fake."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -56,3 +57,10 @@ def judges():
         "max_reward_fall": 100.0,
     }  # fmt: skip
     return {"class_type": "GPH_SemanticMetrics", "inputs": inputs}
+
+
+@pytest.fixture(scope="module")
+def object_info(url):
+    """What this server says of its nodes."""
+    with dev.LOCAL.open(f"{url}/object_info") as response:
+        return json.load(response)

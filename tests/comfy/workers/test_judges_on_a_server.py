@@ -9,6 +9,8 @@ from .. import tiny_reward
 from ..listener import events_of
 from .conftest import WEIGHTS
 
+pytestmark = pytest.mark.long
+
 
 def test_the_server_lists_the_files(object_info):
     options = (
