@@ -222,13 +222,15 @@ def _results():
 def test_in_the_kept_results_every_adaptive_method_but_one_is_within_half_a_step():
     rows = _results()
     # Settings, ratios, methods. Some cannot reach a number of full steps: of 20, at either CFG,
-    # DiCache 5; on video EasyCache 9 of 50 and 4 of 20, TeaCache 5 and 4 of 20.
-    assert sum(row["adaptive"] for row in rows) == (4 * 3 * 7 - 2) + (2 * 3 * 7 - 4)
+    # DiCache 5; on video EasyCache 9 of 50 and 4 of 20, TeaCache 5 and 4 of 20; with uni_pc, of
+    # which only 20 steps are measured, EasyCache 4 and TeaCache 5 and 4.
+    reached = (4 * 3 * 7 - 2) + (2 * 3 * 7 - 4) + (3 * 7 - 3)
+    assert sum(row["adaptive"] for row in rows) == reached
     # Its number of cached steps varies most from prompt to prompt, see docs/methods.md.
     assert methods.misses(rows) == ["50 steps, CFG 1, 21 full, EasyCache: 28.41 cached"]
 
 
-def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
+def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_two():
     best = {}
     for row in _results():
         best[methods.column(row)] = max(
@@ -238,7 +240,10 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
     assert settings == {str(lab) for lab in _lab.labs()}
     assert len(best) == 3 * len(settings)
     others = {column: row["name"] for column, row in best.items() if row["name"] != "fitted path"}
-    assert others == {("video, 50 steps, CFG 5", 13): "golden path"}  # by 0.1 dB
+    assert others == {
+        ("video, 50 steps, CFG 5", 13): "golden path",  # by 0.1 dB
+        ("video, 20 steps, CFG 5, uni_pc", 8): "EasyCache",  # by 0.7 dB, see docs/methods.md
+    }
 
 
 def test_in_the_kept_results_extrapolation_is_ahead_of_reuse_up_to_the_reach_that_reports_allow():
