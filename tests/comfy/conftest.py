@@ -11,6 +11,8 @@ import pytest
 
 import dev
 
+from ..support.served import object_info_of
+
 collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py"]
 
 if os.environ.get("COMFYUI_PATH"):
@@ -97,8 +99,7 @@ def url(server_log):
 @pytest.fixture(scope="session")
 def object_info(url):
     """What the server says of its nodes."""
-    with dev.LOCAL.open(f"{url}/object_info") as response:
-        return json.load(response)
+    return object_info_of(url)
 
 
 @pytest.fixture

@@ -26,6 +26,12 @@ def run(url, prompt, workflow=None):
     return image, *others
 
 
+def object_info_of(url):
+    """What the server says of its nodes."""
+    with dev.LOCAL.open(f"{url}/object_info") as response:
+        return json.load(response)
+
+
 def refusal(url, prompt):
     """The texts of ``errors``."""
     return [error["details"] for error in errors(url, prompt)]

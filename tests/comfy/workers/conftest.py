@@ -1,6 +1,5 @@
 """A real server whose folders of users and of models are known, as workers need no fake."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import yaml
 
 import dev
 
+from ...support.served import object_info_of
 from .. import tiny_reward
 
 WEIGHTS, VOCABULARY = "ImageReward.pt", "vocab.txt"
@@ -62,5 +62,4 @@ def judges():
 @pytest.fixture(scope="module")
 def object_info(url):
     """What this server says of its nodes."""
-    with dev.LOCAL.open(f"{url}/object_info") as response:
-        return json.load(response)
+    return object_info_of(url)
