@@ -13,7 +13,7 @@ import dev
 
 from ..support.served import object_info_of
 
-collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py"]
+collect_ignore_glob = [] if os.environ.get("COMFYUI_PATH") else ["test_*.py", "*/test_*.py"]
 
 if os.environ.get("COMFYUI_PATH"):
     import torch
