@@ -9,14 +9,13 @@ step 10 of 50.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from benchmarks import _demo, _space
+from benchmarks import _demo, _results, _space
 
 FILE = Path(__file__).parent / "results" / "early-gap.json"
 STEPS = (4, 10)  # as 10 of 50, and half of the run
@@ -41,8 +40,11 @@ def measure() -> None:
             f"the same for the best {BEST}, mean": round(float(np.mean(smaller)), 3),
         })  # fmt: skip
         print(rows[-1], flush=True)
-    lines = ",\n".join(map(json.dumps, rows))
-    FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
+    conditions = {
+        "model": "demo model", "scores": _space.FILE.name,
+        "sampling": f"{_demo.SAMPLER}, {_space.SCHEDULER}, CFG {_demo.CFG:g}, residual reuse",
+    }  # fmt: skip
+    _results.write(FILE, conditions, rows=rows)
 
 
 def _prefix(schedule, step: int) -> tuple[int, ...]:

@@ -24,8 +24,7 @@ def conditions() -> dict[str, dict]:
     found = {}
     for path in RESULTS.rglob("*.json"):
         parts = json.loads(path.read_text("utf-8"))
-        if isinstance(parts, dict):
-            found[path.relative_to(RESULTS).as_posix()] = parts["conditions"]
+        found[path.relative_to(RESULTS).as_posix()] = parts["conditions"]
     with safe_open(RESULTS / "search-space.safetensors", "np") as file:
         found["search-space.safetensors"] = file.metadata()
     return found
