@@ -1,10 +1,11 @@
 """The ten methods, searched golden paths and baselines on the demo model, side by side.
 
-For 50 and 20 steps, CFG 1 and 3, and the source paper's three cache ratios: every method is
-calibrated on 50 preparation prompts and sampled on 100 unseen ones, each compared with the full run
-of its prompt and noise. Then the paper's central test: the most frequent schedule of each adaptive
-method, selected on a third of the unseen prompts, is replayed on the others, where it differs from
-what the method chose there; so are random schedules of as many full steps.
+Images with CFG 1 and 3, videos with CFG 5 under Euler and uni_pc, 50 and 20 steps, the source
+paper's three cache ratios: every method is calibrated on 50 preparation prompts and sampled on 100
+unseen ones, each compared with the full run of its prompt and noise. Then the paper's central test:
+the most frequent schedule of each adaptive method, selected on a third of the unseen prompts, is
+replayed on the others, where it differs from what the method chose there; so are random schedules
+of as many full steps.
 
 It takes some hours of one core; what is done is kept in ``.dev/``, so it may be stopped.
 ``-- --only "50 steps, CFG 3"`` does a part, several at once if you like; ``--ways "fitted path"``
@@ -171,7 +172,7 @@ def merged(found: list[dict]) -> list[dict]:
 def save(found: list[dict]) -> None:
     """Write figures and picture, with their conditions."""
     conditions = {
-        "model": BOTH, "sampling": f"{_demo.SAMPLER}, simple",
+        "model": BOTH, "sampling": f"{_demo.SAMPLER} or as the setting says, simple",
         "prompts": f"{Prompts().unseen} held out of training, one noise each",
         "unit": "against the full run: mean and half of its 95 % interval by Student's t over the "
         "prompts; PSNR in dB of 8-bit images; ahead: over uniform spacing with residual reuse, "

@@ -9,7 +9,7 @@ A part is a file here and its name in ``PARTS``. It has
 
 and a section in docs/study.md with a pair of marks, between which its numbers go. What is measured
 is kept in ``.dev/``: a study that was stopped goes on, and two processes can do parts of it.
-A part's name with ``-video`` asks the same of the video model.
+A part's name with ``-video`` asks the same of the video model, with ``-video-uni_pc`` under uni_pc.
 
 CPU minutes of one core, of the whole study: recurrence 75 (55 of them to calibrate), replay 30,
 exhaustive 80 (its table, which search, samplers and examples read, too), search 5, objectives 60,
@@ -23,7 +23,9 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from typing import NamedTuple
 
+from benchmarks import _demo
 from benchmarks._subjects import IMAGE, VIDEO
 
 OF_IMAGE = (
@@ -41,10 +43,26 @@ OF_IMAGE = (
     "examples",
 )
 OF_VIDEO = ("recurrence", "replay", "coverage", "trajectories")  # as in the source
-PARTS = (*OF_IMAGE, *(f"{name}-{VIDEO}" for name in OF_VIDEO))
+UNI_PC = "uni_pc"  # the sampler of the source's Wan
+OF_VIDEO_UNI_PC = ("recurrence", "replay")
+PARTS = (
+    *OF_IMAGE,
+    *(f"{name}-{VIDEO}" for name in OF_VIDEO),
+    *(f"{name}-{VIDEO}-{UNI_PC}" for name in OF_VIDEO_UNI_PC),
+)
 
 
-def part_of(name: str) -> tuple[ModuleType, str]:
-    """Module of a part, and the model that it is about."""
-    module = name.removesuffix(f"-{VIDEO}")
-    return importlib.import_module(f"{__name__}.{module}"), IMAGE if module == name else VIDEO
+class Part(NamedTuple):
+    """A part's module, the model that it is about, and the sampler."""
+
+    module: ModuleType
+    subject: str
+    sampler: str
+
+
+def part_of(name: str) -> Part:
+    """What a name of ``PARTS`` stands for."""
+    module, *rest = name.split("-")
+    sampler = UNI_PC if UNI_PC in rest else _demo.SAMPLER
+    subject = VIDEO if VIDEO in rest else IMAGE
+    return Part(importlib.import_module(f"{__name__}.{module}"), subject, sampler)

@@ -65,11 +65,11 @@ def quick_places(folder: Path | None) -> Places:
 
 def study(name: str, is_quick: bool, places: Places) -> None:
     """Measure a part and write what it leaves."""
-    part, subject = part_of(name)
-    work = Work(is_quick, places.memory, subject)
+    part, subject, sampler = part_of(name)
+    work = Work(is_quick, places.memory, subject, sampler)
     conditions = {
         "model": SUBJECTS[subject].name,
-        "sampling": f"{_demo.SAMPLER}, {SCHEDULER}, CFG {CFG[subject]:g}",
+        "sampling": f"{sampler}, {SCHEDULER}, CFG {CFG[subject]:g}",
         "prompts": "few" if is_quick else "held out of training",
         **_results.versions(SUBJECTS[subject].name),
     }  # fmt: skip

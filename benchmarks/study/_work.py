@@ -24,20 +24,23 @@ class Work:
         is_quick: only to see that everything runs.
         memory: folder of what is measured.
         subject: the model.
+        sampler: of ComfyUI.
     """
 
     is_quick: bool
     memory: Path
     subject: str = IMAGE
+    sampler: str = _demo.SAMPLER
 
     def size(self, whole: T, quick: T) -> T:
         """One of two sizes."""
         return quick if self.is_quick else whole
 
-    def lab(self, steps: int, sampler: str = _demo.SAMPLER) -> Lab:
+    def lab(self, steps: int) -> Lab:
         """The demo model under the study's setting."""
         prompts = self.size(Prompts(), FEW)
-        return Lab(steps, CFG[self.subject], sampler, prompts, self.memory, self.subject)
+        cfg = CFG[self.subject]
+        return Lab(steps, cfg, self.sampler, prompts, self.memory, self.subject)
 
 
 def label(row: dict) -> str:

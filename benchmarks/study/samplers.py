@@ -7,6 +7,7 @@ under each sampler on the new prompts. The source paper leaves this out.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def measure(work: Work) -> dict:
     numbers = range(first, first + count)
     found = {}
     for sampler in work.size(SAMPLERS, QUICK_SAMPLERS):
-        shots = Shots(work.lab(table.space.num_steps, sampler))
+        shots = Shots(replace(work, sampler=sampler).lab(table.space.num_steps))
         ways = [fixed("candidate", schedule, Reuse()) for schedule in candidates]
         found[sampler] = np.array([[s.psnr for s in shots.of(way, numbers)] for way in ways])
         print(f"samplers: {sampler}, {found[sampler][0].mean():.2f} dB", flush=True)

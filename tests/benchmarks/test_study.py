@@ -70,11 +70,14 @@ def test_sizes_are_those_of_the_study_or_of_a_trial(tmp_path):
     assert Work(True, tmp_path).lab(20).prompts.unseen == 6
     assert Work(True, tmp_path).size(1, 2) == 2
     assert str(Work(False, tmp_path, "video").lab(20)) == "video, 20 steps, CFG 5"
+    of_uni_pc = Work(False, tmp_path, "video", "uni_pc")
+    assert str(of_uni_pc.lab(20)) == "video, 20 steps, CFG 5, uni_pc"
 
 
 def test_a_part_is_about_the_image_model_or_about_the_video_model():
-    assert part_of("trajectories") == (trajectories, "image")
-    assert part_of("trajectories-video") == (trajectories, "video")
+    assert part_of("trajectories") == (trajectories, "image", "euler")
+    assert part_of("trajectories-video") == (trajectories, "video", "euler")
+    assert part_of("replay-video-uni_pc") == (replay, "video", "uni_pc")
 
 
 def test_the_shared_schedule_is_measured_against_each_new_prompts_best():
@@ -200,7 +203,7 @@ def test_a_replay_is_concluded_from_pairs_with_enough_runs():
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_report_has_the_kept_numbers(name):
-    part, _ = part_of(name)
+    part = part_of(name).module
     summary = _report.summary(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
     assert _report.numbers(REPORT.read_text("utf-8"), name) == summary
     assert (RESULTS / f"{name}.png").exists()
@@ -231,7 +234,7 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         data = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
-        part, _ = part_of(name)
+        part = part_of(name).module
         assert _report.numbers(report, name) == _report.summary(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before
