@@ -75,7 +75,11 @@ def settings() -> list[Setting]:
             sampler = SAMPLERS[(i + i // 4 + 2 * (j - i)) % 4]
             speed = SPEEDS[(i // 4 + i + j) % 3]
             found.append(Setting(sampler, scheduler, steps, 1.0, CFGS[j % 3], speed))
-    found += [Setting("euler", "beta", 50, 1.0, cfg, SPEEDS[n]) for n, cfg in enumerate(CFGS)]
+    found += [
+        Setting(sampler, "beta", 50, 1.0, cfg, SPEEDS[n])
+        for sampler in ("euler", "uni_pc")
+        for n, cfg in enumerate(CFGS)
+    ]
     for i, (denoise, cfg) in enumerate(itertools.product(DENOISES, CFGS)):
         speed = SPEEDS[(i + i // 3) % 3]
         found.append(
