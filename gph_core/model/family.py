@@ -34,6 +34,9 @@ class Family:
     is_cut: bool = False  # tokens behind the image's are cut off before the final layer
     mixes_prompts: bool = False  # the tokens of a prompt depend on what else is in the batch
     memory: str = ""  # an attribute that calls write and later ones read, see ``Surgery``
+    # The Comfy Compiler replays the memory of these blocks: a tensor of ours that outlives a call
+    # would lie in memory that the next call uses for others, and freeing it can end the process.
+    compiled_by_comfyui: bool = False
 
     @property
     def streams(self) -> tuple[int, ...]:

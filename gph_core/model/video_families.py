@@ -1,4 +1,4 @@
-"""Families that make videos, one row each."""
+"""Families that make videos, one row each; LTX's image model stands beside its video model."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ _WAN_SIGNAL = SignalSource(
 )
 _POSED = replace(_WAN_SIGNAL, after=("time_dim_concat", "pose_latents"))
 _BEHIND = replace(_WAN_SIGNAL, before=(), after=("time_dim_concat", "reference_latent"))
+
+_LTX_VIDEO = Family(
+    name="LTX-Video",
+    transformer="comfy.ldm.lightricks.model.LTXVModel",
+    is_video=True,
+    block_lists=("transformer_blocks",),
+    final_layers=("norm_out",),
+    image=0,
+    first_block_key=("double_block", 0),
+    signal=SignalSource(signals.ltx_video, (0,)),
+)
 
 _WAN = Family(
     name="Wan",
@@ -65,15 +76,12 @@ VIDEO_FAMILIES = (
         final_layers=("head", "head_global"),
         one_final=True,
     ),
-    Family(
-        name="LTX-Video",
-        transformer="comfy.ldm.lightricks.model.LTXVModel",
-        is_video=True,
-        block_lists=("transformer_blocks",),
-        final_layers=("norm_out",),
-        image=0,
-        first_block_key=("double_block", 0),
-        signal=SignalSource(signals.ltx_video, (0,)),
+    _LTX_VIDEO,
+    replace(
+        _LTX_VIDEO,
+        name="LTX Image",
+        transformer="comfy.ldm.lightricks.model.LTXVImageModel",
+        is_video=False,
     ),
     Family(
         name="LTX-2",
@@ -84,6 +92,7 @@ VIDEO_FAMILIES = (
         image=0,
         first_block_key=("double_block", 0),
         tail=True,  # reference audio comes first and is cut off before the final layer
+        compiled_by_comfyui=True,
     ),
     Family(
         name="Kandinsky 5",
@@ -110,6 +119,7 @@ VIDEO_FAMILIES = (
         block_lists=("blocks",),
         image=0,
         first_block_key=("double_block", 0),
+        compiled_by_comfyui=True,
     ),
     Family(
         name="Mochi",

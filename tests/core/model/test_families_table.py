@@ -15,6 +15,11 @@ def test_the_families_of_videos_are_those_that_make_videos():
     assert {family.name for family in FAMILIES if is_video(family.name)} == VIDEOS
 
 
+def test_the_families_that_the_comfy_compiler_runs_in_are_those_that_call_it():
+    compiled = {family.name for family in FAMILIES if family.compiled_by_comfyui}
+    assert compiled == {"MiniMax H3", "LTX-2"}
+
+
 def test_a_name_that_is_not_known_is_no_video():
     assert not is_video("")
     assert not is_video("Wan of tomorrow")
