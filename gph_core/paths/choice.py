@@ -67,6 +67,7 @@ class Conditions:
         guided: whether CFG is above 1, or the model was trained to imitate that.
         halfway: the model's noise level in the middle of its own schedule.
         continues: no noise is added before the first step.
+        drops_a_level: whether *KSampler* leaves out the last noise level but one for the sampler.
     """
 
     family: str | None
@@ -78,6 +79,7 @@ class Conditions:
     guided: bool = True
     halfway: float = 0.5
     continues: bool = False
+    drops_a_level: bool = False
 
     @property
     def num_steps(self) -> int:
@@ -96,8 +98,12 @@ def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
     """Whether two lists of noise levels are the same but for rounding."""
     if len(levels) != len(others):
         return False
-    tolerance = GRID_TOLERANCE * max(levels, default=0)
-    return all(abs(a - b) <= tolerance for a, b in zip(levels, others, strict=True))
+    return _distance(levels, others) <= GRID_TOLERANCE * max(levels, default=0)
+
+
+def _distance(levels: Sequence[float], others: Sequence[float]) -> float:
+    """Largest difference of noise levels."""
+    return max((abs(a - b) for a, b in zip(levels, others, strict=True)), default=0.0)
 
 
 def choose(
@@ -133,11 +139,18 @@ def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
 
     Image to image is no such part: it begins with new noise, and moved paths lost there.
     """
-    if not (run.continues or run.sigmas[-1] > 0):
-        return None
-    size = len(run.sigmas)
-    begins = range(len(path.sigmas) - size + 1)
-    return next((n for n in begins if same_levels(path.sigmas[n : n + size], run.sigmas)), None)
+    return begin_in(path.sigmas, run.sigmas) if run.continues or run.sigmas[-1] > 0 else None
+
+
+def begin_in(levels: Sequence[float], part: Sequence[float]) -> int | None:
+    """Where a part of a list of noise levels begins in it; None if the levels are others.
+
+    The nearest place: with a large shift, the first levels differ by less than rounding may.
+    """
+    size = len(part)
+    slices = {n: levels[n : n + size] for n in range(len(levels) - size + 1)}
+    same = [n for n, own in slices.items() if same_levels(own, part)]
+    return min(same, key=lambda n: _distance(slices[n], part), default=None)
 
 
 def _spaced(run: Conditions, num_full: int) -> Choice:

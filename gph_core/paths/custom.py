@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from ..policies.base import Policy
-from ..run.noise_levels import SIGMA_TOLERANCE
 from ..schedule import Schedule
-from .choice import Choice
+from .choice import Choice, begin_in
+from .places import places
 
 OWN = "your schedule"
+
+NEAR_NOISE = 0.95  # of pure noise: some schedulers begin a little below it
+
+# Noise levels of so many steps, as each scheduler has them.
+GridsOf = Callable[[int], Iterable[Sequence[float]]]
+
+
+def no_grids(num_steps: int) -> Iterable[Sequence[float]]:
+    """The grids of no scheduler."""
+    return ()
 
 
 def fit(
@@ -18,15 +29,16 @@ def fit(
     sigmas: Sequence[float],
     sigma_max: float,
     continues: bool = False,
-    grids: Iterable[Sequence[float]] = (),
+    grids: GridsOf = no_grids,
     origin: str = OWN,
 ) -> Choice:
     """A given schedule for a run with these noise levels.
 
-    A run of fewer steps than the schedule is a part of it: its first steps if it leaves noise, its
-    last ones if it goes on with latents that have some, and if it does both, those that have its
-    noise levels in one of the grids. Two experts, or any number of samplers in a row, so share one
-    schedule.
+    A run of fewer steps takes those steps of the schedule that have its noise levels in one of the
+    grids, wherever it begins and ends, and whatever noise is added. So one schedule serves two
+    experts, any number of samplers in a row, and one that begins late or ends early. Where no grid
+    has the levels, a run that leaves noise takes the first steps, one that goes on with noisy
+    latents the last ones.
 
     Args:
         schedule: of all steps.
@@ -34,40 +46,131 @@ def fit(
         sigmas: of the steps of this run.
         sigma_max: of pure noise.
         continues: no noise is added before the first step.
-        grids: noise levels of all steps, as schedulers have them; read only for a run in the
-            middle.
+        grids: called for a run of fewer steps only.
         origin: where the schedule comes from.
 
-    Raises ``ValueError`` for a run in the middle whose noise levels are in none of the grids.
+    Raises ``ValueError`` if it cannot be told which part the run is.
     """
-    count, total, share = len(sigmas) - 1, schedule.num_steps, sigmas[0] / sigma_max
-    leaves_noise = sigmas[-1] > 0
-    goes_on = continues or share < 0.95  # some schedulers begin a little below pure noise
-    if count >= total or not (leaves_noise or goes_on):
-        return Choice(schedule, origin, policy)
-    if leaves_noise and goes_on:
-        first = _begin(sigmas, total, grids)
-    else:
-        first = 0 if leaves_noise else total - count
-    words = f"steps {first} to {first + count - 1} of {origin} {schedule}"
-    own = policy.part(first, count)
-    part = own.covered(schedule.part(first, count, policy.min_anchors))
-    return Choice(part, words, own)
+    run = _Run(schedule, policy, sigmas, origin)
+    count, total = run.count, schedule.num_steps
+    if count >= total:
+        return run.whole()
+    found = _in_own_grid(policy, total, sigmas) or places(sigmas, total, grids(total))
+    # A single step is full in any case, so that it does not matter what it is.
+    if sigmas[-1] == 0 and count > 1 and places(sigmas, count, grids(count)):
+        if found:
+            raise ValueError(run.whole_or_part(found[0]))
+        return run.whole()  # of another step count than the sampler's, which the run refuses
+    if not found:
+        return run.guessed(sigmas[0] / sigma_max, continues)
+    parts = [run.part(first) for first in found]
+    if any((part.schedule, part.policy) != (parts[0].schedule, parts[0].policy) for part in parts):
+        raise ValueError(run.several(found))
+    return parts[0]
 
 
-def _begin(sigmas: Sequence[float], total: int, grids: Iterable[Sequence[float]]) -> int:
-    """Step of the first grid of ``total`` steps that has a run's noise levels where it begins."""
-    size = len(sigmas)
-    for grid in grids:
-        if len(grid) != total + 1:
-            continue
-        for first in range(total + 2 - size):
-            pairs = zip(grid[first : first + size], sigmas, strict=True)
-            if all(abs(level - sigma) <= SIGMA_TOLERANCE * sigma for level, sigma in pairs):
-                return first
-    raise ValueError(
-        f"the sampler runs {size - 1} steps from the middle of a schedule of {total}, and which "
-        f"ones cannot be told: no scheduler of ComfyUI has its noise levels ({sigmas[0]:g} to "
-        f"{sigmas[-1]:g}) among those of {total} steps; set the schedule to the step count of all "
-        f"samplers together, or give this sampler a schedule of {size - 1} steps of its own"
-    )
+def _in_own_grid(policy: Policy, total: int, sigmas: Sequence[float]) -> list[int]:
+    """Where a run begins in the levels that its policy was fitted to, be they of no scheduler."""
+    levels = policy.conditions.get("sigmas")
+    if not isinstance(levels, (list, tuple)) or len(levels) != total + 1:
+        return []
+    first = begin_in(levels, sigmas)
+    return [] if first is None else [first]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run of fewer steps than a schedule, and what it can be; see ``fit``."""
+
+    schedule: Schedule
+    policy: Policy
+    sigmas: Sequence[float]
+    origin: str
+
+    @property
+    def count(self) -> int:
+        return len(self.sigmas) - 1
+
+    @property
+    def counted(self) -> str:
+        return "1 step" if self.count == 1 else f"{self.count} steps"
+
+    @property
+    def levels(self) -> str:
+        return f"its noise levels ({self.sigmas[0]:g} to {self.sigmas[-1]:g})"
+
+    @property
+    def mismatch(self) -> str:
+        total = self.schedule.num_steps
+        return f"the schedule covers {total} steps but the sampler runs {self.count}"
+
+    def whole(self) -> Choice:
+        return Choice(self.schedule, self.origin, self.policy)
+
+    def part(self, first: int) -> Choice:
+        """The part that begins at a step of the schedule."""
+        own = self.policy.part(first, self.count)
+        part = self.schedule.part(first, self.count, self.policy.min_anchors)
+        words = f"{self.steps(first)} of {self.origin} {self.schedule}"
+        return Choice(own.covered(part), words, own)
+
+    def steps(self, first: int) -> str:
+        return f"steps {first} to {first + self.count - 1}"
+
+    def text(self, first: int) -> str:
+        """What to enter for the part alone."""
+        return str(self.part(first).schedule)
+
+    def guessed(self, share: float, continues: bool) -> Choice:
+        """The part of a run whose noise levels no scheduler has, by where they begin and end.
+
+        Args:
+            share: of pure noise, in the first level.
+        """
+        leaves_noise, goes_on = self.sigmas[-1] > 0, continues or share < NEAR_NOISE
+        total = self.schedule.num_steps
+        if leaves_noise and goes_on:
+            raise ValueError(self.in_the_middle())
+        if not (leaves_noise or goes_on):
+            raise ValueError(self.first_or_last())
+        which, first = ("first", 0) if leaves_noise else ("last", total - self.count)
+        note = (
+            f"no scheduler of ComfyUI has {self.levels} among those of {total} steps, so the run "
+            f"counts as the {which} {self.count} of them"
+        )
+        return self.part(first)._replace(note=note)
+
+    def in_the_middle(self) -> str:
+        total = self.schedule.num_steps
+        return (
+            f"the sampler runs {self.counted} from the middle of a schedule of {total}, and which "
+            f"ones cannot be told: no scheduler of ComfyUI has {self.levels} among those of "
+            f"{total} steps; set the schedule to the step count of all samplers together, or give "
+            f"this sampler a schedule of {self.counted} of its own"
+        )
+
+    def first_or_last(self) -> str:
+        total = self.schedule.num_steps
+        return (
+            f"{self.mismatch}, and no scheduler of ComfyUI has {self.levels} among those of "
+            f"{total} steps; set the same step count, or choose a speed that fits any step count. "
+            f"If the run is a part of the {total} steps, enter it as a schedule of its own: "
+            f"{self.text(0)} for the first {self.counted}, {self.text(total - self.count)} for "
+            "the last"
+        )
+
+    def whole_or_part(self, first: int) -> str:
+        return (
+            f"{self.mismatch}, and {self.levels} are those of a whole run of {self.counted} as "
+            f"well as of {self.steps(first)} of the schedule; set the sampler to "
+            f"{self.schedule.num_steps} steps, or enter the part as a schedule of its own: "
+            f"{self.text(first)}"
+        )
+
+    def several(self, found: Sequence[int]) -> str:
+        own = ", ".join(f"{self.text(first)} for {self.steps(first)}" for first in found)
+        return (
+            f"the sampler runs {self.counted} of a schedule of {self.schedule.num_steps}, and "
+            f"which ones cannot be told: schedulers of ComfyUI have {self.levels} at more than "
+            f"one place; enter the part as a schedule of its own: {own}"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import comfy.samplers
 
@@ -44,18 +45,23 @@ class CachePlan:
         if self.custom is None:
             choice = speeds.resolve(self.speed, run, user_paths.read() + bundled_paths())
         else:
-            grids = _grids(patcher, self.custom.num_steps)
             choice = fit(
-                self.custom, self.policy, run.sigmas, sigma_max, continues, grids, self.origin
+                self.custom, self.policy, run.sigmas, sigma_max, continues,
+                partial(_grids, patcher, run.drops_a_level), self.origin,
             )  # fmt: skip
         risk = choice.policy.risk(self.custom or choice.schedule)  # a run may take a part of it
         return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
 
 
-def _grids(patcher, num_steps: int) -> Iterator[list[float]]:
-    """Noise levels of a MODEL in as many steps by each scheduler, as *KSampler* takes them."""
+def _grids(patcher, drops_a_level: bool, num_steps: int) -> Iterator[list[float]]:
+    """Noise levels of a MODEL in as many steps by each scheduler, as *KSampler* takes them.
+
+    Some of the grids have other numbers of steps: ddim_uniform may make one more than is asked for.
+    """
     sampling = patcher.get_model_object("model_sampling")
     for scheduler in comfy.samplers.SCHEDULER_NAMES:
-        yield comfy.samplers.calculate_sigmas(sampling, scheduler, num_steps).tolist()
-        longer = comfy.samplers.calculate_sigmas(sampling, scheduler, num_steps + 1).tolist()
-        yield longer[:-2] + longer[-1:]  # some samplers leave out the last level but one
+        for asked in (num_steps - 1, num_steps, num_steps + 1):
+            levels = comfy.samplers.calculate_sigmas(sampling, scheduler, max(asked, 1)).tolist()
+            yield levels
+            if drops_a_level:
+                yield levels[:-2] + levels[-1:]

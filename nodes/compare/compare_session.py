@@ -115,7 +115,7 @@ def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSessi
     patcher = sampling.guider.model_patcher
     sigmas = sampling.sigmas.tolist()
     holds = starting.holds_for(sampling.guider, sampling.sampler, sigmas, sampling.latent.shape)
-    choice = starting.choice_of(plan, sampling.guider, sigmas, holds=holds)
+    choice = starting.choice_of(plan, sampling.guider, sampling.sampler, sigmas, holds=holds)
     schedule = choice.schedule
     if schedule.num_steps != num_steps:
         raise ValueError(

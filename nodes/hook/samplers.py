@@ -41,6 +41,11 @@ def makes_several_calls(sampler) -> bool:
     )
 
 
+def drops_a_level(sampler) -> bool:
+    """Whether *KSampler* leaves out the last noise level but one for it."""
+    return name(sampler).startswith(("dpm_2", "unipc"))
+
+
 def goes_back(sampler) -> bool:
     """Whether it evaluates two steps ahead and then goes back to the next one."""
     return name(sampler) == "heunpp2"

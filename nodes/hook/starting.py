@@ -59,10 +59,10 @@ class RunListener(Protocol):
 
 
 def choice_of(
-    plan: RunPlan, guider, sigmas: list[float], continues: bool = False,
+    plan: RunPlan, guider, sampler, sigmas: list[float], continues: bool = False,
     holds: Callable[[Policy], bool] = needs_no_conditions,
 ) -> Choice:  # fmt: skip
-    """Schedule that a plan gives a guider's run on these noise levels.
+    """Schedule that a plan gives a guider's run with a sampler on these noise levels.
 
     Args:
         continues: no noise is added before the first step.
@@ -71,7 +71,10 @@ def choice_of(
     patcher = guider.model_patcher
     # The sampling that other nodes set is not in the model yet.
     sigma_max = float(patcher.get_model_object("model_sampling").sigma_max)
-    run = replace(conditions_of(guider, sigmas, plan.policy), continues=continues, holds=holds)
+    run = replace(
+        conditions_of(guider, sigmas, plan.policy),
+        continues=continues, holds=holds, drops_a_level=samplers.drops_a_level(sampler),
+    )  # fmt: skip
     return plan.resolve(patcher, run, sigma_max, continues)
 
 
@@ -114,7 +117,7 @@ def start(
     if reason is not None and not _may_take_weights(plan, patcher, sampler, sigmas):
         return _full(plan, reporter, name, sigmas, reason)
     holds = holds_for(guider, sampler, sigmas, latent_shape)
-    choice = choice_of(plan, guider, sigmas, continues, holds)
+    choice = choice_of(plan, guider, sampler, sigmas, continues, holds)
     reason = compatibility.refusal(choice, patcher, sampler, sigmas)
     if reason is not None:
         return _full(plan, reporter, name, sigmas, reason)

@@ -91,7 +91,7 @@ class Workload:
     def choice_of(self, plan: starting.RunPlan) -> Choice:
         """Schedule that a plan gives each run."""
         levels = self.sigmas.tolist()
-        return starting.choice_of(plan, self.guider, levels, holds=self._holds)
+        return starting.choice_of(plan, self.guider, self.sampler, levels, holds=self._holds)
 
     @property
     def _holds(self) -> Callable[[Policy], bool]:

@@ -70,6 +70,13 @@ def test_a_run_that_goes_on_takes_its_part_of_a_path(sigmas, continues, text):
     assert choose(other, 4, [OWN], 0.6).origin == SPACED
 
 
+def test_a_part_of_a_path_is_where_its_levels_are_nearest():
+    # With a shift of 30 the first level is within 0.5 % of the second and of the third.
+    flat = tuple(30 * s / (1 + 29 * s) for s in TEN)
+    path, conditions = replace(OWN, sigmas=flat), replace(run(flat[1:3]), continues=True)
+    assert choose(conditions, 2, [path], 0.6).origin == "steps 1 to 1 of searched here: own"
+
+
 def test_image_to_image_is_no_part_of_a_path():
     assert choose(run(TEN[5:]), 4, [OWN], 0.6).origin == SPACED
 
