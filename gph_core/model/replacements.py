@@ -2,11 +2,13 @@
 
 They read and write a plain scratch object, and are modules rather than hooks or closures, so that
 ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached ones.
-Another thread that calls the transformer meanwhile gets what the transformer's own would give it.
+Another thread that calls the transformer meanwhile gets what the transformer's own would give it,
+and whoever looks at a module finds the transformer's own there, see ``stand_in``.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -48,8 +50,41 @@ class Scratch:
         self.feature = self.anchors = ()
 
 
+class StandIn(nn.Module):
+    """A module that is another one in everything but a call, see ``stand_in``."""
+
+    __slots__ = ()
+    role: nn.Module
+
+    def __call__(self, *args, **kwargs):
+        return self.role(*args, **kwargs)
+
+
+def stand_in(module: nn.Module, role: nn.Module) -> nn.Module:
+    """Module that is ``module`` to all who look at it or change it, but ``role`` when it is called.
+
+    Other extensions read a block's parts, ask for its type, or give it a ``forward`` of their own.
+    So the stand-in is of a subclass and shares all attributes: what one sets, the other has.
+    """
+    kind = type(module) if isinstance(module, StandIn) else _stand_in_of(type(module))
+    made = kind.__new__(kind)
+    made.__dict__ = module.__dict__
+    object.__setattr__(made, "role", role)  # a module's own way would make it one of the parts
+    return made
+
+
+@functools.cache
+def _stand_in_of(kind: type[nn.Module]) -> type[nn.Module]:
+    """Class of stand-ins; one for all runs, or compiled code would not be found again."""
+    names = {"__slots__": ("role",), "__module__": kind.__module__}
+    return type(kind.__name__, (StandIn, kind), names)
+
+
 class OwnBlocks(nn.ModuleList):
-    """The blocks that a cached call runs; other threads find all of them."""
+    """The blocks that a cached call runs; other threads find all of them.
+
+    The model runs those that it iterates over. Asked for a place, the list answers as always.
+    """
 
     def __init__(self, run: Sequence[nn.Module], every: nn.ModuleList, scratch: Scratch) -> None:
         super().__init__()
@@ -65,8 +100,10 @@ class OwnBlocks(nn.ModuleList):
         return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
 
     def __getitem__(self, idx) -> Any:
-        blocks = self.every[0] if self.scratch.is_foreign() else super()
-        return blocks.__getitem__(idx)
+        if isinstance(idx, slice) and not self.scratch.is_foreign():
+            return nn.ModuleList(list(self)[idx])
+        is_own = not self.scratch.is_foreign() and 0 <= idx < len(self)
+        return super().__getitem__(idx) if is_own else self.every[0][idx]
 
 
 class RecordInput(nn.Module):

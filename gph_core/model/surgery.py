@@ -35,6 +35,7 @@ from .replacements import (
     Scratch,
     aligned,
     cloned,
+    stand_in,
 )
 
 
@@ -193,9 +194,12 @@ class Surgery:
         present = [own.get(name) for name in (*family.block_lists, *family.final_layers)]
         made_for, modules = self._made.get((kind, looking), ((), {}))
         if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
+            final_layers = [own.get(name) or NoLayer() for name in family.final_layers]
             modules = self._blocks(kind, looking) | {
-                name: kind(own.get(name) or NoLayer(), self._scratch, i, family.tail)
-                for name, i in zip(family.final_layers, family.streams, strict=True)
+                name: stand_in(layer, kind(layer, self._scratch, i, family.tail))
+                for name, layer, i in zip(
+                    family.final_layers, final_layers, family.streams, strict=True
+                )
             }
             self._made[kind, looking] = (present, modules)
         return modules
@@ -205,20 +209,21 @@ class Surgery:
         lists = {name: self._place.get_submodule(name) for name in self.family.block_lists}
         names, end = self.family.block_lists, self.family.end
         first, *further = _every(lists[names[0]])
-        observed = RecordInput(first, self._scratch, self.family)
+        observed = stand_in(first, RecordInput(first, self._scratch, self.family))
         if kind is RecordOutput:
             full = {names[0]: [observed, *further]}
             if end:
                 *before, last = full.get(names[-1]) or _every(lists[names[-1]])
-                full[names[-1]] = [*before, EndOfBlocks(self._end(kind), end, last)]
+                full[names[-1]] = [*before, stand_in(last, EndOfBlocks(self._end(kind), end, last))]
             return {name: nn.ModuleList(blocks) for name, blocks in full.items()}
         run: dict[str, list[nn.Module]] = {name: [] for name in names}
         if kind is AddProbed or (looking and self._look is Look.FIRST_BLOCK):
             run[names[0]] = [observed]
         elif looking and self._look is Look.MODULATED:
-            run[names[0]] = [PassInput(first, self._scratch, self.family)]
+            run[names[0]] = [stand_in(first, PassInput(first, self._scratch, self.family))]
         if end:
-            run[names[-1]].append(EndOfBlocks(self._end(kind), end))
+            last = _every(lists[names[-1]])[-1]
+            run[names[-1]].append(stand_in(last, EndOfBlocks(self._end(kind), end)))
         return {
             name: OwnBlocks(run[name], _every(blocks), self._scratch)
             for name, blocks in lists.items()
