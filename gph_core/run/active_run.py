@@ -27,6 +27,18 @@ from .record import RunRecord
 from .step_kinds import StepKinds
 
 
+BETWEEN = "evaluations between two steps were computed in full"
+OTHER_LEVELS = (
+    "caching stopped because the sampler tells the model other noise levels than those of its "
+    "steps, and which step is which cannot be told; choose a sampler that evaluates the model once "
+    "a step, such as euler"
+)
+UNSURE = (
+    "steps were computed in full until it was sure that the sampler, which tells the model other "
+    "noise levels than those of its steps, evaluates it once a step"
+)
+
+
 class ActiveRun:
     """Decides during one run; ``anchors`` holds what it remembers.
 
@@ -75,18 +87,40 @@ class ActiveRun:
         self.kinds = StepKinds(schedule, on_step)
         self._levels = NoiseLevels(sigmas)
         self._calls = CallLog()
+        self._pending: list[tuple[Sequence[Hashable], list[Anchor]]] = []  # of the step under way
         self._stopped = ""  # why
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
         """The sampler evaluates the model anew: the calls from here on belong together."""
+        self._pending.clear()
         self._calls.begin_evaluation()
+
+    def step_done(self, step: int) -> None:
+        """The sampler reports a step as done, so what was evaluated since the last one is its."""
+        if not 0 <= step < self.schedule.num_steps:
+            return
+        with self._lock:
+            is_confirmed = self._calls.step_in_order == step
+            if self._calls.step_done(step):
+                self.kinds.tell(step, False)
+                if not self.kinds.is_full(step) and not self._stopped:
+                    self.note(UNSURE)
+            for branches, anchors in self._pending if is_confirmed else ():
+                self.anchors.insert(branches, anchors)
+            self._pending.clear()
+        self._check_order()
+
+    def all_done(self) -> None:
+        """The sampler has gone through all steps, reported or not."""
+        self._calls.all_done(self.schedule.num_steps)
+        self._check_order()
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
         """Decide on one call; if the decision has a ``leader``, ``settle`` it.
 
-        The call is full when the schedule says so, when the noise level is not on the grid, or when
-        one of the branches has no anchor yet.
+        The call is full when the schedule says so, when its step is not known, or when one of the
+        branches has no anchor yet.
 
         Args:
             sigma: noise level of the call.
@@ -94,17 +128,19 @@ class ActiveRun:
             leading: the branch that decides for all, see ``Gating``.
         """
         with self._lock:
-            step = self._levels.step_at(sigma)
-            anchors = leader = sigma_next = None
+            step, is_pending = self._step_at(sigma)
+            anchors = leader = levels = None
             if step is not None:
-                sigma_next = self._levels.sigmas[step + 1]
+                levels = self._levels.of_step(step, sigma)
+            if step is not None and not is_pending:
                 anchors, leader = self._place(step, branches, leading)
-            elif self.schedule.num_cached:
-                self.note("evaluations between two steps were computed in full")
-            call = self._calls.begin(step, anchors is not None)
+            is_on_level = step is not None and step == self._levels.step_at(sigma)
+            call = self._calls.begin(
+                None if is_pending else step, anchors is not None, is_on_level
+            )
             keeps = self._keeps(step, branches, anchors)
-            decision = Decision(step, sigma, sigma_next, anchors, keeps, call, leader)
-            if step is not None and leader is None:
+            decision = Decision(step, sigma, levels, anchors, keeps, call, leader, is_pending)
+            if step is not None and leader is None and not is_pending:
                 self.kinds.tell(step, decision.is_cached)
             return decision
 
@@ -139,8 +175,9 @@ class ActiveRun:
 
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
-        step = self._levels.step_at(sigma)
-        return step is not None and not self.kinds.is_full(step) and not self._stopped
+        step, is_pending = self._step_at(sigma)
+        is_planned = step is not None and not is_pending and not self.kinds.is_full(step)
+        return is_planned and not self._stopped
 
     def end_call(
         self,
@@ -170,6 +207,9 @@ class ActiveRun:
                 return
             latent = latent if self.policy.uses_latents else None
             anchors = decision.new_anchors(features, probes, latent)
+            if decision.is_pending:
+                self._pending.append((branches, anchors))
+                return
             beside = self.gating.num_bytes if self.gating else 0
             self.anchors.insert(branches, anchors, beside)
             if self.gating and self.gating.gate.reads_outputs and not decision.is_cached:
@@ -193,6 +233,8 @@ class ActiveRun:
         """Drop all tensors and return the record of what happened."""
         ended = time.perf_counter()
         self._drop()
+        if self._calls.has_between and self.schedule.num_cached:
+            self.note(BETWEEN)
         return RunRecord(
             schedule=str(self.kinds.schedule),
             origin=self.origin,
@@ -211,6 +253,21 @@ class ActiveRun:
             gate_values=self.gating.compared(self.schedule.num_steps) if self.gating else (),
             policy_data=policy_data(self.policy),
         )
+
+    def _step_at(self, sigma: float) -> tuple[int | None, bool]:
+        """Step of an evaluation at a noise level, and whether that is to be confirmed."""
+        calls, by_level = self._calls, self._levels.step_at(sigma)
+        in_order = calls.step_in_order
+        if by_level is not None and not calls.tells_other_levels:
+            return by_level, False
+        if in_order is None or in_order >= self.schedule.num_steps:
+            return by_level, False
+        return in_order, in_order != by_level and not calls.is_sure
+
+    def _check_order(self) -> None:
+        """Stop caching if the sampler's noise levels tell its steps as little as their order."""
+        if self._calls.tells_other_levels and not self._calls.is_orderly:
+            self.stop_caching(OTHER_LEVELS)
 
     def _place(
         self, step: int, branches: Sequence[Hashable], leading: int
@@ -245,5 +302,6 @@ class ActiveRun:
     def _drop(self) -> None:
         """Drop all tensors."""
         self.anchors.clear()
+        self._pending.clear()
         if self.gating:
             self.gating.clear()

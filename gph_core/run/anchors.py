@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
@@ -140,21 +141,35 @@ class Anchors:
         return anchor.to(torch.device("cpu"))
 
 
-def joined(anchors: Sequence[Anchor]) -> Anchor:
+def joined(anchors: Sequence[Anchor], tail: bool = False) -> Anchor:
     """The features and probes of several branches in one batch, as one anchor."""
     return Anchor(
         anchors[0].step,
         anchors[0].sigma,
-        concatenated([anchor.feature for anchor in anchors]),
-        probe=concatenated([anchor.probe for anchor in anchors if anchor.probe is not None]),
+        concatenated([anchor.feature for anchor in anchors], tail),
+        probe=concatenated([a.probe for a in anchors if a.probe is not None], tail),
     )
 
 
-def concatenated(features: Sequence[Streams]) -> Streams:
-    """Features of several branches as one batch."""
+def concatenated(features: Sequence[Streams], tail: bool = False) -> Streams:
+    """Features of several branches as one batch, of the tokens that all of them have.
+
+    Prompts that were computed apart may differ in their reference tokens.
+
+    Args:
+        tail: the tokens that all have are the last ones, else the first.
+    """
     if len(features) == 1:
         return features[0]
-    return tuple(torch.cat(streams) for streams in zip(*features, strict=True))
+    return tuple(torch.cat(_shared(streams, tail)) for streams in zip(*features, strict=True))
+
+
+def _shared(streams: Sequence[Tensor], tail: bool) -> Sequence[Tensor]:
+    lengths = {tensor.shape[1] for tensor in streams if tensor.ndim == 3}
+    if len(lengths) < 2:
+        return streams
+    common = min(lengths)
+    return [tensor[:, -common:] if tail else tensor[:, :common] for tensor in streams]
 
 
 def _shapes(feature: Streams) -> list[torch.Size]:

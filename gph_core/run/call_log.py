@@ -1,17 +1,24 @@
-"""The model calls of one run: their steps, kinds and times."""
+"""The model calls of one run: their steps, kinds and times.
+
+A sampler may tell the model other noise levels than those of its steps. Then the steps are told
+apart by their order: between two steps that a sampler reports as done lie the evaluations of one.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
 
+_SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call: its step (None between grid points), kind and start time in seconds."""
+    """One model call: its step (None if it is not known), kind and start time in seconds."""
 
     evaluation: int  # of the sampler; it may take several calls
     step: int | None
+    is_on_level: bool  # the noise level is that of the step
     cached: bool
     started: float
 
@@ -20,18 +27,75 @@ class CallLog:
     """The calls so far, in order."""
 
     def __init__(self) -> None:
+        self.tells_other_levels = False  # all evaluations of some step were off its noise level
         self._calls: list[Call] = []
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
+        self._done = 0  # steps that the sampler has reported
+        self._first = 0  # the first call after them
+        self._asked = 0  # evaluations after them
+        self._alone = 0  # steps that took one evaluation, up to the first one that did not
 
     def begin_evaluation(self) -> None:
         """The sampler evaluates the model anew: the calls from here on belong together."""
         self._evaluation = 0 if self._evaluation is None else self._evaluation + 1
+        self._asked += 1
 
-    def begin(self, step: int | None, cached: bool) -> int:
+    @property
+    def step_in_order(self) -> int | None:
+        """Step of this evaluation if each step takes one; None if it is known that this is not so.
+
+        Only ``step_done`` shows whether another evaluation follows within the same step.
+        """
+        return self._done if self._asked == 1 and self._alone == self._done else None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether ``step_in_order`` can be relied on before the step is done."""
+        return self.step_in_order is not None and (self._done == 0 or self._alone >= _SURE)
+
+    def step_done(self, step: int) -> bool:
+        """The sampler reports a step as done; its evaluations are those since the last report.
+
+        Whether only now their step is known: it was computed in full.
+        """
+        self._alone += int(self._asked == 1 and step == self._alone)
+        of_step = self._calls[self._first :]
+        is_off_level = bool(of_step) and not any(call.is_on_level for call in of_step)
+        is_news = is_off_level and any(call.step is None for call in of_step)
+        if is_news:
+            self._calls[self._first :] = [replace(call, step=step) for call in of_step]
+        self.tells_other_levels |= is_off_level
+        self._done, self._asked, self._first = step + 1, 0, len(self._calls)
+        return is_news
+
+    @property
+    def is_orderly(self) -> bool:
+        """Whether each step so far took one evaluation, as far as the sampler has reported."""
+        return 0 < self._done == self._alone
+
+    def all_done(self, num_steps: int) -> None:
+        """The run has ended; steps that nobody reported, and that no call met, were in full."""
+        unknown = sorted({call.evaluation for call in self._calls if call.step is None})
+        missing = sorted(set(range(num_steps)) - {call.step for call in self._calls})
+        if missing and len(unknown) >= len(missing):
+            self.tells_other_levels = True
+            places = dict(zip(unknown, missing, strict=False))
+            self._calls = [
+                replace(call, step=places.get(call.evaluation)) if call.step is None else call
+                for call in self._calls
+            ]
+
+    @property
+    def has_between(self) -> bool:
+        """Whether some calls were made between two steps."""
+        done = self._calls[: self._first] if self._done else self._calls
+        return any(call.step is None for call in done) and not self.tells_other_levels
+
+    def begin(self, step: int | None, cached: bool, is_on_level: bool = True) -> int:
         """A call begins; returns its number."""
         number = len(self._calls)
         evaluation = number if self._evaluation is None else self._evaluation
-        self._calls.append(Call(evaluation, step, cached, time.perf_counter()))
+        self._calls.append(Call(evaluation, step, is_on_level, cached, time.perf_counter()))
         return number
 
     def settle(self, number: int, cached: bool) -> None:

@@ -15,13 +15,14 @@ from .anchors import concatenated, joined
 class Decision(NamedTuple):
     """Choice of what to do in one call."""
 
-    step: int | None  # None off the grid
-    sigma: float
-    sigma_next: float | None  # at the end of the step; None off the grid
+    step: int | None  # None if it is not known
+    sigma: float  # that the model is told
+    levels: tuple[float, float] | None  # where the step begins and ends; None without a step
     anchors: tuple[list[Anchor], ...] | None  # of each branch; None for a full call
     keeps: bool  # whether what this call computes or predicts will be used
     call: int  # counts the calls of the run
     leader: int | None = None  # which of the branches the gate has to see; None: none of them
+    is_pending: bool = False  # only the end of the step shows whether it was this one
 
     @property
     def is_cached(self) -> bool:
@@ -33,21 +34,22 @@ class Decision(NamedTuple):
         return self.is_cached and self.leader is not None
 
     def now(self, latent: Tensor | None) -> Now:
-        """The step of a call on the grid, for a policy.
+        """The step of a call, for a policy.
 
         Args:
             latent: the state of one branch.
         """
         assert self.step is not None
-        assert self.sigma_next is not None
-        return Now(self.step, self.sigma, self.sigma_next, latent)
+        assert self.levels is not None
+        return Now(self.step, *self.levels, latent)
 
-    def predicted(self, policy: Policy, like: Tensor) -> Streams:
+    def predicted(self, policy: Policy, like: Tensor, tail: bool = False) -> Streams:
         """The feature of a cached call under a ``Prediction``, all branches in one batch.
 
         Args:
             like: a tensor on the device of the call; the states of the branches in one batch, for
                 policies that use states.
+            tail: see ``concatenated``.
         """
         assert self.anchors is not None
         assert isinstance(policy, Prediction)
@@ -55,16 +57,20 @@ class Decision(NamedTuple):
         for of_branch, latent in zip(self.anchors, like.chunk(len(self.anchors)), strict=True):
             here = [anchor.to(like.device) for anchor in of_branch]
             parts.append(policy.predict(here, self.now(latent)))
-        return concatenated(parts)
+        return concatenated(parts, tail)
 
-    def probe_anchors(self, device: torch.device) -> tuple[Anchor, Anchor]:
+    def probe_anchors(self, device: torch.device, tail: bool = False) -> tuple[Anchor, Anchor]:
         """The two newest anchors for a ``ProbedPrediction``, all branches in one batch.
 
         A branch with one anchor counts it twice, which is reuse.
+
+        Args:
+            tail: see ``concatenated``.
         """
         assert self.anchors is not None
         here = [[anchor.to(device) for anchor in anchors[:2]] for anchors in self.anchors]
-        return joined([anchors[0] for anchors in here]), joined([anchors[-1] for anchors in here])
+        newest, oldest = ([anchors[place] for anchors in here] for place in (0, -1))
+        return joined(newest, tail), joined(oldest, tail)
 
     def new_anchors(
         self,
@@ -72,7 +78,7 @@ class Decision(NamedTuple):
         probes: Sequence[Streams | None],
         latent: Tensor | None,
     ) -> list[Anchor]:
-        """The anchors that a call on the grid leaves, one for each branch.
+        """The anchors that a call of a step leaves, one for each branch.
 
         Args:
             features: what was computed or predicted, of each branch.
@@ -80,7 +86,8 @@ class Decision(NamedTuple):
             latent: the states of the branches in one batch; None where nobody uses them.
         """
         assert self.step is not None
+        assert self.levels is not None
         none = [None] * len(features)
         latents = none if latent is None else latent.chunk(len(features))
         items = zip(features, latents, probes or none, strict=True)
-        return [Anchor(self.step, self.sigma, *item) for item in items]
+        return [Anchor(self.step, self.levels[0], *item) for item in items]

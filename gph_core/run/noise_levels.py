@@ -26,3 +26,8 @@ class NoiseLevels:
             is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
             self._found[sigma] = step if is_close else None
         return self._found[sigma]
+
+    def of_step(self, step: int, sigma: float) -> tuple[float, float]:
+        """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
+        begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
+        return begin, self.sigmas[step + 1]
