@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Any
@@ -14,6 +15,7 @@ from ...gph_core.model.surgery import Surgery
 from ...gph_core.policies.base import ProbedPrediction
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
+from . import compiler
 from .branches import Branches
 from .controlnet import Deferrals
 from .model_call import ModelCall, observing_first_block, uncompiled, without_patches
@@ -26,23 +28,39 @@ class _BranchCalls(ABC):
 
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
-        self._branches = Branches(on_tiles=run.stop_caching)
-        self._deferrals = Deferrals()
+        self._branches = Branches(run.stop_caching)
+        self._deferrals: Deferrals | None = None  # once there is a control
+        self._is_asked = False  # whether the sampler asks the guider, which begins an evaluation
         self._level = None, 0.0  # of this evaluation, as ComfyUI's tensor and as a number
+        self._sigma = math.nan  # of the last call
         self._look = run.gating.gate.look if run.gating else None
 
     def predict_noise(self, executor, *args, **kwargs):
+        self._is_asked = True
+        self._begin_evaluation()
+        return executor(*args, **kwargs)
+
+    def _begin_evaluation(self) -> None:
         self._run.begin_evaluation()
         self._branches.begin_evaluation()
-        return executor(*args, **kwargs)
+
+    def _note_level(self, sigma: float) -> None:
+        """Where the sampler does not ask the guider, another noise level is a new evaluation."""
+        if not self._is_asked and sigma != self._sigma:
+            self._begin_evaluation()
+        self._sigma = sigma
 
     def calc_cond_batch(self, executor, model, conds, x_in, timestep, model_options):
         sigma = float(timestep[0])
         self._level = timestep, sigma
-        self._branches.note_conditions(conds, sigma, x_in.shape[0])
+        self._note_level(sigma)
+        options = model_options.get("transformer_options", {})
+        self._branches.note_conditions(conds, sigma, x_in, options)
         # Others may look at a control's result: ComfyUI's copies for several devices, a wrapper.
         others = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
-        if not others and self._run.is_planned_cached(sigma):
+        has_control = any(cond.get("control") for group in conds for cond in group or ())
+        if has_control and not others and self._run.is_planned_cached(sigma):
+            self._deferrals = self._deferrals or Deferrals()
             conds = self._deferrals.defer(conds, sigma)
         return executor(model, conds, x_in, timestep, model_options)
 
@@ -54,11 +72,12 @@ class _BranchCalls(ABC):
         base_model = executor.class_obj
         # ComfyUI's own object may be another in each call, see ``patching``.
         transformer = uncompiled(base_model.diffusion_model)
-        branches = self._keys(transformer, x, options, kwargs)
         timestep, sigma = self._level
         # Else known: reading it again would wait for the GPU.
         if timestep is None or options.get("sigmas") is not timestep:
             sigma = float(t[0])
+        self._note_level(sigma)
+        branches = self._keys(transformer, x, options, kwargs)
         call = ModelCall(
             base_model, executor, x, t, (c_concat, c_crossattn), control, options, kwargs, branches
         )
@@ -155,6 +174,7 @@ class StackCalls(_BranchCalls):
             with self._predicting(surgery, decision, call.x):
                 output = call.denoised(options, is_cached=True)
         except comfy.model_management.OOM_EXCEPTION:
+            compiler.clean_up()  # the call did not come to its own end
             if not decision.is_open:
                 raise
             self._run.stop_caching(OUT_OF_MEMORY)
@@ -197,9 +217,10 @@ class StackCalls(_BranchCalls):
         self._run.end_call(decision, branches, features, probes)
 
     def _predicting(self, surgery: Surgery, decision: Decision, x):
+        tail = surgery.family.tail
         if isinstance(self._run.policy, ProbedPrediction):
-            return surgery.probing(*decision.probe_anchors(x.device), decision.is_open)
-        feature = decision.predicted(self._run.policy, x)
+            return surgery.probing(*decision.probe_anchors(x.device, tail), decision.is_open)
+        feature = decision.predicted(self._run.policy, x, tail)
         predicting = surgery.replacing if self._run.policy.replaces_tokens else surgery.adding
         return predicting(feature, decision.is_open)
 

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import torch
 
 from . import controlnet
+from .variants import Variants, marks
 
 TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
+TWICE = (
+    "caching stopped because the model is asked for the same prompt more than once in a step, and "
+    "nothing tells these calls apart"
+)
 
 
 class Branches:
     """Branches of one run; equal keys mean the same tokens under the same conditions.
 
     A uuid alone is not enough: positive and negative area prompts can share one, and some guidance
-    methods call the model again with other patches. A control or a weight hook that changes makes
-    another branch, which is computed in full first.
+    methods call the model again with other patches or options. A control, a weight hook or an
+    option that changes makes another branch, which is computed in full first.
     """
 
-    def __init__(self, on_tiles: Callable[[str], None]) -> None:
-        self._on_tiles = on_tiles
+    def __init__(self, stop: Callable[[str], None]) -> None:
+        self._stop = stop
         self._seen: Counter[Hashable] = Counter()
-        self._batch: int | None = None  # latents that the sampler evaluates at once
+        self._variants = Variants()
+        self._latents: tuple[int, ...] | None = None  # shape of what the sampler evaluates
         self._conditions: dict[Hashable, tuple] = {}
 
     def begin_evaluation(self) -> None:
         """Begin a new evaluation: every branch comes once from here on."""
         self._seen.clear()
+        self._variants.begin_evaluation()
 
-    def note_conditions(self, conds: list, sigma: float, batch: int) -> None:
-        """Remember what the conditionings of this evaluation depend on besides their uuid."""
-        self._batch = batch
+    def note_conditions(self, conds: list, sigma: float, x, options: Mapping[str, Any]) -> None:
+        """Remember what the conditionings of this evaluation depend on besides their uuid.
+
+        Args:
+            x: the sampler's latents.
+            options: the transformer options.
+        """
+        self._latents = tuple(x.shape)
         for index, group in enumerate(conds):
             for cond in group or ():
-                active = controlnet.active(cond.get("control"), sigma)
-                self._conditions[index, cond.get("uuid")] = (active, cond.get("hooks"))
+                self._conditions[index, cond.get("uuid")] = acting(cond, sigma, options)
 
     def keys(self, model, x, options: dict, inputs: Iterable[str] = ()) -> list[Hashable]:
         """One key per slice of the batch; none if the call does not say what its batch holds.
@@ -50,57 +65,55 @@ class Branches:
         if len(uuids) != len(indices) or not uuids or x.shape[0] % len(uuids):
             return []
         batch = x.shape[0] // len(uuids)
-        if self._batch not in (None, batch):  # all tiles in one call
-            self._on_tiles(TILES)
+        if self._latents and self._latents[0] != batch:  # all tiles in one call
+            self._stop(self._reason(x))
             return []
         window = getattr(options.get("context_window"), "index_list", None)
         common = (
             id(model),
-            _patch_signature(options),
             tuple(window) if window is not None else None,
             tuple(x.shape[1:]),
             batch,
             tuple(sorted(inputs)),
         )
-        branches: list[Hashable] = [
-            (*common, index, uuid, self._condition(index, uuid))
-            for index, uuid in zip(indices, uuids, strict=True)
-        ]
+        found = marks(options)
+        branches: list[Hashable] = []
+        for index, uuid in zip(indices, uuids, strict=True):
+            place = (*common, index, uuid, self._conditions.get((index, uuid)))
+            branches.append((*place, self._variants.number(place, found)))
         self._seen.update(branches)
         if any(self._seen[branch] > 1 for branch in branches):
-            self._on_tiles(TILES)
+            self._stop(self._reason(x))
         return branches
 
-    def _condition(self, index: int, uuid: Hashable) -> Hashable:
-        active, hooks = self._conditions.get((index, uuid), ((), None))
-        # Hooks with keyframes change the weights; ComfyUI has prepared this step's by now.
-        if hooks is None:
-            return active
-        return active, tuple((id(hook), getattr(hook, "strength", None)) for hook in hooks.hooks)
+    def _reason(self, x) -> str:
+        """Reason why the calls of an evaluation cannot be told apart."""
+        is_part = self._latents is not None and tuple(x.shape[2:]) != self._latents[2:]
+        return TILES if is_part else TWICE
 
 
-def guided(conds: dict, sigma: float) -> Hashable:
-    """Composition of the guidance result at a noise level: which prompts and controls act."""
+def guided(conds: dict, sigma: float, options: Mapping[str, Any]) -> Hashable:
+    """Composition of the guidance result at a noise level: the prompts, and what acts on each."""
     return tuple(
-        (name, cond.get("uuid"), controlnet.active(cond.get("control"), sigma))
+        (name, cond.get("uuid"), acting(cond, sigma, options))
         for name, group in sorted(conds.items())
         for cond in group or ()
         if cond.get("timestep_end", sigma) <= sigma <= cond.get("timestep_start", sigma)
     )
 
 
-def _patch_signature(options: dict) -> Hashable:
-    """Signature of other nodes' patches that are active in this call."""
-    patches, replacements = options.get("patches"), options.get("patches_replace")
-    if not patches and not replacements:
-        return None
-    return (
-        tuple(
-            (name, tuple(id(patch) for patch in group))
-            for name, group in sorted((patches or {}).items())
-        ),
-        tuple(
-            (name, tuple(sorted((str(key), id(patch)) for key, patch in group.items())))
-            for name, group in sorted((replacements or {}).items())
-        ),
-    )
+def acting(cond: Mapping[str, Any], sigma: float, options: Mapping[str, Any]) -> tuple:
+    """What acts on a conditioning at a noise level: its controls, and its hooks with strengths."""
+    control, hooks = cond.get("control"), getattr(cond.get("hooks"), "hooks", ())
+    strengths = tuple((id(hook), _strength(hook, sigma, options)) for hook in hooks)
+    return control and controlnet.active(control, sigma), strengths
+
+
+def _strength(hook, sigma: float, options: Mapping[str, Any]) -> float | None:
+    """Strength of a hook at a noise level, which ComfyUI sets only when it calls the model."""
+    keyframes = getattr(hook, "hook_keyframe", None)
+    if keyframes is None or "sample_sigmas" not in options:
+        return getattr(hook, "strength", None)
+    then = copy.copy(keyframes)  # the hook itself counts its steps
+    then.prepare_current_keyframe(torch.tensor(sigma), options)
+    return then.strength

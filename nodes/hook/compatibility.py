@@ -122,6 +122,15 @@ def refuse_other_caches(patcher) -> None:
         )
 
 
+def beside_other_cache(patcher) -> str:
+    """Note on a run that one of ComfyUI's own caches takes part in."""
+    name = _other_cache(patcher).name
+    return (
+        f"{name} is active too: predicted steps look unchanged to it, so it may skip full steps "
+        "that the schedule needs, and the result can be far off; take one of the two out"
+    )
+
+
 def _other_cache(patcher) -> Any:
     """ComfyUI's EasyCache or LazyCache on a MODEL, which has a name; None without them."""
     return patcher.model_options.get("transformer_options", {}).get("easycache")

@@ -11,18 +11,22 @@ import copy
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import comfy.model_patcher
-from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
+from comfy.patcher_extension import WrapperExecutor, WrappersMP, add_wrapper_with_key
+from comfy.samplers import CFGGuider
 
+from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.schedule import Schedule
-from . import calls
+from . import calls, compatibility, compiler
 from .fingerprint import KEY
+from .model_call import uncompiled
 from .observing import ObservedCalls, Watcher
 from .starting import RunListener, RunPlan, start
 from .switch import Switch
@@ -78,7 +82,11 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
     patched = without_cache(model)
 
     def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
-        with _wrapped(executor.class_obj, wrappers(sigmas.tolist())):
+        guider = executor.class_obj
+        with (
+            _wrapped(guider, wrappers(sigmas.tolist())) as options,
+            _without_compiler(guider.model_patcher, options),
+        ):
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
 
     patched.add_wrapper_with_key(WrappersMP.OUTER_SAMPLE, KEY, outer_sample)
@@ -93,9 +101,14 @@ class _PlannedSampling:
     reporter: RunListener
     switch: Switch | None
 
-    def __call__(self, executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
+    def __call__(
+        self, executor, noise, latent_image, sampler, sigmas, denoise_mask=None, callback=None,
+        *args, **kwargs,
+    ):  # fmt: skip
         if len(sigmas) < 2:  # no step to take
-            return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
+            return executor(
+                noise, latent_image, sampler, sigmas, denoise_mask, callback, *args, **kwargs
+            )
         guider, plan, reporter = executor.class_obj, self.plan, self.reporter
         note = plan.check(guider, sampler, sigmas, latent_image)
         continues, shape = not noise.any(), latent_image.shape
@@ -105,14 +118,36 @@ class _PlannedSampling:
         wrappers = calls.wrappers(run)
         if self.switch is not None:
             wrappers = self.switch.over(wrappers)
-        with _wrapped(guider, wrappers) as options:
+        keeps_tokens = run.policy.site is Site.STACK and run.schedule.num_cached > 0
+        with (
+            _wrapped(guider, wrappers) as options,
+            _without_compiler(guider.model_patcher, options, keeps_tokens) as was_on,
+        ):
+            if was_on:
+                run.note(compiler.NOTE)
             if "easycache" in options and run.schedule.num_cached:
-                run.note("EasyCache is active too: the errors of both add up")
+                run.note(compatibility.beside_other_cache(guider.model_patcher))
             reporter.started(run)
+            told = _also_telling(run, callback)
             try:
-                return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
+                result = executor(
+                    noise, latent_image, sampler, sigmas, denoise_mask, told, *args, **kwargs
+                )
+                run.all_done()
+                return result
             finally:
                 reporter.finished(run.finish())
+
+
+def _also_telling(run: ActiveRun, callback: Callable | None) -> Callable:
+    """Callback of a sampler that tells a run which steps are done."""
+
+    def step_done(step, *rest):
+        run.step_done(step)
+        if callback is not None:
+            callback(step, *rest)
+
+    return step_done
 
 
 @contextmanager
@@ -121,10 +156,12 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
     original = guider.model_options
     guider.model_options = comfy.model_patcher.create_model_options_clone(original)
     options = guider.model_options.setdefault("transformer_options", {})
-    for kind, wrapper in wrappers.items():
+    here = dict(wrappers)
+    direct = here.pop(WrappersMP.PREDICT_NOISE, None) if _goes_past_wrappers(guider) else None
+    for kind, wrapper in here.items():
         add_wrapper_with_key(kind, KEY, wrapper, options)
     try:
-        with _alone(guider.model_patcher.model):
+        with _alone(guider.model_patcher.model), _called_through(guider, direct):
             others = _OtherThreads(guider.model_patcher)
             add_wrapper_with_key(WrappersMP.CALC_COND_BATCH, KEY, others.calc_cond_batch, options)
             try:
@@ -133,6 +170,48 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
                 others.give_back()
     finally:
         guider.model_options = original
+
+
+def _goes_past_wrappers(guider) -> bool:
+    """Whether a guider may predict the noise without asking ``PREDICT_NOISE`` wrappers.
+
+    Those for NAG do.
+    """
+    own = (getattr(type(guider), name, None) for name in ("__call__", "outer_predict_noise"))
+    return tuple(own) != (CFGGuider.__call__, CFGGuider.outer_predict_noise)
+
+
+@contextmanager
+def _called_through(guider, wrapper: Callable | None) -> Iterator[None]:
+    """Route what samplers ask of a guider through a wrapper of the kind ``PREDICT_NOISE``."""
+    kind = type(guider)
+
+    def call(self, *args, **kwargs):
+        asked = WrapperExecutor.new_class_executor(partial(kind.__call__, self), self, [wrapper])
+        return asked.execute(*args, **kwargs)
+
+    if wrapper is not None:  # Python looks for __call__ in the class alone
+        names = {"__call__": call, "__module__": kind.__module__}
+        guider.__class__ = type(kind.__name__, (kind,), names)
+    try:
+        yield
+    finally:
+        guider.__class__ = kind
+
+
+def _without_compiler(
+    patcher, options: dict, keeps_tokens: bool = True
+) -> AbstractContextManager[bool]:
+    """Block without ComfyUI's compiler if it takes the MODEL and tokens are kept; yields whether.
+
+    Args:
+        options: the transformer options of the run.
+    """
+    family, _ = compatibility.identify(patcher)
+    if not keeps_tokens or family is None or not family.compiled_by_comfyui:
+        return nullcontext(False)
+    transformer = uncompiled(patcher.model.diffusion_model)
+    return compiler.off_for(transformer, patcher.load_device, options)
 
 
 @contextmanager

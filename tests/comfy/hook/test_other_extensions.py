@@ -12,11 +12,9 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook.branch_calls import StackCalls
-from golden_path_pack.nodes.hook.branches import Branches
+from golden_path_pack.nodes.hook.branches import TILES, TWICE, Branches
 
 from .. import tiny
-
-TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
 
 
 def scales_tokens(args, extra):
@@ -100,14 +98,14 @@ def test_what_distinguishes_branches(change):
     assert plain != key(**other)
     assert tiles == []
     assert key() == plain
-    assert tiles == [TILES]  # the plain key came twice, as tiles of one image do
+    assert tiles == [TWICE]  # the plain key came twice
 
 
 def test_tiles_in_one_batch_stop_caching():
     # The sampler evaluates one latent; a tiler hands the model four parts of it for each prompt.
     tiles = []
     branches = Branches(tiles.append)
-    branches.note_conditions([[{"uuid": "a"}], [{"uuid": "b"}]], 0.7, batch=1)
+    branches.note_conditions([], 0.7, torch.zeros(1, 16, 8, 8), {})
     options = {"cond_or_uncond": [1, 0], "uuids": ["b", "a"]}
     assert len(branches.keys(object(), torch.zeros(2, 16, 8, 8), options)) == 2
     assert tiles == []

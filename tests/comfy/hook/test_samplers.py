@@ -174,9 +174,8 @@ def test_samplers_that_leave_the_grid_are_not_cached_and_say_so_once(
     ]
 
 
-@pytest.mark.parametrize("policy", [Reuse(), TwoAnchor(), Reuse(Site.GUIDED)], ids=str)
-def test_noise_levels_off_the_grid_are_computed_in_full_and_noted_once(model, policy):
-    # Churn adds noise before each step, which so begins at 1 + 1/6 of its noise level.
+def test_churn_meets_the_planned_steps_as_by_hand(model):
+    # It adds noise before each step, which so begins at 1 + 1/6 of its noise level.
     sampler = comfy.samplers.ksampler("euler", {"s_churn": 1.0})
     sigmas = custom.BasicScheduler.execute(model, "simple", 6, 1.0)[0]
 
@@ -190,11 +189,10 @@ def test_noise_levels_off_the_grid_are_computed_in_full_and_noted_once(model, po
         return output["samples"].clone()
 
     listener = tiny.Listener()
-    with by_hand.counted(model) as (counter, blocks):
-        found = sample(tiny.attach(counter, "0,1,3/6", policy, listener))
-    assert torch.equal(found, sample(model))
-    assert blocks == [BLOCKS] * 6
-    assert listener.records[0].notes == (stochastic("euler"), BETWEEN_STEPS)
+    found = sample(tiny.attach(model, "0,1,3/6", listener=listener))
+    assert_met(listener, "euler", ONCE)
+    with by_hand.cached(model, range(6), FULL) as patched:
+        assert torch.equal(found, sample(patched))
 
 
 ON_THE_GRID = [n for n in comfy.samplers.SAMPLER_NAMES if n not in ("dpm_fast", "dpm_adaptive")]

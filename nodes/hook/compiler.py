@@ -1,0 +1,67 @@
+"""ComfyUI's own compiler, which must be off where we keep tensors from inside a transformer.
+
+From 0.34 on ComfyUI records, for some models on NVIDIA, which memory a call takes, and gives the
+next call the same memory. A tensor that outlives the call then shares its memory with others, and
+freeing it can end the whole process. ComfyUI reads its flag at the beginning of each call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import comfy.model_prefetch as prefetch
+from comfy.cli_args import args
+
+NOTE = (
+    "ComfyUI's compiler was off for this run, because residual policies keep what it reuses; a "
+    "fitted path or a policy on outputs or velocities leaves it on"
+)
+_FLAG = "disable_comfy_compiler"
+_LOCK = threading.Lock()
+_users = 0  # runs that need it off: the flag is that of all threads
+
+
+@contextmanager
+def off_for(transformer, device, options: dict) -> Iterator[bool]:
+    """Keep the compiler off for a transformer within the block; yields whether it would be on.
+
+    Args:
+        options: the transformer options of the run.
+    """
+    global _users
+    with _LOCK:
+        acts = _users > 0 or _acts_on(device)
+        if acts:
+            # Enough where a model asks for it; the flag is that of all threads.
+            options[_FLAG] = True
+            is_shared = not _asks(transformer)
+            _users += is_shared
+            setattr(args, _FLAG, _users > 0)
+    try:
+        yield acts
+    finally:
+        if acts:
+            with _LOCK:
+                _users -= is_shared
+                setattr(args, _FLAG, _users > 0)
+
+
+def clean_up() -> None:
+    """Forget what a call that did not end has left behind, as ComfyUI does after each node."""
+    prefetch.cleanup_prefetch_queues()
+
+
+def _acts_on(device) -> bool:
+    """Whether ComfyUI has a compiler that is on for a device."""
+    if getattr(args, _FLAG, True):
+        return False
+    is_enabled = getattr(prefetch, "malloc_graph_enabled", None)
+    return is_enabled is None or bool(is_enabled(device))
+
+
+def _asks(transformer) -> bool:
+    """Whether a transformer reads the option for one run that ComfyUI's pull request 16245 adds."""
+    methods = (getattr(method, "__code__", None) for method in vars(type(transformer)).values())
+    return any(_FLAG in code.co_consts for code in methods if code is not None)

@@ -1,0 +1,186 @@
+"""Variants of a branch: calls for one prompt that differ in ComfyUI's options alone.
+
+Guidance methods call the model again with streams skipped, attention off or other patches, and
+other extensions switch such things on the way. They say so in the options of a call. But some
+options only count steps or tell how far the run is, and caching must not end for these.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Hashable, Iterator, Mapping
+from enum import Enum
+from functools import partial
+from types import MethodType
+from typing import Any, NamedTuple
+
+import torch
+
+# Known by other parts of a branch's key, or the same throughout a run.
+_ELSEWHERE = frozenset(
+    ("callbacks", "cond_or_uncond", "context_window", "sample_sigmas", "sigmas", "uuids",
+     "wrappers")
+)  # fmt: skip
+_PATCHES = ("patches", "patches_replace")  # nested by name; each counts by itself
+_MANY = 64  # values of a list that are read
+_DEPTH = 3  # of lists within lists
+
+
+class Mark(NamedTuple):
+    """What is known of an option's value."""
+
+    kind: Hashable  # equal for values that differ at most in a number, a text or an identity
+    value: Hashable
+
+
+Marks = Mapping[Hashable, Mark]
+
+
+class _Same:
+    """An object, equal to itself alone; its id would soon be that of another one."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = weakref.ref(value)
+
+    def __eq__(self, other: object) -> bool:
+        value = self._value()
+        return isinstance(other, _Same) and value is not None and value is other._value()
+
+    def __hash__(self) -> int:
+        return hash(_Same)
+
+
+class Variants:
+    """Variants of each branch of one run.
+
+    Two calls are of one variant if all of their options are equal. Of those that differ, flags
+    count, and so does an option that comes or goes. Numbers, texts, lists and identities of
+    functions count if they tell two calls of one evaluation apart, or once they had stayed as they
+    were from one evaluation to the next: what changes all the time says how far the run is.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, list[_Variant]] = {}
+        self._evaluation = 0
+
+    def begin_evaluation(self) -> None:
+        """Begin a new evaluation."""
+        self._evaluation += 1
+
+    def number(self, branch: Hashable, marks: Marks) -> int:
+        """Number of the variant of a branch with these options."""
+        found = self._found.setdefault(branch, [])
+        for number, variant in enumerate(found):
+            if variant.marks == marks:
+                variant.meet(marks, self._evaluation)
+                return number
+        for number, variant in reversed(list(enumerate(found))):
+            if variant.evaluation != self._evaluation and variant.may_become(marks):
+                variant.meet(marks, self._evaluation)
+                return number
+        new = _Variant(marks, self._evaluation)
+        for variant in found:
+            if variant.evaluation == self._evaluation:
+                variant.tell_apart(new)
+        found.append(new)
+        return len(found) - 1
+
+
+class _Variant:
+    """The options of a variant, as the last call had them."""
+
+    def __init__(self, marks: Marks, evaluation: int) -> None:
+        self.marks = marks
+        self.evaluation = evaluation  # of that call
+        self._telling: set[Hashable] = set()  # options whose values mean something
+
+    def meet(self, marks: Marks, evaluation: int) -> None:
+        """Note the options of a further call."""
+        if evaluation != self.evaluation:
+            self._telling |= {name for name, mark in marks.items() if self.marks[name] == mark}
+        self.marks, self.evaluation = marks, evaluation
+
+    def may_become(self, marks: Marks) -> bool:
+        """Whether these differ only in options whose values mean nothing so far."""
+        return marks.keys() == self.marks.keys() and all(
+            mark == self.marks[name]
+            or (mark.kind == self.marks[name].kind and name not in self._telling)
+            for name, mark in marks.items()
+        )
+
+    def tell_apart(self, other: _Variant) -> None:
+        """The options that differ between two calls of one evaluation mean something."""
+        names = self.marks.keys() & other.marks.keys()
+        telling = {name for name in names if self.marks[name] != other.marks[name]}
+        self._telling |= telling
+        other._telling |= telling
+
+
+def marks(options: Mapping[str, Any], also: Mapping[str, Any] | None = None) -> Marks:
+    """What is known of the options of a call, by their names.
+
+    Args:
+        also: further values that change what is computed.
+    """
+    return {name: _mark(value) for name, value in _named({**options, **(also or {})})}
+
+
+def _named(options: Mapping[Any, Any]) -> Iterator[tuple[Hashable, Any]]:
+    for name, value in options.items():
+        if name == "transformer_options":
+            yield from _named(value)
+        elif name in _PATCHES:
+            yield from _flat(value, (name,))
+        elif name not in _ELSEWHERE:
+            yield name, value
+
+
+def _flat(values: Any, names: tuple) -> Iterator[tuple[tuple, Any]]:
+    """The values of nested dicts, by the names on their way."""
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield from _flat(value, (*names, name))
+    else:
+        yield names, values
+
+
+def _mark(value: Any, depth: int = _DEPTH) -> Mark:
+    if value is None or isinstance(value, (bool, Enum)):
+        return Mark(value, None)
+    if isinstance(value, (int, float)):
+        return Mark("number", value)
+    if isinstance(value, str):
+        return Mark("text", value)
+    if isinstance(value, torch.Tensor):
+        return Mark("tensor", tuple(value.shape))  # its values would have to come from the device
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        return _of_collection(value, depth - 1) if depth else Mark("list", len(value))
+    if callable(value):
+        return Mark(_name(value), _identity(value))
+    return Mark(type(value).__qualname__, _identity(value))
+
+
+def _of_collection(values: Any, depth: int) -> Mark:
+    items = values.items() if isinstance(values, dict) else values
+    found = [_mark(value, depth) for value in itertools.islice(items, _MANY)]
+    if values and all(map(callable, items)):
+        return Mark(tuple(mark.kind for mark in found), tuple(found))
+    is_ordered = isinstance(values, (list, tuple))
+    return Mark("list", tuple(found) if is_ordered else frozenset(found))
+
+
+def _name(function: Any) -> str:
+    """Name of what can be called; it is the kind of functions, as some are made anew."""
+    if isinstance(function, partial):
+        return _name(function.func)
+    return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _identity(value: Any) -> Hashable:
+    if isinstance(value, MethodType):  # made at each look, unlike what it consists of
+        return _identity(value.__func__), _identity(value.__self__)
+    try:
+        return _Same(value)
+    except TypeError:  # not all objects can be referred to weakly
+        return None
