@@ -9,6 +9,7 @@ kept. ``families`` says which function a family has.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,6 +108,8 @@ def double_stream(
 ) -> Tensor:
     """FLUX, HunyuanVideo and Chroma; ``vec`` is the modulation itself where all blocks share it."""
     (first, _second), _text = vec if isinstance(vec, tuple) else (block.img_mod(vec), None)
+    if fused := _called_by(block, "modulated_norm"):
+        return fused(img, block.img_norm1, first.scale, first.shift, modulation_dims_img)
     tokens, scale = block.img_norm1(img), 1 + first.scale
     if modulation_dims_img is None:
         return torch.addcmul(first.shift, tokens, scale)
@@ -140,7 +143,10 @@ def joyimage(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Te
 def wan(block: Any, x: Tensor, *, e: Tensor, **_: Any) -> Tensor:
     """Wan and its variants; ``e`` holds six rows, or six rows for each frame."""
     rows = block.modulation.to(device=x.device, dtype=x.dtype) + e  # [B, (F,) 6, C]
-    shift, scale = (_for_tokens(row, x.shape[1]) for row in rows.unbind(-2)[:2])
+    shift, scale = (r.unsqueeze(1) if r.ndim == 2 else r for r in rows.unbind(-2)[:2])
+    if fused := _called_by(block, "modulate"):
+        return fused(x, block.norm1, shift, scale)
+    shift, scale = (_for_tokens(row, x.shape[1]) for row in (shift, scale))
     return torch.addcmul(shift, block.norm1(x), 1 + scale)
 
 
@@ -155,6 +161,8 @@ def ltx_video(block: Any, x: Tensor, *, timestep: Tensor, **_: Any) -> Tensor:
     """LTX-Video; ``timestep`` holds one row of modulation, or one for each token."""
     rows = timestep.unflatten(-1, (-1, x.shape[-1]))[:, :, :2]
     shift, scale = (block.scale_shift_table[:2].to(device=x.device, dtype=x.dtype) + rows).unbind(2)
+    if fused := _called_by(block, "comfy.quant_ops.ck.rms_adaln"):
+        return fused(x, scale, shift)
     return functional.rms_norm(x, x.shape[-1:], eps=1e-6) * (1 + scale) + shift
 
 
@@ -177,12 +185,29 @@ def wan_time(transformer: Any, sigmas: Tensor) -> Tensor:
     return _in_float32(transformer.time_projection, embedded).unflatten(1, (6, -1))
 
 
+def _called_by(block: nn.Module, path: str) -> Callable[..., Tensor] | None:
+    """The function that the block's own code calls under a path; None where it calls none.
+
+    It is looked for where the code itself finds it: a class may inherit its code from another file,
+    and that a file has a function does not mean that the block calls it.
+    """
+    kind = type(getattr(block, "_orig_mod", block))  # a compiled block stands for its own
+    forward = inspect.unwrap(kind.forward)
+    first, *inside = path.split(".")
+    code = getattr(forward, "__code__", None)  # others may put any callable there
+    if code is None or (inside or [first])[-1] not in code.co_names:
+        return None
+    found = forward.__globals__.get(first)
+    for name in inside:
+        found = getattr(found, name, None)
+    return found
+
+
 def _for_tokens(rows: Tensor, count: int) -> Tensor:
     """``[B, count, C]`` of ``[B, n, C]``, each row for as many tokens, the last one for the rest.
 
-    One row serves all, as it is or ``[B, C]``.
+    One row serves all.
     """
-    rows = rows.unsqueeze(1) if rows.ndim == 2 else rows
     each = math.ceil(count / rows.shape[1])
     return rows if rows.shape[1] == 1 else rows.repeat_interleave(each, dim=1)[:, :count]
 
