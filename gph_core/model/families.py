@@ -30,6 +30,8 @@ def detect(transformer: nn.Module) -> Family | None:
 
 
 def _has_structure(transformer: nn.Module, family: Family) -> bool:
+    if family.mark and getattr(transformer, family.mark, None) is None:
+        return False
     try:
         place = transformer.get_submodule(family.inside)
     except AttributeError:

@@ -30,10 +30,15 @@ class Family:
     # hand on, the image tokens first.
     end: tuple[int, ...] = ()
     one_final: bool = False  # only one of the final layers runs in a call, not one for each stream
+    mark: str = ""  # an attribute that only this family of a class has
     calls_what_it_finds: bool = False  # it has no final layer, but calls one where it finds one
     is_cut: bool = False  # tokens behind the image's are cut off before the final layer
     mixes_prompts: bool = False  # the tokens of a prompt depend on what else is in the batch
+    # The first block's argument that counts the tokens before the image's: they are not noted, and
+    # neither is a call that has no others.
+    prefix: int | None = None
     memory: str = ""  # an attribute that calls write and later ones read, see ``Surgery``
+    keeping: str = ""  # an attribute that lets calls keep what their blocks made, for later ones
     # The Comfy Compiler replays the memory of these blocks: a tensor of ours that outlives a call
     # would lie in memory that the next call uses for others, and freeing it can end the process.
     compiled_by_comfyui: bool = False

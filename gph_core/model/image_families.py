@@ -16,6 +16,13 @@ _FLUX = replace(_DOUBLE, after=("ref_latents",))
 _QWEN = SignalSource(
     signals.qwen_image, ("encoder_hidden_states", "hidden_states"), after=("ref_latents",)
 )
+_LUMINA = Family(
+    name="Lumina 2 / Z-Image",
+    transformer="comfy.ldm.lumina.model.NextDiT",
+    is_video=False,
+    block_lists=("layers",),
+    image=0,
+)
 
 IMAGE_FAMILIES = (
     Family(
@@ -39,12 +46,22 @@ IMAGE_FAMILIES = (
         signal=_QWEN,
     ),
     Family(
-        name="Lumina 2 / Z-Image",
-        transformer="comfy.ldm.lumina.model.NextDiT",
+        name="Qwen-Image 2.1",
+        transformer="comfy.ldm.qwen_image21.model.QwenImage21Transformer2DModel",
         is_video=False,
-        block_lists=("layers",),
+        block_lists=("transformer_blocks",),
+        final_layers=("norm_out",),
         image=0,
+        first_block_key=("single_block", 0),
+        tail=True,  # prompt and references come first and are cut off before the final layer
+        signal=SignalSource(signals.qwen_image21, (0,)),
+        compiled_by_comfyui=True,
+        prefix=4,
+        keeping="prefix_cache_enabled",
     ),
+    # Before the row of all others of its class.
+    replace(_LUMINA, name="Ming-Image", mark="masked_pad_multiple"),
+    _LUMINA,
     Family(
         name="Chroma",
         transformer="comfy.ldm.chroma.model.Chroma",

@@ -128,6 +128,16 @@ def qwen_image(
     return block._modulate(block.img_norm1(hidden_states), first, timestep_zero_index)[0]
 
 
+def qwen_image21(
+    block: Any, x: Tensor, mod: Any, _pe: Any, _attend: Any, prefix: int, *_
+) -> Tensor:
+    """Qwen-Image 2.1, of the image alone; a scale without a shift is the same for all blocks."""
+    scales, zero, image = mod[0], mod[-1], x[:, prefix:]
+    if fused := _called_by(block, "_modulated_norm"):
+        return fused(block.img_norm1, image, scales, 0, zero)
+    return block.img_norm1(image) * (1 + scales[1])
+
+
 def lens(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor:
     """Lens, as Qwen-Image without references."""
     first = block.img_mod(temb).chunk(2, dim=-1)[0]

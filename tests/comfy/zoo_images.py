@@ -9,6 +9,7 @@ import comfy.ops
 import comfy.supported_models
 import torch
 
+from . import prefixed
 from .zoo import Case
 
 TEXT, POOLED, LLAMA = 24, 16, 20  # widths of the text encoders
@@ -237,6 +238,34 @@ QWEN = (
     ),
 )
 
+# Qwen-Image 2.1
+
+
+def qwen21(name, *extras):
+    return Case(
+        name=name,
+        family="Qwen-Image 2.1",
+        config=prefixed.CONFIG,
+        unet={
+            "image_model": "qwen_image21",
+            "in_channels": 64,
+            "out_channels": 64,
+            "num_layers": 3,
+            "attention_head_dim": 32,
+            "num_attention_heads": 2,
+            "context_in_dim": TEXT,
+            "axes_dims_rope": ROPE,
+        },
+        latent=(64, 4, 4),
+        conditioning=conditioning(*extras),
+    )
+
+
+QWEN21 = (
+    qwen21("Qwen-Image 2.1"),
+    qwen21("Qwen-Image 2.1, references", references((64, 3, 2), (64, 2, 2))),
+)
+
 # Lumina 2 and Z-Image
 
 LUMINA_UNET = {
@@ -305,6 +334,23 @@ LUMINA = (
     ),
     z_image("Z-Image"),
     z_image("Z-Image Omni", omni),
+)
+
+
+class Ming(comfy.supported_models.ZImage):
+    """The attribute by which ComfyUI tells its positions from Z-Image's; older ones ignore it."""
+
+    def get_model(self, *args, **kwargs):
+        model = super().get_model(*args, **kwargs)
+        model.diffusion_model.masked_pad_multiple = 32
+        return model
+
+
+MING = dataclasses.replace(
+    z_image("Ming-Image"),
+    family="Ming-Image",
+    config=Ming,
+    unet={k: v for k, v in Z_IMAGE_UNET.items() if k != "pad_tokens_multiple"},
 )
 
 # Krea 2
@@ -731,8 +777,10 @@ ALL = (
     *FLUX2,
     CHROMA,
     *QWEN,
+    *QWEN21,
     SD3,
     *LUMINA,
+    MING,
     *HIDREAM,
     *KREA2,
     *OMNIGEN,

@@ -51,7 +51,7 @@ def same(one, other):
 
 
 def counted(model, sample):
-    """Calls of blocks, and of what runs beside them, in a sampling run."""
+    """Calls of blocks with the image, and of what runs beside them, in a sampling run."""
     transformer = model.model.diffusion_model
     family = families.detect(transformer)
     transformer = transformer.get_submodule(family.inside)
@@ -63,10 +63,12 @@ def counted(model, sample):
         if hasattr(transformer, name)
         for module in getattr(transformer, name).modules()
     ]
-    hooks = [
-        module.register_forward_pre_hook(lambda *_: calls.append(1))
-        for module in (*blocks, *beside)
-    ]
+
+    def note(_module, args):
+        if family.prefix is None or args[family.prefix] < args[family.image].shape[1]:
+            calls.append(1)
+
+    hooks = [module.register_forward_pre_hook(note) for module in (*blocks, *beside)]
     try:
         sample()
     finally:

@@ -22,6 +22,7 @@ ATTENTION = {  # the module whose first input is the attention's, in the first b
     "Chroma Radiance": "img_attn.qkv",
     "SD3": "x_block.attn.qkv",
     "Qwen-Image": "attn",
+    "Qwen-Image 2.1": "attn",
     "MageFlow": "attn",
     "LTX-Video": "attn1",
     "Lens": "attn",

@@ -17,7 +17,7 @@ def test_the_families_of_videos_are_those_that_make_videos():
 
 def test_the_families_that_the_comfy_compiler_runs_in_are_those_that_call_it():
     compiled = {family.name for family in FAMILIES if family.compiled_by_comfyui}
-    assert compiled == {"MiniMax H3", "LTX-2"}
+    assert compiled == {"MiniMax H3", "LTX-2", "Qwen-Image 2.1"}
 
 
 def test_a_name_that_is_not_known_is_no_video():
