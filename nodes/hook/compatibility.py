@@ -33,7 +33,8 @@ def incompatibility(policy: Policy, patcher, sampler, sigmas: list[float]) -> st
     if policy.site is Site.STACK and family is None:
         return (
             f"{name} is not a supported transformer (docs/models.md lists them); policies on "
-            "outputs and velocities work with any model, of the adaptive methods EasyCache"
+            "outputs and velocities and paths with fitted weights work with any model, of the "
+            "adaptive methods EasyCache"
         )
     if samplers.needs_every_call(sampler_name):
         return f"{said} needs all of its model calls; choose another"

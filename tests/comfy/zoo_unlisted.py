@@ -76,6 +76,22 @@ CAUSAL_WAN = Case(
     conditioning=conditioning(),
 )
 
-ALL = (COSMOS_1, SEEDVR, CAUSAL_WAN)
+
+def posed(random, tokens):
+    """The video whose pose is followed, with what a text encoder makes of its prompt."""
+    _, _, height, width = WAN_LATENT
+    return {"pose_video_latent": random(1, 16, 2, height, width)}
+
+
+WAN_ANIMATE_2 = Case(
+    name="Wan Animate 2",
+    family="WanAnimate2Model",
+    config=newer("WAN_Animate2"),
+    unet=WAN | {"model_type": "animate2", "in_dim": 36},
+    latent=WAN_LATENT,
+    conditioning=conditioning(posed),
+)
+
+ALL = (COSMOS_1, SEEDVR, CAUSAL_WAN, WAN_ANIMATE_2)
 
 CASES = {case.name: case for case in ALL if case.config is not None}

@@ -91,7 +91,8 @@ def test_a_method_that_looks_into_an_unknown_transformer_is_refused(foreign, nam
         foreign,
         plan(name, FLUX, 1e9),
         "Foreign is not a supported transformer (docs/models.md lists them); policies on outputs "
-        "and velocities work with any model, of the adaptive methods EasyCache",
+        "and velocities and paths with fitted weights work with any model, of the adaptive methods "
+        "EasyCache",
     )
     assert_refused(
         foreign,

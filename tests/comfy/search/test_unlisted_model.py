@@ -25,7 +25,8 @@ pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]
 STEPS = 12  # Quality: 5 of them full
 WORDS = (
     "UNetModel is not a supported transformer (docs/models.md lists them); policies on outputs "
-    "and velocities work with any model, of the adaptive methods EasyCache"
+    "and velocities and paths with fitted weights work with any model, of the adaptive methods "
+    "EasyCache"
 )
 
 
