@@ -11,7 +11,7 @@ INPUTS, OUTPUTS = -10, -20  # stand for a subgraph's own in its links
 MODEL = "MODEL"
 SAMPLERS = frozenset({
     "KSampler", "KSamplerAdvanced", "SamplerCustom", "BasicGuider", "CFGGuider", "DualCFGGuider",
-    "DualModelGuider",
+    "DualModelGuider", "LTXVDualCFGGuider",
 })  # fmt: skip
 # They take a MODEL, too, but do not sample it.
 OTHERS = frozenset({
