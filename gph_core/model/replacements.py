@@ -119,15 +119,23 @@ class RecordInput(nn.Module):
         scratch, image, output = self.scratch, self.family.image, self.family.output
         if scratch.is_foreign():
             return self.block(*args, **kwargs)
+        tokens = self.of_image(kwargs[image] if isinstance(image, str) else args[image], args)
+        if self.family.prefix is not None and not tokens.shape[1]:
+            return self.block(*args, **kwargs)  # what is before the image has a call of its own
         if scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
-            scratch.first_input = cloned(kwargs[image] if isinstance(image, str) else args[image])
+            scratch.first_input = cloned(tokens)
         if scratch.reads_modulated and self.family.signal is not None:
             scratch.modulated = self.family.signal.modulated(self.block, args, kwargs)
         result = self.run(*args, **kwargs)
         if scratch.reads_first_output:
-            scratch.first_output = cloned(result if output is None else result[output])
+            tokens = self.of_image(result if output is None else result[output], args)
+            scratch.first_output = cloned(tokens)
         return result
+
+    def of_image(self, tokens: Any, args: Sequence[Any]) -> Any:
+        """The tokens without those before the image, if the block is told how many these are."""
+        return tokens if self.family.prefix is None else tokens[:, args[self.family.prefix] :]
 
     def run(self, *args, **kwargs):
         """Result that the model gets from the block."""

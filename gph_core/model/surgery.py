@@ -168,10 +168,12 @@ class Surgery:
     @contextmanager
     def _swapped(self, kind: type[FinalLayer], looking: bool = False) -> Iterator[None]:
         """Replace sub-modules, whatever happens for one call only."""
-        own, memory = self._place._modules, self.family.memory
+        own, family, transformer = self._place._modules, self.family, self._transformer
         modules = self._replacements(kind, looking)
         originals = {name: own.get(name) for name in modules}
-        remembered = getattr(self._transformer, memory) if memory else None
+        kept = {n: getattr(transformer, n) for n in (family.memory, family.keeping) if n}
+        if family.keeping and kind is not RecordOutput:
+            setattr(transformer, family.keeping, False)
         self._scratch.thread = threading.get_ident()
         own.update(modules)
         try:
@@ -183,9 +185,10 @@ class Surgery:
             own.update(originals)
             for name in [name for name, module in originals.items() if module is None]:
                 del own[name]
-            if memory and kind is not RecordOutput:
+            if kind is not RecordOutput:
                 # What a call without blocks wrote there is not what a full one reads.
-                setattr(self._transformer, memory, remembered)
+                for name, value in kept.items():
+                    setattr(transformer, name, value)
             self._scratch.feature = self._scratch.anchors = ()
 
     def _replacements(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:

@@ -1,12 +1,14 @@
 """Final layers where a call has more tokens than the one that was remembered."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
-from gph_core.model.replacements import AddBehindFirst, AddProbed, AddResidual
+from gph_core.model.family import Family
+from gph_core.model.replacements import AddBehindFirst, AddProbed, AddResidual, RecordInput, Scratch
 
 
 class Rest:
@@ -54,3 +56,20 @@ def test_tokens_that_were_not_remembered_stay(layer, image):
 def test_an_image_in_front_keeps_the_tokens_behind_it(layer, image):
     found = layer(nn.Identity(), scratch(), 0, False)(column(5, 6, 7, 8))
     assert torch.equal(found, column(*image, 7, 8))
+
+
+def test_tokens_before_the_image_are_not_noted():
+    class Doubled(nn.Module):
+        def forward(self, tokens, before):
+            return 2 * tokens
+
+    family = Family("one", "one", False, ("blocks",), image=0, prefix=1)
+    noted = Scratch(1, Rest(), None)
+    noted.thread = threading.get_ident()
+    block = RecordInput(Doubled(), noted, family)
+    assert torch.equal(block(column(1, 2), 2), column(2, 4))
+    assert noted.first_input is noted.first_output is None
+    assert torch.equal(block(column(1, 2, 3), 2), column(2, 4, 6))
+    (received,), (handed_on,) = noted.first_input, noted.first_output
+    assert torch.equal(received, column(3))
+    assert torch.equal(handed_on, column(6))
