@@ -12,8 +12,12 @@ MAX_CHARACTERS, MAX_DIGITS, MAX_SHOWN = 100_000, 50, 100
 def parse(text: str) -> tuple[tuple[int, ...], int]:
     """The full steps and N of a text as above, or of a bit string, ``1`` = cached.
 
-    Raises ``ValueError`` that says what is wrong with the text.
+    Raises ``ValueError`` that says what is wrong with the text, ``TypeError`` if it is none.
     """
+    if not isinstance(text, str):  # a wire of any type can bring it
+        raise TypeError(
+            f"the schedule must be a text such as '0-2,5,9/10'; found {str(text)[:100]}"
+        )
     if len(text) > MAX_CHARACTERS:
         raise ValueError(
             f"the text of the schedule has {len(text):,} characters, at most {MAX_CHARACTERS:,} "

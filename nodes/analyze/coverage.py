@@ -12,7 +12,8 @@ from ...gph_core.quality import reports
 from ...gph_core.quality.margin_choice import DERIVED, OWN, PUBLISHED, margins_of, values_of
 from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import coverage_report, figures
-from ..schema.inputs import metric_input, reports_of, shootouts_input
+from ..schema.inputs import check_known, metric_input, reports_of, shootouts_input
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS
 
@@ -20,7 +21,7 @@ NAME = "Coverage"
 _LOG = logging.getLogger(__name__)
 
 
-class Coverage(io.ComfyNode):
+class Coverage(Node):
     """Count the prompts of shootouts on which one schedule is within margins of the best."""
 
     @classmethod
@@ -73,21 +74,13 @@ class Coverage(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(
-        cls, margins: str | None, values: str | None, shootouts: Any = None
-    ) -> bool | str:
-        # ComfyUI hands inputs that grow over in any case.
-        try:
-            if margins == OWN and values is not None:  # a linked value is not known yet
-                values_of(values)
-        except ValueError as error:
-            return str(error)
+    def check_inputs(cls, margins: str | None = None, values: str | None = None) -> None:
+        check_known((values_of, values if margins == OWN else None))
         if margins not in (None, PUBLISHED, DERIVED, OWN):
-            return (
+            raise ValueError(
                 f"margins are {PUBLISHED}, {DERIVED} or {OWN!r}, not {margins!r}; choose one of "
                 "these"
             )
-        return True
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> Any:

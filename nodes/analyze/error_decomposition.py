@@ -19,13 +19,14 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.progress import Progress
 from ..sample.workload import Workload
-from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.inputs import check_known, guider_input, sampling_inputs
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, PolicyType, ScheduleType
 from .decomposing import FILES, NAME, Analysis
 
 
-class ErrorDecomposition(io.ComfyNode):
+class ErrorDecomposition(Node):
     """Split the errors of schedules on examples into two contributions."""
 
     @classmethod
@@ -86,8 +87,8 @@ class ErrorDecomposition(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, name: str | None, schedule: str | None = None) -> bool | str:
-        return checked((check_name, name), (_written, schedule))
+    def check_inputs(cls, name: str | None = None, schedule: str | None = None) -> None:
+        check_known((check_name, name), (_written, schedule))
 
     @classmethod
     def fingerprint_inputs(cls, name: str | None = None, **inputs) -> Any:

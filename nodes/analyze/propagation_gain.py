@@ -16,13 +16,14 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.progress import Progress
 from ..sample.workload import Workload
-from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.inputs import check_known, guider_input, sampling_inputs
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, PolicyType, SensitivityType
 from .isolating import FILES, NAME, Isolation
 
 
-class PropagationGain(io.ComfyNode):
+class PropagationGain(Node):
     """Measure a sensitivity curve on examples."""
 
     @classmethod
@@ -92,8 +93,8 @@ class PropagationGain(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, name: str | None) -> bool | str:
-        return checked((check_name, name))
+    def check_inputs(cls, name: str | None = None) -> None:
+        check_known((check_name, name))
 
     @classmethod
     def fingerprint_inputs(cls, name: str | None = None, **inputs) -> Any:

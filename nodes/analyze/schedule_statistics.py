@@ -12,6 +12,7 @@ from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import figures, statistics_figure, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, RunsType
 
@@ -19,7 +20,7 @@ NAME = "Schedule Statistics"
 _LOG = logging.getLogger(__name__)
 
 
-class ScheduleStatistics(io.ComfyNode):
+class ScheduleStatistics(Node):
     """Count the schedules of recordings, and of shootouts if any, in figures."""
 
     @classmethod

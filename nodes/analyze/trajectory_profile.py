@@ -23,7 +23,8 @@ from ...gph_core.reports.trajectory.report import report_of, summary
 from ...gph_core.run.record_file import RecordedRun
 from ..record import recordings
 from ..record.recordings import Trajectories
-from ..schema.inputs import checked
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, TrajectoriesType
 
@@ -36,7 +37,7 @@ PRECISIONS = {
 _PASSES = 3  # over the states of a run: its shape, its rounding, its plane
 
 
-class TrajectoryProfile(io.ComfyNode):
+class TrajectoryProfile(Node):
     """Profile recorded states in a figure and numbers."""
 
     @classmethod
@@ -96,9 +97,8 @@ class TrajectoryProfile(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, recording: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off.
-        return checked((recordings.check_choice, recording))
+    def check_inputs(cls, recording: str | None = None) -> None:
+        check_known((recordings.check_choice, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:

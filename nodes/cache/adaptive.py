@@ -14,6 +14,8 @@ from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ..hook import patching
 from ..library import calibrations
+from ..schema.inputs import check_choice
+from ..schema.node import Node
 from ..schema.types import COUNT, METHODS, PolicyType
 from .adaptive_plan import THRESHOLD, AdaptivePlan
 from .report import Reporter
@@ -21,7 +23,7 @@ from .report import Reporter
 CHOICES = (*SPEEDS, COUNT, THRESHOLD)
 
 
-class AdaptiveCache(io.ComfyNode):
+class AdaptiveCache(Node):
     """Cache a MODEL by a method that decides in each run."""
 
     @classmethod
@@ -107,21 +109,13 @@ class AdaptiveCache(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(
-        cls, method: str | None, speed: str | None, calibration: str | None
-    ) -> bool | str:
-        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        for value, options, what in (
-            (method, ADAPTIVE, "an adaptive method"), (speed, CHOICES, "a speed"),
-        ):  # fmt: skip
-            if value is not None and value not in options:
-                return f"{value!r} is not {what}; choose one of {', '.join(options)}"
+    def check_inputs(
+        cls, method: str | None = None, speed: str | None = None, calibration: str | None = None
+    ) -> None:
+        check_choice(method, ADAPTIVE, "an adaptive method")
+        check_choice(speed, CHOICES, "a speed")
         if method is not None and speed is not None and calibration is not None:
-            try:
-                plan_of(method, speed, 0.0, calibration)
-            except ValueError as error:
-                return str(error)
-        return True
+            plan_of(method, speed, 0.0, calibration)
 
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> Any:

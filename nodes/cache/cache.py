@@ -14,6 +14,8 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.schedule import Schedule
 from ..hook import patching
 from ..hook.starting import BUDGET_MIB
+from ..schema.inputs import check_choice, check_known
+from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     DEFAULT_SCHEDULE,
@@ -35,7 +37,7 @@ CACHE_DEVICES = {
 }
 
 
-class GoldenPathCache(io.ComfyNode):
+class GoldenPathCache(Node):
     """Cache a MODEL under a speed or a schedule."""
 
     @classmethod
@@ -112,8 +114,8 @@ class GoldenPathCache(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, speed: str | None, schedule: str | None) -> bool | str:
-        return check_speed(speed, schedule, CHOICES)
+    def check_inputs(cls, speed: str | None = None, schedule: str | None = None) -> None:
+        check_speed(speed, schedule, CHOICES)
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
@@ -140,17 +142,7 @@ class GoldenPathCache(io.ComfyNode):
         return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
 
 
-def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> bool | str:
-    """Check a speed and the schedule of ``CUSTOM``; returns True, or what is wrong.
-
-    ComfyUI does not check an input that ``validate_inputs`` names, so this does. A linked value
-    is not known yet.
-    """
-    if speed is not None and speed not in choices:
-        return f"{speed!r} is not a speed; choose one of {', '.join(choices)}"
-    try:
-        if speed == CUSTOM and schedule is not None:
-            Schedule.parse(schedule)
-    except ValueError as error:
-        return str(error)
-    return True
+def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> None:
+    """Check a speed and the schedule of ``CUSTOM``, as far as they are known."""
+    check_choice(speed, choices, "a speed")
+    check_known((Schedule.parse, schedule if speed == CUSTOM else None))

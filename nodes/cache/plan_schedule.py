@@ -21,7 +21,8 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.plan_report import calibration_text, plan_text
 from ..hook.conditions import of_model, of_sigmas
 from ..library import calibrations
-from ..schema.inputs import count_input, speed_input
+from ..schema.inputs import check_choice, count_input, speed_input
+from ..schema.node import Node
 from ..schema.types import (
     COUNT,
     METHODS,
@@ -42,7 +43,7 @@ ROWS = PLANNED | {GAIN.name: GAIN}
 CHOICES = (*ROWS, *RULES)
 
 
-class PlanSchedule(io.ComfyNode):
+class PlanSchedule(Node):
     """Choose a schedule and a policy from a method and a number of full steps."""
 
     @classmethod
@@ -123,16 +124,10 @@ class PlanSchedule(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(cls, method: str | None, calibration: str | None) -> bool | str:
-        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if method is not None and method not in CHOICES:
-            return f"{method!r} is not a planned method; choose one of {', '.join(CHOICES)}"
-        try:
-            if method is not None and calibration is not None:
-                _calibration(method, calibration)
-        except ValueError as error:
-            return str(error)
-        return True
+    def check_inputs(cls, method: str | None = None, calibration: str | None = None) -> None:
+        check_choice(method, CHOICES, "a planned method")
+        if method is not None and calibration is not None:
+            _calibration(method, calibration)
 
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> Any:

@@ -17,7 +17,8 @@ from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED, Options
 from ..library import user_paths
 from ..library.library import find, fitted_paths
 from ..library.user_files import written_at
-from ..schema.inputs import checked
+from ..schema.inputs import check_choice, check_known
+from ..schema.node import Node
 from ..schema.types import CATEGORY, FRONT, PolicyType
 
 RECURSIVE, DIVIDED = "recursive", "divided"
@@ -58,7 +59,7 @@ def fitted_policy(choice: str) -> Policy:
     return found.policy
 
 
-class PolicySelector(io.ComfyNode):
+class PolicySelector(Node):
     """Choose how cached steps are predicted."""
 
     @classmethod
@@ -184,13 +185,11 @@ class PolicySelector(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(
-        cls, policy: str | None, weights: str | None = "", path: str | None = NONE
-    ) -> bool | str:
-        # Naming an input turns ComfyUI's own check of it off. A linked value is not known yet.
-        if policy is not None and policy not in CHOICES:
-            return f"{policy!r} is not a policy; choose one of {', '.join(CHOICES)}"
-        return checked(
+    def check_inputs(
+        cls, policy: str | None = None, weights: str | None = None, path: str | None = None
+    ) -> None:
+        check_choice(policy, CHOICES, "a policy")
+        check_known(
             (lambda name: causal_linear.load(weights_file(name)), weights)
             if policy == CAUSAL_LINEAR
             else (fitted_policy, path if policy == FITTED else None)

@@ -6,6 +6,8 @@ from comfy_api.latest import io
 
 from ...gph_core.analysis.step_sensitivity import StepSensitivity
 from ...gph_core.schedule import Schedule
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     DEFAULT_SCHEDULE,
@@ -19,7 +21,7 @@ from ..schema.types import (
 MAX_STEPS = 200  # what the page draws legibly; a schedule in text may be longer
 
 
-class ScheduleEditor(io.ComfyNode):
+class ScheduleEditor(Node):
     """Shape a schedule by hand."""
 
     @classmethod
@@ -70,14 +72,8 @@ class ScheduleEditor(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, schedule: str | None) -> bool | str:
-        # A linked value is not known yet.
-        try:
-            if schedule is not None:
-                parse(schedule)
-        except ValueError as error:
-            return str(error)
-        return True
+    def check_inputs(cls, schedule: str | None = None) -> None:
+        check_known((parse, schedule))
 
     @classmethod
     def execute(

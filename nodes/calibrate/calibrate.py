@@ -17,13 +17,14 @@ from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
 from ..schema.inputs import (
-    checked,
+    check_known,
     count_input,
     guider_input,
     sampling_inputs,
     speed_input,
     workers_input,
 )
+from ..schema.node import Node
 from ..schema.types import COUNT, METHODS, CalibrationType
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
@@ -34,12 +35,12 @@ from .calibration_runs import CalibrationRuns
 ALL = "all"
 
 
-class OnFile(io.ComfyNode):
+class OnFile(Node):
     """Base of nodes that read and write the calibration file whose name is an input."""
 
     @classmethod
-    def validate_inputs(cls, calibration: str | None) -> bool | str:
-        return checked((check_name, calibration))
+    def check_inputs(cls, calibration: str | None = None) -> None:
+        check_known((check_name, calibration))
 
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> dict[str, int]:

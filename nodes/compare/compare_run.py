@@ -31,6 +31,7 @@ from ..sample.levels import scheduled
 from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.inputs import semantic_input
+from ..schema.node import Node
 from ..schema.types import COMPARE, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from ..semantic import judges
 from .compare_session import prepare, sampling_of
@@ -41,7 +42,7 @@ CHOICES = (*SPEEDS, CUSTOM)
 _LOG = logging.getLogger(__name__)
 
 
-class CompareRun(io.ComfyNode):
+class CompareRun(Node):
     """Compare four ways of sampling: images, figures and times."""
 
     @classmethod
@@ -181,12 +182,11 @@ class CompareRun(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(
-        cls, speed: str | None, schedule: str | None, lpips: str | None
-    ) -> bool | str:
-        # Naming an input turns ComfyUI's own check of it off: weights that are not on this machine
-        # cost one metric.
-        return check_speed(speed, schedule, CHOICES)
+    def check_inputs(
+        cls, speed: str | None = None, schedule: str | None = None, lpips: str | None = None
+    ) -> None:
+        # lpips turns ComfyUI's check off: weights that are not here cost one metric, not the run.
+        check_speed(speed, schedule, CHOICES)
 
     @classmethod
     def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:

@@ -21,13 +21,14 @@ from ...gph_core.reports import error_pictures, figures
 from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.inputs import semantic_input
+from ..schema.node import Node
 from ..schema.types import CATEGORY, FRONT
 from ..semantic import judges
 from . import comparison_files
 from .image_metrics import judged, mean_or_block, metrics_for
 
 
-class QualityCompare(io.ComfyNode):
+class QualityCompare(Node):
     """Compare a test with its reference: figures, pictures and a verdict."""
 
     @classmethod
@@ -123,10 +124,10 @@ class QualityCompare(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, lpips: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off: a file that is not on this machine
-        # costs one metric, which then says what to do, not the whole run.
-        return True
+    def check_inputs(cls, lpips: str | None = None) -> None:
+        # ComfyUI's own check is turned off: a file that is not on this machine costs one metric,
+        # which then says what to do, not the whole run.
+        pass
 
     @classmethod
     def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:

@@ -14,7 +14,8 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from ..hook import compatibility
-from ..schema.inputs import checked
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import CATEGORY, PolicyType, ScheduleText, ScheduleType
 from . import user_paths
 
@@ -37,7 +38,7 @@ def fitted_paths() -> list[str]:
     return own + [path.name for path in bundled_paths() if isinstance(path.policy, Fitted)]
 
 
-class GoldenPathLibrary(io.ComfyNode):
+class GoldenPathLibrary(Node):
     """Load a published or own path as schedule and policy."""
 
     @classmethod
@@ -81,14 +82,8 @@ class GoldenPathLibrary(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, path: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off. A linked value is not known yet.
-        try:
-            if path is not None:
-                find(path)
-        except ValueError as error:
-            return str(error)
-        return True
+    def check_inputs(cls, path: str | None = None) -> None:
+        check_known((find, path))
 
     @classmethod
     def fingerprint_inputs(cls, path: str | None, **kwargs) -> Any:
@@ -118,7 +113,7 @@ class GoldenPathLibrary(io.ComfyNode):
         return io.NodeOutput(text, found.policy, card)
 
 
-class SaveGoldenPath(io.ComfyNode):
+class SaveGoldenPath(Node):
     """Save a schedule with its conditions in the user's library."""
 
     @classmethod
@@ -176,8 +171,8 @@ class SaveGoldenPath(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, name: str | None, schedule: str | None) -> bool | str:
-        return checked((check_name, name), (Schedule.parse, schedule))
+    def check_inputs(cls, name: str | None = None, schedule: str | None = None) -> None:
+        check_known((check_name, name), (Schedule.parse, schedule))
 
     @classmethod
     def execute(

@@ -14,12 +14,13 @@ from ...gph_core.policies.as_json import policy_from_json
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports import figures, runs_report, texts
 from ...gph_core.run.record_file import RecordedRun
-from ..schema.inputs import checked
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import METHODS, PolicyType, RunsType, ScheduleText, ScheduleType
 from . import recordings
 
 
-class MostFrequentSchedule(io.ComfyNode):
+class MostFrequentSchedule(Node):
     """Find the most frequent schedule of runs, and their policy."""
 
     @classmethod
@@ -69,9 +70,8 @@ class MostFrequentSchedule(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, recording: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off.
-        return checked((recordings.check_choice, recording))
+    def check_inputs(cls, recording: str | None = None) -> None:
+        check_known((recordings.check_choice, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:

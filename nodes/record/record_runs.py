@@ -10,7 +10,8 @@ from ..hook import patching
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema.inputs import checked, guider_input, sampling_inputs, workers_input
+from ..schema.inputs import check_known, guider_input, sampling_inputs, workers_input
+from ..schema.node import Node
 from ..schema.types import METHODS, RunsType
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
@@ -18,7 +19,7 @@ from . import recordings
 from .recordings import Recording
 
 
-class RecordRuns(io.ComfyNode):
+class RecordRuns(Node):
     """Record the runs of examples under the cache of a MODEL."""
 
     @classmethod
@@ -80,8 +81,8 @@ class RecordRuns(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, recording: str | None) -> bool | str:
-        return checked((check_name, recording))
+    def check_inputs(cls, recording: str | None = None) -> None:
+        check_known((check_name, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> dict[str, int]:

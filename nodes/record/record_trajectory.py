@@ -12,14 +12,15 @@ from ..hook import samplers
 from ..sample.examples import Example
 from ..sample.guider import guider_for
 from ..sample.workload import Workload
-from ..schema.inputs import checked, guider_input, sampling_inputs
+from ..schema.inputs import check_known, guider_input, sampling_inputs
+from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, TrajectoriesType
 from . import recordings
 from .recordings import Recording, Trajectories
 
 
-class RecordTrajectory(io.ComfyNode):
+class RecordTrajectory(Node):
     """Record the states of full runs of examples."""
 
     @classmethod
@@ -63,8 +64,8 @@ class RecordTrajectory(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, recording: str | None) -> bool | str:
-        return checked((check_name, recording))
+    def check_inputs(cls, recording: str | None = None) -> None:
+        check_known((check_name, recording))
 
     @classmethod
     def fingerprint_inputs(cls, recording: str | None = None, **inputs) -> Any:

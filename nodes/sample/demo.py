@@ -7,6 +7,8 @@ from comfy_api.latest import io
 from ...demo import comfy_model, scenes
 from ...demo.video import comfy_model as video_model
 from ...demo.video.network import WEIGHTS, WEIGHTS_OF
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import DEMO
 
 IMAGE, VIDEO, HIGH, LOW = (
@@ -16,7 +18,7 @@ VIDEOS = {VIDEO: WEIGHTS, HIGH: WEIGHTS_OF["high"], LOW: WEIGHTS_OF["low"]}
 DEFAULT_PROMPT = "a blue square left of a pink diamond on a striped purple background"
 
 
-class DemoModel(io.ComfyNode):
+class DemoModel(Node):
     """Build a small trained FLUX or Wan, without a download."""
 
     @classmethod
@@ -59,7 +61,7 @@ class DemoModel(io.ComfyNode):
         return io.NodeOutput(model, video_model.VideoVAE(), video_model.load_clip())
 
 
-class DemoPrompt(io.ComfyNode):
+class DemoPrompt(Node):
     """Encode text of the demo's small vocabulary to CONDITIONING."""
 
     @classmethod
@@ -90,13 +92,8 @@ class DemoPrompt(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, text: str | None) -> bool | str:
-        try:
-            if text is not None:  # a linked value is not known yet
-                scenes.words_of(text)
-        except ValueError as error:
-            return str(error)
-        return True
+    def check_inputs(cls, text: str | None = None) -> None:
+        check_known((scenes.words_of, text))
 
     @classmethod
     def execute(cls, text: str) -> io.NodeOutput:

@@ -15,6 +15,8 @@ from torch import Tensor
 
 from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
 from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import CATEGORY, ExamplesType
 from .batching import merged
 from .sampling import Sampling, samples_of
@@ -77,7 +79,7 @@ def _with(guider, positive: list, negative: list | None):
     return other
 
 
-class ScoringExamples(io.ComfyNode):
+class ScoringExamples(Node):
     """Build examples from prompts and seeds."""
 
     @classmethod
@@ -154,13 +156,8 @@ class ScoringExamples(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, seeds: str | None) -> bool | str:
-        try:
-            if seeds is not None:  # a linked value is not known yet
-                parse_seeds(seeds)
-        except ValueError as error:
-            return str(error)
-        return True
+    def check_inputs(cls, seeds: str | None = None) -> None:
+        check_known((parse_seeds, seeds))
 
     @classmethod
     def execute(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from comfy_api.latest import io
@@ -18,20 +18,22 @@ MOST = 20  # inputs that grow
 SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
 
 
-def checked(*checks: tuple[Callable[[Any], Any], Any]) -> bool | str:
-    """Result of ``validate_inputs``: True, or the reason why a value is invalid.
+def check_known(*checks: tuple[Callable[[Any], Any], Any]) -> None:
+    """Check the inputs of a node that are known.
 
     Args:
         checks: pairs of a function that raises ``ValueError`` and its value; None stands for a
             linked value that is not known yet.
     """
-    try:
-        for check, value in checks:
-            if value is not None:
-                check(value)
-    except ValueError as error:
-        return str(error)
-    return True
+    for check, value in checks:
+        if value is not None:
+            check(value)
+
+
+def check_choice(value: str | None, choices: Collection[str], what: str) -> None:
+    """Raise ``ValueError`` unless a value is one of the choices, or not known yet."""
+    if value is not None and value not in choices:
+        raise ValueError(f"{value!r} is not {what}; choose one of {', '.join(choices)}")
 
 
 def sampling_inputs(

@@ -30,7 +30,7 @@ from ..sample.guider import guider_for
 from ..schema import prompts
 from ..schema.inputs import (
     SHARES,
-    checked,
+    check_known,
     count_input,
     guider_input,
     sampling_inputs,
@@ -38,6 +38,7 @@ from ..schema.inputs import (
     speed_input,
     workers_input,
 )
+from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     COUNT,
@@ -69,7 +70,7 @@ CHOICES = {
 }  # fmt: skip
 
 
-class ScheduleSearch(io.ComfyNode):
+class ScheduleSearch(Node):
     """Search a schedule and a policy with examples, settings and a budget."""
 
     @classmethod
@@ -154,8 +155,8 @@ class ScheduleSearch(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, study: str | None) -> bool | str:
-        return checked((check_name, study))
+    def check_inputs(cls, study: str | None = None) -> None:
+        check_known((check_name, study))
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:

@@ -7,14 +7,15 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.quality.semantic.guard import Guard
-from ..schema.inputs import checked
+from ..schema.inputs import check_known
+from ..schema.node import Node
 from ..schema.types import COMPARE, SemanticType
 from . import image_reward as rewards
 from .clip_judge import ClipJudge
 from .judges import Judge, SemanticMetrics
 
 
-class SemanticMetricsNode(io.ComfyNode):
+class SemanticMetricsNode(Node):
     """Collect judges for the nodes that compare images."""
 
     @classmethod
@@ -93,9 +94,9 @@ class SemanticMetricsNode(io.ComfyNode):
         )
 
     @classmethod
-    def validate_inputs(cls, image_reward: str | None) -> bool | str:
-        # Naming the input turns ComfyUI's own check of it off, which would not say what to do.
-        return checked((rewards.check, image_reward))
+    def check_inputs(cls, image_reward: str | None = None) -> None:
+        # ComfyUI's own check, which this turns off, would not say what to do.
+        check_known((rewards.check, image_reward))
 
     @classmethod
     def fingerprint_inputs(cls, image_reward: str | None, **inputs) -> Any:

@@ -31,7 +31,7 @@ from ..sample.guider import guider_for
 from ..sample.sampling import samples_of
 from ..sample.workload import Workload
 from ..schema.inputs import (
-    checked,
+    check_known,
     count_input,
     guider_input,
     sampling_inputs,
@@ -39,6 +39,7 @@ from ..schema.inputs import (
     speed_input,
     workers_input,
 )
+from ..schema.node import Node
 from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
 from ..semantic.judges import SemanticMetrics
 from ..workers import capture, jobs
@@ -52,7 +53,7 @@ NAME = "Method Shootout"
 _LOG = logging.getLogger(__name__)
 
 
-class MethodShootout(io.ComfyNode):
+class MethodShootout(Node):
     """Compare methods on examples: a table and a figure."""
 
     @classmethod
@@ -159,13 +160,12 @@ class MethodShootout(io.ComfyNode):
         )  # fmt: skip
 
     @classmethod
-    def validate_inputs(
-        cls, methods: str | None, name: str | None, schedule: str | None = None,
+    def check_inputs(
+        cls, methods: str | None = None, name: str | None = None, schedule: str | None = None,
         calibration: str | None = None, lpips: str | None = None,
-    ) -> bool | str:  # fmt: skip
-        # Naming an input turns ComfyUI's own check of it off: weights that are not on this machine
-        # cost one metric.
-        return checked(
+    ) -> None:  # fmt: skip
+        # lpips turns ComfyUI's check off: weights that are not here cost one metric, not the run.
+        check_known(
             (names_of, methods), (check_name, name), (schedules_of, schedule),
             (entries_of, calibration),
         )  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from comfy_api.latest import io
 
+from ..schema.node import Node
 from ..schema.types import CATEGORY, WorkersType
 from .ray_actors import LOCAL, Workers, required
 
 
-class SearchWorkers(io.ComfyNode):
+class SearchWorkers(Node):
     """Choose where examples are sampled."""
 
     @classmethod

@@ -27,6 +27,13 @@ def test_text_is_parsed(text, full_steps, num_steps):
     assert Schedule.parse(text) == Schedule(full_steps, num_steps)
 
 
+@pytest.mark.parametrize("value", [None, 13, [0, 1, 5]])
+def test_what_is_no_text_is_named(value):
+    message = f"the schedule must be a text such as '0-2,5,9/10'; found {value}"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        Schedule.parse(value)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -100,7 +100,6 @@ def test_own_margins_are_checked_before_anything_runs():
     assert Coverage.validate_inputs(PUBLISHED, "x") is True
     assert "are no margins" in Coverage.validate_inputs(OWN, "x")
     assert "not 'all'" in Coverage.validate_inputs("all", "")
-    assert Coverage.validate_inputs(None, None) is True
 
 
 def test_one_schedule_alone_has_nothing_to_be_near_to():

@@ -180,7 +180,6 @@ def test_other_conditions_need_another_name(model):
 def test_inputs_are_checked_before_anything_runs(model):
     assert "contains '/'" in ErrorDecomposition.validate_inputs(name="a/b")
     assert "has no step count" in ErrorDecomposition.validate_inputs(name="a", schedule="0-3")
-    assert ErrorDecomposition.validate_inputs(name=None, schedule=None) is True
     before = ErrorDecomposition.fingerprint_inputs(name="mine", cfg=3.0)
     run(model, 1)
     assert before != ErrorDecomposition.fingerprint_inputs(name="mine", cfg=3.0)

@@ -201,4 +201,3 @@ def test_it_runs_again_when_its_file_has_changed(model):
     after = PropagationGain.fingerprint_inputs(name="mine", cfg=3.0)
     assert before != after == PropagationGain.fingerprint_inputs(name=None)
     assert "contains '/'" in PropagationGain.validate_inputs(name="a/b")
-    assert PropagationGain.validate_inputs(name=None) is True

@@ -25,7 +25,7 @@ def test_another_calibration_or_none_is_refused(model):
     assert "'SeaCache' is not a planned method" in PlanSchedule.validate_inputs(
         method="SeaCache", calibration=NONE
     )
-    for method in (*NEED_NONE, None):
+    for method in NEED_NONE:
         assert PlanSchedule.validate_inputs(method=method, calibration=NONE) is True
     with pytest.raises(ValueError, match="for 12 steps, this plan is for 20; set the same step"):
         plan("DPCache", steps=20)

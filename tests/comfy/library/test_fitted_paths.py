@@ -37,7 +37,8 @@ def select(**inputs):
 def test_policy_selector_gives_the_weights_of_a_path():
     assert select(path=MINE) == POLICY
     assert PolicySelector.validate_inputs(FITTED, path=MINE) is True
-    assert PolicySelector.validate_inputs(FITTED, path=None) is True  # linked
+    linked = {"path": "COMBO"}
+    assert PolicySelector.validate_inputs(FITTED, path=None, input_types=linked) is True
 
 
 def test_policy_selector_offers_the_paths_that_have_weights():

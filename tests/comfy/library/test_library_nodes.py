@@ -107,7 +107,6 @@ def test_saving_the_same_again_is_no_error_but_something_else_is():
 
 
 def test_a_deleted_or_misspelt_path_is_named_before_anything_runs():
-    assert GoldenPathLibrary.validate_inputs(path=None) is True
     assert GoldenPathLibrary.validate_inputs(path=FLUX) is True
     for name in ("yours: gone", "FLUX"):
         message = GoldenPathLibrary.validate_inputs(path=name)
@@ -116,7 +115,6 @@ def test_a_deleted_or_misspelt_path_is_named_before_anything_runs():
 
 def test_wrong_names_and_schedules_are_refused_before_anything_runs():
     assert SaveGoldenPath.validate_inputs(name="fine", schedule="0/2") is True
-    assert SaveGoldenPath.validate_inputs(name=None, schedule=None) is True
     assert "contains '/'" in SaveGoldenPath.validate_inputs(name="a/b", schedule="0/2")
     assert "has no step count" in SaveGoldenPath.validate_inputs(name="a", schedule="0-2")
 

@@ -110,7 +110,7 @@ def test_an_unknown_policy_is_refused_by_name():
     assert "'Magic' is not a policy" in PolicySelector.validate_inputs("Magic", "")
 
 
-@pytest.mark.parametrize("schedule", ["0,4/8", "", None])
+@pytest.mark.parametrize("schedule", ["0,4/8", ""])
 def test_off_hands_on_the_very_model_whatever_the_schedule(schedule, monkeypatch):
     model, policy = object(), TwoAnchor()
     monkeypatch.setattr(GoldenPathCache, "hidden", SimpleNamespace(unique_id="1"))

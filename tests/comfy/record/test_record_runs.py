@@ -205,6 +205,5 @@ def test_the_file_is_plain_json(model):
 
 
 def test_names_are_checked_before_anything_runs():
-    assert RecordRuns.validate_inputs(recording=None) is True
     assert "contains '/'" in RecordRuns.validate_inputs(recording="a/b")
     assert "stands for no file" in RecordRuns.validate_inputs(recording="none")

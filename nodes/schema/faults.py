@@ -1,0 +1,82 @@
+"""What is wrong with the value of an input, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .types import ScheduleType
+
+MAX_SHOWN = 100
+EXAMPLES = {ScheduleType.io_type: "0-2,5,9/10"}  # of texts that have a form
+
+
+def value_fault(name: str, kind: str, options: Mapping[str, Any], value: Any) -> str | None:
+    """What is wrong with a value that a prompt gives; None if it fits.
+
+    Args:
+        name: the input's.
+        kind: ComfyUI's types of the input, with commas between.
+        options: what its schema says beside the type.
+        value: the value; None stands for the null of JSON.
+    """
+    kinds = kind.split(",")
+    if "STRING" in kinds or "COMBO" in kinds:
+        fits, needed = isinstance(value, str), _text(kinds)
+    elif kind in ("FLOAT", "INT"):
+        fits, needed = _is_number(kind, value, options), _number(kind, options)
+    elif kind == "BOOLEAN":
+        fits, needed = isinstance(value, bool), "true or false"
+    else:  # a socket; null is as good as unconnected
+        fits = value is None and options.get("optional", False)
+        needed = f"connected to an output of type {kind}"
+    return None if fits else f"the {name} must be {needed}; found {_shown(value)}"
+
+
+def choice_fault(name: str, options: Mapping[str, Any], value: str) -> str | None:
+    """What is wrong with a text that has to be one of the choices; None if it is."""
+    choices = options.get("options", ())
+    if value in choices:
+        return None
+    return f"the {name} cannot be {_quoted(value)}; choose one of {', '.join(choices)}"
+
+
+def _text(kinds: list[str]) -> str:
+    example = next((f" such as {EXAMPLES[kind]!r}" for kind in kinds if kind in EXAMPLES), "")
+    return f"a text{example}"
+
+
+def _number(kind: str, options: Mapping[str, Any]) -> str:
+    what = "a whole number" if kind == "INT" else "a number"
+    least, most = options.get("min"), options.get("max")
+    limits = "" if least is None or most is None else f" from {least} to {most}"
+    return f"{what}{limits}"
+
+
+def _is_number(kind: str, value: Any, options: Mapping[str, Any]) -> bool:
+    """Whether a value is a finite number within the limits; of JSON, which has NaN here."""
+    if isinstance(value, bool) or not isinstance(value, int if kind == "INT" else int | float):
+        return False
+    is_within = options.get("min", value) <= value <= options.get("max", value)
+    return is_within and -math.inf < value < math.inf
+
+
+def _shown(value: Any) -> str:
+    """A value of JSON, by its name there."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the text {_quoted(value)}"
+    kinds = {list: "the list", dict: "the object"}
+    return f"{kinds.get(type(value), 'the number')} {_short(repr(value))}"
+
+
+def _quoted(text: str) -> str:
+    return repr(_short(text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."

@@ -1,0 +1,134 @@
+"""The base of all nodes: it answers wrong inputs at validation, in words.
+
+ComfyUI converts numbers, plain texts and switches itself, looks for choices in their lists, and
+says what is wrong with them. It leaves the rest unchecked: a null where a schedule is needed would
+reach ``execute``. So ``validate_inputs`` is made here for every node, from its schema.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MethodType
+from typing import Any
+
+from comfy_api.latest import io
+from comfy_execution.validation import validate_node_input
+
+from .faults import choice_fault, value_fault
+
+CHECKED_BY_COMFYUI = {"BOOLEAN", "COMBO", "INT", "STRING"}
+
+
+class _Validation:
+    """The function ``validate_inputs`` of the node that it is read from."""
+
+    def __get__(self, _: Any, node: type[Node]) -> MethodType:
+        return MethodType(_validation_of(node), node)
+
+
+class Node(io.ComfyNode):
+    """A node whose inputs are checked by its schema, then by itself."""
+
+    validate_inputs: Any = _Validation()
+
+    @classmethod
+    def check_inputs(cls) -> None:
+        """Raise ``ValueError`` that says what is wrong with some inputs.
+
+        An override has these inputs as arguments. None stands for one that is linked, and so not
+        known yet. ComfyUI does not look for their values in lists.
+        """
+
+
+@functools.cache
+def _validation_of(node: type[Node]) -> Callable[..., bool | str]:
+    own = tuple(inspect.signature(node.check_inputs).parameters)
+    inputs = {} if node is Node else {given.id: given for given in node.define_schema().inputs}
+
+    def validate_inputs(
+        cls: type[Node], *known: Any, input_types: Mapping[str, Any] | None = None, **values: Any
+    ) -> bool | str:
+        linked = input_types or {}  # an input that is not linked, yet None, is a null
+        values = {**dict(zip(own, known, strict=False)), **values}
+        faults = (*_wrong_links(inputs, linked), *_wrong_values(inputs, own, values, linked))
+        if faults:
+            return faults[0]
+        try:
+            cls.check_inputs(**_known(inputs, own, values, linked))
+        except ValueError as error:
+            return str(error)
+        return True
+
+    vars(validate_inputs)["__signature__"] = _signature(inputs.values(), own)
+    return validate_inputs
+
+
+def _signature(inputs: Iterable[io.Input], own: Iterable[str]) -> inspect.Signature:
+    """The arguments that ComfyUI fills: what it leaves unchecked, and the types of the links.
+
+    It repeats a reason at each of them, so there are no more than needed. Inputs that grow have
+    dots in their names: only a signature that takes everything gets them.
+    """
+    kind, rest = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_KEYWORD
+    unchecked = [given.id for given in inputs if given.get_io_type() not in CHECKED_BY_COMFYUI]
+    names = dict.fromkeys(("cls", *own, *unchecked, "input_types"))
+    arguments = [inspect.Parameter(name, kind, default=None) for name in names]
+    if any(isinstance(given, io.Autogrow.Input) for given in inputs):
+        arguments.append(inspect.Parameter("others", rest))
+    return inspect.Signature(arguments)
+
+
+def _known(
+    inputs: Mapping[str, io.Input], own: Iterable[str], values: Mapping[str, Any],
+    linked: Collection[str],
+) -> dict[str, Any]:  # fmt: skip
+    """Values for a node's own check; an optional input that is absent has its default."""
+    known = {}
+    for name in own:
+        default = inputs[name].as_dict().get("default") if inputs[name].optional else None
+        known[name] = None if name in linked else values.get(name, default)
+    return known
+
+
+def _wrong_links(inputs: Mapping[str, io.Input], linked: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with links: ComfyUI does not compare the types that it hands over."""
+    for name, received in linked.items():
+        needed = _input(inputs, name).get_io_type()
+        if not validate_node_input(received, needed):
+            yield f"the {name} must be connected to an output of type {needed}; found {received}"
+
+
+def _wrong_values(
+    inputs: Mapping[str, io.Input], own: Collection[str], values: Mapping[str, Any],
+    linked: Collection[str],
+) -> Iterator[str]:  # fmt: skip
+    """What is wrong with the values of a prompt."""
+    for name, value in _flat(inputs, values):
+        if name in linked:
+            continue
+        given = _input(inputs, name)
+        kind, options = given.get_io_type(), given.as_dict()
+        fault = value_fault(name, kind, options, value)
+        if fault is None and kind == "COMBO" and name not in own:
+            fault = choice_fault(name, options, value)
+        if fault is not None:
+            yield fault
+
+
+def _flat(inputs: Mapping[str, io.Input], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Values by name; of an input that grows, those of its parts that are known."""
+    for name, value in values.items():
+        if not isinstance(inputs[name], io.Autogrow.Input):
+            yield name, value
+            continue
+        for part, found in (value or {}).items():
+            if found is not None:
+                yield f"{name}.{part}", found
+
+
+def _input(inputs: Mapping[str, io.Input], name: str) -> io.Input:
+    """The input of a name; that of a name with a dot is the template of its parts."""
+    given = inputs[name.partition(".")[0]]
+    return given.template.input if isinstance(given, io.Autogrow.Input) else given
