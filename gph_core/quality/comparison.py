@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from .metric_table import OF_FRAMES
+from .pictures import form_fault, in_color
 
 Measure = Callable[[Tensor, Tensor], Tensor]
 
@@ -100,32 +101,40 @@ def clips(frames: Figures, length: int) -> Figures:
     return Figures(tuple(clip_psnr(values[first : first + length]) for first in firsts))
 
 
-def check_comparable(reference: Tensor, test: Tensor) -> None:
-    """Refuse batches ``[B, H, W, C]`` of unequal shapes, without RGB images, or not of numbers."""
-    if reference.shape != test.shape:
-        raise ValueError(
-            f"the reference is {_in_words(reference)}, the test is {_in_words(test)}; "
-            "they can only be compared item by item at the same number and size"
-        )
-    if not len(reference):
-        raise ValueError("there are no images to compare; connect at least one to each input")
-    if reference.shape[-1] != 3:
-        raise ValueError(
-            f"the images have {reference.shape[-1]} channels, 3 are needed (red, green, blue); "
-            "remove the transparency first"
-        )
+def comparable(reference: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
+    """Two batches of images as ``[B, H, W, 3]`` of equal shapes and finite numbers.
+
+    Grey images become colours. Raises ``ValueError`` that says what cannot be compared.
+    """
     for name, images in (("reference", reference), ("test", test)):
+        fault = form_fault(name, images)
+        if fault is not None:
+            raise ValueError(fault)
+    pair = in_color(reference), in_color(test)
+    _check_equal(*pair)
+    for name, images in zip(("reference", "test"), pair, strict=True):
         if not all(image.isfinite().all() for image in images):  # one by one: a video is large
             raise ValueError(
                 f"the {name} has pixels that are no finite numbers, as too low a precision "
                 "leaves them; mend the run that made it"
             )
+    return pair
+
+
+def _check_equal(reference: Tensor, test: Tensor) -> None:
+    if reference.shape != test.shape:
+        raise ValueError(
+            f"the reference is {_in_words(reference)}, the test is {_in_words(test)}; "
+            "they can only be compared item by item at the same number and size"
+        )
+    if not reference.numel():
+        raise ValueError("there are no images to compare; connect at least one to each input")
 
 
 def _in_words(batch: Tensor) -> str:
-    count, height, width, channels = batch.shape
+    count, height, width, _ = batch.shape
     images = "1 image" if count == 1 else f"{count} images"
-    return f"{images} of {width} x {height} pixels and {channels} channels"
+    return f"{images} of {width} x {height} pixels"
 
 
 def in_json(value: float) -> float | str:

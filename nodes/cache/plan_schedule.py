@@ -141,7 +141,7 @@ class PlanSchedule(Node):
     ) -> io.NodeOutput:  # fmt: skip
         present = {} if model is None else of_model(model)
         if sigmas is not None:
-            steps = len(sigmas) - 1
+            steps = max(len(sigmas) - 1, 0)
             present |= of_sigmas(sigmas.tolist())
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         check_full(full, steps, fewest=1, spare=0)

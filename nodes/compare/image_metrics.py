@@ -12,7 +12,7 @@ from comfy_execution.graph_utils import ExecutionBlocker
 from torch import Tensor
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.comparison import Comparison, Measure, check_comparable, compare
+from ...gph_core.quality.comparison import Comparison, Measure, comparable, compare
 from ...gph_core.quality.metric_table import OF_IMAGES
 from ..sample import lpips_weights
 from ..semantic.judges import SemanticMetrics, figures_of
@@ -73,8 +73,8 @@ def measured_beside_first(
     chosen, network = metrics_for(lpips, video=frames > 1)
     measured = []
     for test in others:
-        check_comparable(reference, test)
-        planes = reference.movedim(-1, 1), test.movedim(-1, 1)
+        pair = comparable(reference, test)
+        planes = pair[0].movedim(-1, 1), pair[1].movedim(-1, 1)
         cancelled = comfy.model_management.throw_exception_if_processing_interrupted
         measured.append(compare(*planes, chosen, cancelled, frames))
     return judged(measured, pictures, semantic), network

@@ -10,8 +10,8 @@ from comfy_api.latest import io
 
 from ...gph_core.quality.comparison import (
     Comparison,
-    check_comparable,
     clip_psnr,
+    comparable,
     compare,
     in_json,
 )
@@ -140,7 +140,7 @@ class QualityCompare(Node):
         fps: float = 16.0, semantic: judges.SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
-        check_comparable(reference, test)
+        reference, test = comparable(reference, test)
         judges.check_prompt(semantic)
         measured, network = measure(reference, test, lpips, video)
         (measured,) = judged([measured], [reference, test], semantic)

@@ -14,6 +14,7 @@ from ...gph_core.quality import metrics
 from ...gph_core.quality.comparison import Figures
 from ...gph_core.quality.metric_table import OF_FRAMES, OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
+from ...gph_core.quality.pictures import in_color
 from ...gph_core.quality.semantic.guard import with_changes
 from ..hook import fingerprint
 from ..semantic.judges import SemanticMetrics
@@ -136,7 +137,7 @@ def is_video(latent, vae) -> bool:
 
 def decode(vae, latent) -> Tensor:
     """Decode latents to images, ``[B, F, H, W, C]``; F is 1 unless they are videos."""
-    decoded = vae.decode(visible(latent))  # [B, H, W, C] where it knows no videos
+    decoded = in_color(vae.decode(visible(latent)))  # [B, H, W, C] where it knows no videos
     return decoded if decoded.ndim == 5 else decoded.unsqueeze(1)
 
 

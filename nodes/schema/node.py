@@ -11,12 +11,13 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 from comfy_api.latest import io
 from comfy_execution.validation import validate_node_input
 
 from .faults import choice_fault, value_fault
+from .wires import wire_fault
 
 CHECKED_BY_COMFYUI = {"BOOLEAN", "COMBO", "INT", "STRING"}
 
@@ -29,9 +30,19 @@ class _Validation:
 
 
 class Node(io.ComfyNode):
-    """A node whose inputs are checked by its schema, then by itself."""
+    """A node whose inputs are checked by its schema, then by itself.
+
+    What a link brings is known when the node runs: its form is checked then.
+    """
 
     validate_inputs: Any = _Validation()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        execute = vars(cls).get("execute")
+        # ComfyUI makes a clone for every call, which has the function of its original.
+        if execute is not None and not hasattr(execute.__func__, "__wrapped__"):
+            cls.execute = cast(Any, classmethod(_checking(cls, execute.__func__)))
 
     @classmethod
     def check_inputs(cls) -> None:
@@ -43,9 +54,32 @@ class Node(io.ComfyNode):
 
 
 @functools.cache
+def _inputs_of(node: type[Node]) -> dict[str, io.Input]:
+    """Inputs by name; their types stay, only the choices of some change with the files."""
+    return {} if node is Node else {given.id: given for given in node.define_schema().inputs}
+
+
+def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., Any]:
+    """The function ``execute`` of a node, which begins when what the links brought has its form."""
+    bind = inspect.signature(execute).bind
+
+    @functools.wraps(execute)
+    def checking(cls: type[Node], *known: Any, **values: Any) -> Any:
+        inputs = _inputs_of(node)
+        for name, value in bind(cls, *known, **values).arguments.items():
+            is_given = name in inputs and value is not None
+            fault = wire_fault(name, inputs[name].get_io_type(), value) if is_given else None
+            if fault is not None:
+                raise ValueError(fault)
+        return execute(cls, *known, **values)
+
+    return checking
+
+
+@functools.cache
 def _validation_of(node: type[Node]) -> Callable[..., bool | str]:
     own = tuple(inspect.signature(node.check_inputs).parameters)
-    inputs = {} if node is Node else {given.id: given for given in node.define_schema().inputs}
+    inputs = _inputs_of(node)
 
     def validate_inputs(
         cls: type[Node], *known: Any, input_types: Mapping[str, Any] | None = None, **values: Any

@@ -175,7 +175,7 @@ class ScheduleSearch(Node):
         semantic: SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
-        num_steps = len(sigmas) - 1
+        num_steps = max(len(sigmas) - 1, 0)
         count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
         budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
         live = SearchLive(cls.hidden.unique_id, objective, budget)

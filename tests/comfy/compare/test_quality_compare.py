@@ -43,6 +43,14 @@ def test_the_figures_are_means_over_the_images():
     assert ssim == pytest.approx((1e-4 / (0.01 + 1e-4) + 1e-4 / (1e-4 + 1e-4)) / 2, rel=1e-4)
 
 
+def test_grey_images_have_the_results_of_their_colored_ones():
+    grey = noisy(1)[..., :1]
+    of_grey = QualityCompare.execute(*grey, OFF).result
+    of_colored = QualityCompare.execute(*grey.expand(-1, -1, -1, -1, 3), OFF).result
+    assert of_grey[:2] == of_colored[:2]
+    torch.testing.assert_close(of_grey[3:5], of_colored[3:5], rtol=0, atol=0)
+
+
 def test_json_has_the_figures_of_each_image():
     output = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.01), OFF)
     report = json.loads(output.result[5])

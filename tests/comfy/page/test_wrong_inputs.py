@@ -7,6 +7,7 @@ from types import MappingProxyType
 import execution
 import golden_path_pack
 import pytest
+import torch
 from comfy_api.latest import io
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.schema.node import Node
@@ -132,3 +133,20 @@ def test_a_check_without_all_inputs_judges_what_is_there():
     assert "found null" in GoldenPathCache.validate_inputs(speed="Custom", schedule=None)
     linked = {"schedule": "STRING"}
     assert GoldenPathCache.validate_inputs("Custom", None, input_types=linked) is True
+
+
+WRONG_FORMS = {
+    "IMAGE": (torch.zeros(8, 6, 3), torch.zeros(1, 8, 6, 3, dtype=torch.uint8), [], 13),
+    "LATENT": ({}, torch.zeros(1, 4, 8, 8), {"samples": torch.zeros(0, 4, 8, 8)}, 13),
+    "SIGMAS": (torch.zeros(1, 9), torch.tensor([math.nan, 0.0]), [1.0, 0.0], 13),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_what_a_link_brings_in_a_wrong_form_is_told_before_the_node_begins(name):
+    inputs = dict(slots(OURS[name]))
+    nothing = dict.fromkeys(slot for slot in inputs if "." not in slot)
+    for slot, given in inputs.items():
+        for value in WRONG_FORMS.get(given.get_io_type(), ()):
+            with pytest.raises(ValueError, match=f"^the {slot} (must be|has|is no|holds no) "):
+                OURS[name].execute(**(nothing | {slot: value}))

@@ -11,9 +11,9 @@ from gph_core.quality import metrics
 from gph_core.quality.comparison import (
     Comparison,
     Figures,
-    check_comparable,
     clip_psnr,
     clips,
+    comparable,
     compare,
 )
 
@@ -95,34 +95,58 @@ def test_json_has_no_infinity_but_a_word():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("test", [(1, 64, 48, 3), (2, 48, 64, 3), (2, 64, 48, 4)])
+@pytest.mark.parametrize("test", [(1, 64, 48, 3), (2, 48, 64, 3)])
 def test_unequal_sizes_are_both_named(test):
     with pytest.raises(ValueError, match="same number and size") as caught:
-        check_comparable(torch.zeros(2, 64, 48, 3), torch.zeros(test))
-    assert "the reference is 2 images of 48 x 64 pixels and 3 channels" in str(caught.value)
+        comparable(torch.zeros(2, 64, 48, 3), torch.zeros(test))
+    assert "the reference is 2 images of 48 x 64 pixels" in str(caught.value)
     count = "1 image" if test[0] == 1 else "2 images"
-    words = f"the test is {count} of {test[2]} x {test[1]} pixels and {test[3]} channels"
-    assert words in str(caught.value)
+    assert f"the test is {count} of {test[2]} x {test[1]} pixels" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("shape", "message"),
-    [((2, 64, 48, 4), "4 channels, 3 are needed"), ((0, 64, 48, 3), "no images to compare")],
+    [
+        ((2, 8, 6, 4), "4 channels, 3 are needed .*; remove the transparency first"),
+        ((2, 8, 6, 2), "2 channels, 3 are needed .*; mend the node that made it"),
+        ((2, 8, 6, 0), "0 channels"),
+        ((0, 8, 6, 3), "no images to compare"),
+        ((1, 0, 6, 3), "no images to compare"),
+        ((8, 6, 3), r"has the form \[8, 6, 3\], .* is needed; put the image into a batch of one"),
+        ((2, 8, 6), "if it is a mask, use Convert Mask to Image"),
+        ((1, 2, 8, 6, 3), "join the frames of all videos into one batch"),
+        ((3,), "mend the node that made it"),
+    ],
 )
-def test_transparency_and_empty_batches_are_refused(shape, message):
+def test_images_of_another_form_are_refused_in_words(shape, message):
     with pytest.raises(ValueError, match=message):
-        check_comparable(torch.zeros(shape), torch.zeros(shape))
+        comparable(torch.zeros(shape), torch.zeros(shape))
+
+
+def test_what_is_no_image_is_refused_in_words():
+    with pytest.raises(ValueError, match=r"whole numbers \(uint8\).* divide 8-bit colours by 255"):
+        comparable(*[torch.zeros(1, 8, 6, 3, dtype=torch.uint8)] * 2)
+    with pytest.raises(ValueError, match=r"the test must be images of the form .*; found list"):
+        comparable(torch.zeros(1, 8, 6, 3), [])
+
+
+def test_a_grey_image_is_compared_as_one_of_three_equal_channels():
+    grey = torch.rand(2, 8, 6, 1, generator=torch.Generator().manual_seed(1))
+    colored = torch.cat([grey, grey, grey], -1)
+    for pair in ((grey, grey), (grey, colored), (colored, grey)):
+        for found in comparable(*pair):
+            torch.testing.assert_close(found, colored, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_images_that_are_no_numbers_are_refused_by_name(value):
     fine, broken = torch.zeros(1, 4, 4, 3), torch.zeros(1, 4, 4, 3)
     broken[0, 1, 2, 0] = value
-    check_comparable(fine, fine)
+    comparable(fine, fine)
     with pytest.raises(ValueError, match="the test has pixels that are no finite numbers"):
-        check_comparable(fine, broken)
+        comparable(fine, broken)
     with pytest.raises(ValueError, match="the reference has pixels that are no finite numbers"):
-        check_comparable(broken, fine)
+        comparable(broken, fine)
 
 
 def test_a_figure_that_is_no_number_is_not_left_out_of_the_mean():

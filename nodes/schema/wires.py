@@ -1,0 +1,53 @@
+"""What is wrong with the form of a value that arrives over a link, in words.
+
+ComfyUI compares the types of links, not their values: packs hand out images of one channel, without
+a batch or of 8 bit as IMAGE, and anything where a link takes any type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from ...gph_core.quality.pictures import form_fault
+
+
+def wire_fault(name: str, kind: str, value: Any) -> str | None:
+    """What is wrong with a value; None if it fits, or if nothing is known of its type.
+
+    Args:
+        name: the input's.
+        kind: ComfyUI's type of the input.
+        value: what arrived.
+    """
+    check = _CHECKS.get(kind)
+    return None if check is None else check(name, value)
+
+
+def _sigmas(name: str, value: Any) -> str | None:
+    if isinstance(value, Tensor) and value.ndim == 1 and value.isfinite().all():
+        return None
+    found = f"a tensor of the form {list(value.shape)}" if isinstance(value, Tensor) else None
+    if found and value.ndim == 1:
+        found = "some that are not finite"
+    return (
+        f"the {name} must be a row of finite noise levels, from a scheduler node; found "
+        f"{found or type(value).__name__}"
+    )
+
+
+def _latent(name: str, value: Any) -> str | None:
+    samples = value.get("samples") if isinstance(value, Mapping) else None
+    if samples is None:
+        return (
+            f"the {name} is no latent; connect an empty latent, or an image behind VAE Encode; "
+            f"found {type(value).__name__}"
+        )
+    if not samples.shape[0]:
+        return f"the {name} holds no image; connect a latent with a batch size of 1 or more"
+    return None
+
+
+_CHECKS = {"IMAGE": form_fault, "LATENT": _latent, "SIGMAS": _sigmas}
