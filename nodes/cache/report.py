@@ -21,15 +21,15 @@ class Reporter:
     """Reports the runs of one cache node.
 
     Args:
-        node_id: its execution id.
+        node_id: its execution id. In a loop every round has a copy of the node; they report as one.
         title: what the log calls it.
     """
 
     def __init__(self, node_id: str | None, title: str = "Golden Path Cache") -> None:
-        self._node_id = node_id
+        self._node_id = prompts.displayed(node_id)
         self._title = title
         self._prompt = prompts.Prompt(None, None)
-        self._run = -1  # counts the node's runs within a prompt
+        self._run = 0  # number within the prompt
 
     def off(self) -> None:
         """Report that the node caches nothing: its runs are not told."""
@@ -71,10 +71,8 @@ class Reporter:
         self._send("done", summary=summary, record=report)
 
     def _begin(self) -> None:
-        prompt = prompts.current()
-        same = prompt.id is not None and prompt.id == self._prompt.id
-        self._run = self._run + 1 if same else 0
-        self._prompt = prompt
+        self._prompt = prompts.current()
+        self._run = prompts.count_run(self._prompt, self._node_id)
 
     def _send(self, state: str, **detail: Any) -> None:
         """Send an event to the client that queued the prompt."""

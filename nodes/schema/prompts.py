@@ -7,8 +7,10 @@ sampling run must not go to the workflow that the cache node saw, but to the one
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from typing import Any, NamedTuple
 
+from comfy_execution.progress import get_progress_state
 from comfy_execution.utils import get_executing_context
 from server import PromptServer
 
@@ -16,6 +18,7 @@ METADATA = "golden_path"  # in the workflow's ``extra``
 KEPT = 100  # prompts whose workflow is remembered beside the waiting ones
 
 _pnginfo: dict[str, dict] = {}  # by prompt id; the very objects that image nodes write
+_runs: dict[str, Counter[str | None]] = {}  # of each node, by the id of the running prompt
 
 
 class Prompt(NamedTuple):
@@ -36,6 +39,24 @@ def current() -> Prompt:
         return Prompt(None, None)
     workflow = _pnginfo.get(context.prompt_id, {}).get("workflow")
     return Prompt(context.prompt_id, workflow if isinstance(workflow, dict) else None)
+
+
+def displayed(node_id: str | None) -> str | None:
+    """Id in the workflow of a node that runs; loops and others run copies of nodes."""
+    if node_id is None:
+        return None
+    return str(get_progress_state().dynprompt.get_display_node_id(node_id))
+
+
+def count_run(prompt: Prompt, node_id: str | None) -> int:
+    """Count a run of a node, or of a copy of it; returns its number within the prompt, from 0."""
+    if prompt.id is None:
+        return 0
+    if prompt.id not in _runs:
+        _runs.clear()  # prompts run one after the other
+    counter = _runs.setdefault(prompt.id, Counter())
+    counter[node_id] += 1
+    return counter[node_id] - 1
 
 
 def listening_server() -> PromptServer | None:

@@ -37,7 +37,7 @@ class SearchLive(Listener):
     """
 
     def __init__(self, node_id: str | None, unit: str, budget: Budget) -> None:
-        self._node_id = node_id
+        self._node_id = prompts.displayed(node_id)
         self._prompt = prompts.current()
         self._bar = comfy.utils.ProgressBar(OF_BAR, node_id=node_id)
         self._budget = budget

@@ -14,7 +14,7 @@ class ShootoutLive:
     """Live view of one shootout of ``total`` examples; ``node_id`` is the node's execution id."""
 
     def __init__(self, node_id: str | None, total: int) -> None:
-        self._node_id = node_id
+        self._node_id = prompts.displayed(node_id)
         self._total = total
         self._workflow_id = prompts.current().workflow_id
 

@@ -125,7 +125,7 @@ class _Text:
     """Progress text of a node, sent when it changes."""
 
     def __init__(self, node_id: str) -> None:
-        self._node_id, self._shown = node_id, ""
+        self._node_id, self._shown = prompts.displayed(node_id) or node_id, ""
 
     def tell(self, rows: list[dict[str, Any]]) -> None:
         text = "\n".join(map(_line, rows))

@@ -203,7 +203,7 @@ def test_a_schedule_longer_than_the_run_is_an_error_in_words(url, prompt):
 def test_an_unknown_word_is_refused_with_the_vocabulary(url, prompt):
     positive = nodes_of_type(prompt, "GPH_DemoPrompt")[0]
     prompt[positive]["inputs"]["text"] = "a brown hexagon"
-    (details,) = refusal(url, prompt)
+    details, *_ = refusal(url, prompt)
     assert "does not know 'brown', 'hexagon'" in details
     assert "circle" in details
 
