@@ -32,6 +32,7 @@ class Host:
         own = ["--temp-directory", self._folder, "--database-url", "sqlite:///:memory:"]
         sys.path.insert(0, comfyui)
         sys.argv = ["main.py", *arguments, *own]
+        self._without_assets()
         main = importlib.import_module("main")
         _, server, _ = main.start_comfyui()
         utils, nodes = (importlib.import_module(name) for name in ("comfy.utils", "nodes"))
@@ -53,3 +54,14 @@ class Host:
     def close(self) -> None:
         """Remove the folder of temporary files."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    @staticmethod
+    def _without_assets() -> None:
+        """Turn off ComfyUI's index of files, where its command line has an option for that.
+
+        A worker shows none, and a ComfyUI that has it on by default exits without its database.
+        """
+        importlib.import_module("comfy.options").enable_args_parsing()  # as main begins
+        arguments = importlib.import_module("comfy.cli_args").args
+        if hasattr(arguments, "disable_assets"):
+            arguments.disable_assets = True
