@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from ...gph_core.quality import metrics
-from ...gph_core.quality.comparison import Figures
+from ...gph_core.quality.comparison import Figures, in_color
 from ...gph_core.quality.metric_table import OF_FRAMES, OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
-from ...gph_core.quality.pictures import in_color
 from ...gph_core.quality.semantic.guard import with_changes
 from ..hook import fingerprint
 from ..semantic.judges import SemanticMetrics

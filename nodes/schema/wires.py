@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ...gph_core.quality.pictures import form_fault
+from ...gph_core.quality.comparison import form_fault
 
 
 def wire_fault(name: str, kind: str, value: Any) -> str | None:
