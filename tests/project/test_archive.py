@@ -58,6 +58,7 @@ def test_the_archive_has_the_pack_and_nothing_for_developers(shipped):
     }  # fmt: skip
     whole = [f for f in archive._tracked() if f.split("/")[0] in ("gph_core", "nodes", "web")]
     assert set(whole) <= set(shipped)
+    assert not [f for f in shipped if f.endswith((".pyc", ".so")) or (ROOT / f).is_symlink()]
     size = sum((ROOT / file).stat().st_size for file in shipped)
     assert size < 32 * 2**20  # the demo models have 27
 
