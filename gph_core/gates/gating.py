@@ -11,6 +11,15 @@ from torch import Tensor
 
 from .base import Gate, GateInput
 
+UNOBSERVED = (
+    "caching stopped because what the adaptive method looks at could not be observed; choose "
+    "EasyCache, which looks at latents and outputs alone"
+)
+HANDED_OVER = (
+    "steps were computed in full where another prompt or context window came first, which decides "
+    "from then on"
+)
+
 
 class Gating:
     """The decisions of a gate in one run.

@@ -1,8 +1,11 @@
-"""Transformer family: where a model keeps its blocks."""
+"""Transformer family: where a model keeps its blocks, and which tokens are the image's."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import torch
+from torch import Tensor
 
 from .signals import SignalSource
 
@@ -47,3 +50,22 @@ class Family:
     def streams(self) -> tuple[int, ...]:
         """The stream of each final layer."""
         return tuple(0 if self.one_final else n for n in range(len(self.final_layers)))
+
+
+def aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
+    """The tokens that both have, in one shape."""
+    if one.numel() == other.numel():
+        return one.reshape(other.shape), other
+    common = min(one.shape[1], other.shape[1])
+    if tail:
+        return one[:, -common:], other[:, -common:]
+    return one[:, :common], other[:, :common]
+
+
+def with_image(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
+    """The tokens with those of the image replaced."""
+    if image.shape == tokens.shape:
+        return image
+    if tail:
+        return torch.cat((tokens[:, : -image.shape[1]], image), dim=1)
+    return torch.cat((image, tokens[:, image.shape[1] :]), dim=1)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
-from .family import Family
+from .family import Family, aligned, with_image
 
 
 class Scratch:
@@ -100,10 +100,11 @@ class OwnBlocks(nn.ModuleList):
         return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
 
     def __getitem__(self, idx) -> Any:
-        if isinstance(idx, slice) and not self.scratch.is_foreign():
+        if self.scratch.is_foreign():
+            return self.every[0][idx]
+        if isinstance(idx, slice):
             return nn.ModuleList(list(self)[idx])
-        is_own = not self.scratch.is_foreign() and 0 <= idx < len(self)
-        return super().__getitem__(idx) if is_own else self.every[0][idx]
+        return super().__getitem__(idx) if 0 <= idx < len(self) else self.every[0][idx]
 
 
 class RecordInput(nn.Module):
@@ -242,22 +243,3 @@ class AddProbed(FinalLayer):
 def cloned(tokens: Tensor | Streams) -> Streams:
     """The tokens of each stream, safe from what is done in place."""
     return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))
-
-
-def aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
-    """The tokens that both have, in one shape."""
-    if one.numel() == other.numel():
-        return one.reshape(other.shape), other
-    common = min(one.shape[1], other.shape[1])
-    if tail:
-        return one[:, -common:], other[:, -common:]
-    return one[:, :common], other[:, :common]
-
-
-def with_image(tokens: Tensor, image: Tensor, tail: bool) -> Tensor:
-    """The tokens with those of the image replaced."""
-    if image.shape == tokens.shape:
-        return image
-    if tail:
-        return torch.cat((tokens[:, : -image.shape[1]], image), dim=1)
-    return torch.cat((image, tokens[:, image.shape[1] :]), dim=1)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
 from .ends import EndOfBlocks, NoLayer
-from .family import Family
+from .family import Family, aligned
 from .replacements import (
     AddBehindFirst,
     AddProbed,
@@ -33,7 +33,6 @@ from .replacements import (
     RecordOutput,
     ReplaceTokens,
     Scratch,
-    aligned,
     cloned,
     stand_in,
 )
@@ -197,12 +196,10 @@ class Surgery:
         present = [own.get(name) for name in (*family.block_lists, *family.final_layers)]
         made_for, modules = self._made.get((kind, looking), ((), {}))
         if len(made_for) != len(present) or any(map(operator.is_not, made_for, present)):
-            final_layers = [own.get(name) or NoLayer() for name in family.final_layers]
+            layers = [own.get(name) or NoLayer() for name in family.final_layers]
             modules = self._blocks(kind, looking) | {
                 name: stand_in(layer, kind(layer, self._scratch, i, family.tail))
-                for name, layer, i in zip(
-                    family.final_layers, final_layers, family.streams, strict=True
-                )
+                for name, layer, i in zip(family.final_layers, layers, family.streams, strict=True)
             }
             self._made[kind, looking] = (present, modules)
         return modules

@@ -1,8 +1,7 @@
 """One sampling run while it lasts: which step is this, full or cached, and what is remembered.
 
 A run is created when sampling starts and dropped when it ends, so nothing can be left over from
-another prompt, size or model. It sees noise levels, branch keys and tensors, no sampler and no
-model.
+another prompt, size or model. It sees noise levels, branch keys and tensors alone.
 """
 
 from __future__ import annotations
@@ -15,28 +14,15 @@ from collections.abc import Callable, Hashable, Sequence
 from torch import Tensor
 
 from ..gates.base import Gate, GateInput
-from ..gates.gating import Gating
+from ..gates.gating import HANDED_OVER, UNOBSERVED, Gating
 from ..policies.as_json import policy_data
 from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
 from .anchors import Anchors
-from .call_log import CallLog
+from .call_log import UNSURE, CallLog
 from .decision import Decision
-from .noise_levels import NoiseLevels
 from .record import RunRecord
 from .step_kinds import StepKinds
-
-
-BETWEEN = "evaluations between two steps were computed in full"
-OTHER_LEVELS = (
-    "caching stopped because the sampler tells the model other noise levels than those of its "
-    "steps, and which step is which cannot be told; choose a sampler that evaluates the model once "
-    "a step, such as euler"
-)
-UNSURE = (
-    "steps were computed in full until it was sure that the sampler, which tells the model other "
-    "noise levels than those of its steps, evaluates it once a step"
-)
 
 
 class ActiveRun:
@@ -48,8 +34,7 @@ class ActiveRun:
     Args:
         schedule: which steps are full; those that it caches are left to the gate, if there is one.
         device_budget, for_others, spare, goes_back: see ``Anchors``.
-        family: the model's name, for the record and the policy's check.
-        origin: where the schedule comes from, for the record.
+        family, origin: the model's name, and where the schedule comes from, for the record.
         on_step: see ``StepKinds``.
         gate: decides during the run which of the cached steps are full after all.
     """
@@ -85,36 +70,24 @@ class ActiveRun:
         self.anchors = Anchors(policy, schedule, device_budget, for_others, spare, goes_back)
         self.gating = Gating(gate) if gate else None
         self.kinds = StepKinds(schedule, on_step)
-        self._levels = NoiseLevels(sigmas)
-        self._calls = CallLog()
-        self._pending: list[tuple[Sequence[Hashable], list[Anchor]]] = []  # of the step under way
+        self._calls = CallLog(sigmas)
         self._stopped = ""  # why
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
         """The sampler evaluates the model anew: the calls from here on belong together."""
-        self._pending.clear()
+        self.anchors.decide_pending(False)
         self._calls.begin_evaluation()
 
     def step_done(self, step: int) -> None:
         """The sampler reports a step as done, so what was evaluated since the last one is its."""
-        if not 0 <= step < self.schedule.num_steps:
-            return
         with self._lock:
-            is_confirmed = self._calls.step_in_order == step
             if self._calls.step_done(step):
                 self.kinds.tell(step, False)
-                if not self.kinds.is_full(step) and not self._stopped:
+                self.anchors.decide_pending(not self._calls.fault)
+                if not self.kinds.is_full(step) and not self._calls.fault:
                     self.note(UNSURE)
-            for branches, anchors in self._pending if is_confirmed else ():
-                self.anchors.insert(branches, anchors)
-            self._pending.clear()
-        self._check_order()
-
-    def all_done(self) -> None:
-        """The sampler has gone through all steps, reported or not."""
-        self._calls.all_done(self.schedule.num_steps)
-        self._check_order()
+        self.stop_caching(self._calls.fault)
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
         """Decide on one call; if the decision has a ``leader``, ``settle`` it.
@@ -128,20 +101,17 @@ class ActiveRun:
             leading: the branch that decides for all, see ``Gating``.
         """
         with self._lock:
-            step, is_pending = self._step_at(sigma)
-            anchors = leader = levels = None
-            if step is not None:
-                levels = self._levels.of_step(step, sigma)
-            if step is not None and not is_pending:
-                anchors, leader = self._place(step, branches, leading)
-            is_on_level = step is not None and step == self._levels.step_at(sigma)
-            call = self._calls.begin(
-                None if is_pending else step, anchors is not None, is_on_level
-            )
+            known, pending = self._calls.step_at(sigma)
+            step = pending if known is None else known
+            levels = self._calls.levels.of_step(step, sigma)
+            anchors = leader = None
+            if known is not None:
+                anchors, leader = self._place(known, branches, leading)
+            call = self._calls.begin(sigma, anchors is not None)
             keeps = self._keeps(step, branches, anchors)
-            decision = Decision(step, sigma, levels, anchors, keeps, call, leader, is_pending)
-            if step is not None and leader is None and not is_pending:
-                self.kinds.tell(step, decision.is_cached)
+            decision = Decision(step, sigma, levels, anchors, keeps, call, leader, known is None)
+            if known is not None and leader is None:
+                self.kinds.tell(known, decision.is_cached)
             return decision
 
     def settle(
@@ -153,10 +123,7 @@ class ActiveRun:
             gate_input: of the ``leader``; None if it could not be observed, which ends the caching.
         """
         if gate_input is None and not self._stopped:
-            self.stop_caching(
-                "caching stopped because what the adaptive method looks at could not be observed; "
-                "choose EasyCache, which looks at latents and outputs alone"
-            )
+            self.stop_caching(UNOBSERVED)
         with self._lock:
             assert self.gating is not None
             step, is_cached = decision.step, False
@@ -175,9 +142,8 @@ class ActiveRun:
 
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
-        step, is_pending = self._step_at(sigma)
-        is_planned = step is not None and not is_pending and not self.kinds.is_full(step)
-        return is_planned and not self._stopped
+        step, _ = self._calls.step_at(sigma)
+        return step is not None and not self.kinds.is_full(step) and not self._stopped
 
     def end_call(
         self,
@@ -190,8 +156,7 @@ class ActiveRun:
         """Store what a call computed or predicted, if its decision says ``keeps``.
 
         Args:
-            decision: that of ``begin_call``.
-            branches: as in ``begin_call``.
+            decision, branches: of ``begin_call``.
             features: one for each branch, or None when they could not be recorded.
             probes: likewise, for policies that probe.
             latent: the states of the branches in one batch, for policies that use states.
@@ -207,17 +172,14 @@ class ActiveRun:
                 return
             latent = latent if self.policy.uses_latents else None
             anchors = decision.new_anchors(features, probes, latent)
-            if decision.is_pending:
-                self._pending.append((branches, anchors))
-                return
             beside = self.gating.num_bytes if self.gating else 0
-            self.anchors.insert(branches, anchors, beside)
+            self.anchors.insert(branches, anchors, beside, decision.is_pending)
             if self.gating and self.gating.gate.reads_outputs and not decision.is_cached:
                 self.gating.computed(step, branches, [feature[0] for feature in features])
 
     def stop_caching(self, reason: str) -> None:
-        """Compute everything in full from here on, if anything was to be cached."""
-        if self.schedule.num_cached == 0:
+        """Compute everything in full from here on, if there is a reason and a step to cache."""
+        if not reason or self.schedule.num_cached == 0:
             return
         with self._lock:
             self._stopped = self._stopped or reason
@@ -226,26 +188,26 @@ class ActiveRun:
 
     def note(self, reason: str) -> None:
         """Remember, once, why something went differently from the plan."""
-        if reason not in self.notes:
+        if reason and reason not in self.notes:
             self.notes.append(reason)
 
-    def finish(self) -> RunRecord:
-        """Drop all tensors and return the record of what happened."""
+    def finish(self, is_complete: bool = False) -> RunRecord:
+        """Drop all tensors and return the record; ``is_complete`` if no step was left out."""
         ended = time.perf_counter()
+        if is_complete:
+            self._calls.all_done()
+        self.stop_caching(self._calls.fault)
+        if self.schedule.num_cached:
+            self.note(self._calls.remark)
         self._drop()
-        if self._calls.has_between and self.schedule.num_cached:
-            self.note(BETWEEN)
         return RunRecord(
             schedule=str(self.kinds.schedule),
             origin=self.origin,
             family=self.family,
             site=self.policy.site.value,
             policy=str(self.policy),
-            sigmas=self._levels.sigmas,
-            full_steps=self._calls.steps(cached=False),
-            cached_steps=self._calls.steps(cached=True),
-            full_seconds=self._calls.seconds(False, ended),
-            cached_seconds=self._calls.seconds(True, ended),
+            sigmas=self._calls.levels.sigmas,
+            **self._calls.figures(ended),
             cache_bytes=self.anchors.peak_bytes,
             notes=tuple(self.notes),
             caching_stopped=self._stopped,
@@ -253,21 +215,6 @@ class ActiveRun:
             gate_values=self.gating.compared(self.schedule.num_steps) if self.gating else (),
             policy_data=policy_data(self.policy),
         )
-
-    def _step_at(self, sigma: float) -> tuple[int | None, bool]:
-        """Step of an evaluation at a noise level, and whether that is to be confirmed."""
-        calls, by_level = self._calls, self._levels.step_at(sigma)
-        in_order = calls.step_in_order
-        if by_level is not None and not calls.tells_other_levels:
-            return by_level, False
-        if in_order is None or in_order >= self.schedule.num_steps:
-            return by_level, False
-        return in_order, in_order != by_level and not calls.is_sure
-
-    def _check_order(self) -> None:
-        """Stop caching if the sampler's noise levels tell its steps as little as their order."""
-        if self._calls.tells_other_levels and not self._calls.is_orderly:
-            self.stop_caching(OTHER_LEVELS)
 
     def _place(
         self, step: int, branches: Sequence[Hashable], leading: int
@@ -279,10 +226,7 @@ class ActiveRun:
         if self.gating and not self._stopped:
             leader = self.gating.place(step, branches, leading)
             if self.gating.has_changed:
-                self.note(
-                    "steps were computed in full where another prompt or context window "
-                    "came first, which decides from then on"
-                )
+                self.note(HANDED_OVER)
         if not self.kinds.is_full(step) and not self._stopped:
             anchors = self.anchors.before(step, branches, newest)
             if anchors is None:
@@ -302,6 +246,5 @@ class ActiveRun:
     def _drop(self) -> None:
         """Drop all tensors."""
         self.anchors.clear()
-        self._pending.clear()
         if self.gating:
             self.gating.clear()

@@ -50,6 +50,7 @@ class Anchors:
         goes_back: bool = False,
     ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
+        self._pending: list[tuple[Sequence[Hashable], Sequence[Anchor]]] = []
         self.peak_bytes = 0  # with what was beside them
         self._policy = policy
         self._back = int(goes_back)
@@ -86,13 +87,18 @@ class Anchors:
         return found or None
 
     def insert(
-        self, branches: Sequence[Hashable], anchors: Sequence[Anchor], beside_bytes: int = 0
-    ) -> None:
+        self, branches: Sequence[Hashable], anchors: Sequence[Anchor], beside_bytes: int = 0,
+        is_pending: bool = False,
+    ) -> None:  # fmt: skip
         """Hold one more anchor of each branch, in the memory that the budget leaves for it.
 
         Args:
             beside_bytes: that stay on the device beside them: what a gate compares with.
+            is_pending: only kept until ``decide_pending``.
         """
+        if is_pending:
+            self._pending.append((branches, anchors))
+            return
         for branch, new in zip(branches, anchors, strict=True):
             kept = [
                 a
@@ -103,6 +109,12 @@ class Anchors:
             self.held[branch] = kept[: self._num_anchors - 1]
             self.held[branch].insert(0, self._placed(new, beside_bytes))
         self.peak_bytes = max(self.peak_bytes, self.num_bytes + beside_bytes)
+
+    def decide_pending(self, is_confirmed: bool) -> None:
+        """Hold the anchors of a step that was not certain, or drop them."""
+        for branches, anchors in self._pending if is_confirmed else ():
+            self.insert(branches, anchors)
+        self._pending.clear()
 
     def snapshot(self) -> dict[Hashable, tuple[Anchor, ...]]:
         """Anchors that are held now, of each branch."""
@@ -131,6 +143,7 @@ class Anchors:
     def clear(self) -> None:
         """Drop all anchors."""
         self.held.clear()
+        self._pending.clear()
 
     def _placed(self, anchor: Anchor, beside_bytes: int) -> Anchor:
         """The anchor in the memory that the budget leaves for it."""
@@ -164,12 +177,12 @@ def concatenated(features: Sequence[Streams], tail: bool = False) -> Streams:
     return tuple(torch.cat(_shared(streams, tail)) for streams in zip(*features, strict=True))
 
 
-def _shared(streams: Sequence[Tensor], tail: bool) -> Sequence[Tensor]:
+def _shared(streams: tuple[Tensor, ...], tail: bool) -> tuple[Tensor, ...]:
     lengths = {tensor.shape[1] for tensor in streams if tensor.ndim == 3}
     if len(lengths) < 2:
         return streams
     common = min(lengths)
-    return [tensor[:, -common:] if tail else tensor[:, :common] for tensor in streams]
+    return tuple(tensor[:, -common:] if tail else tensor[:, :common] for tensor in streams)
 
 
 def _shapes(feature: Streams) -> list[torch.Size]:

@@ -7,8 +7,22 @@ apart by their order: between two steps that a sampler reports as done lie the e
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from .noise_levels import NoiseLevels
+
+BETWEEN = "evaluations between two steps were computed in full"
+OTHER_LEVELS = (
+    "caching stopped because the sampler tells the model other noise levels than those of its "
+    "steps, and which step is which cannot be told; choose a sampler that evaluates the model once "
+    "a step, such as euler"
+)
+UNSURE = (
+    "steps were computed in full until it was sure that the sampler, which tells the model other "
+    "noise levels than those of its steps, evaluates it once a step"
+)
 _SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
 
 
@@ -24,10 +38,15 @@ class Call:
 
 
 class CallLog:
-    """The calls so far, in order."""
+    """The calls so far, in order.
 
-    def __init__(self) -> None:
-        self.tells_other_levels = False  # all evaluations of some step were off its noise level
+    Args:
+        sigmas: noise levels of the run's steps, and that at its end.
+    """
+
+    def __init__(self, sigmas: Sequence[float]) -> None:
+        self.levels = NoiseLevels(sigmas)
+        self._tells_other_levels = False  # all evaluations of some step were off its noise level
         self._calls: list[Call] = []
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
         self._done = 0  # steps that the sampler has reported
@@ -40,45 +59,44 @@ class CallLog:
         self._evaluation = 0 if self._evaluation is None else self._evaluation + 1
         self._asked += 1
 
-    @property
-    def step_in_order(self) -> int | None:
-        """Step of this evaluation if each step takes one; None if it is known that this is not so.
+    def step_at(self, sigma: float) -> tuple[int | None, int | None]:
+        """Step of an evaluation at a noise level; beside it, the one that it may turn out to be.
 
-        Only ``step_done`` shows whether another evaluation follows within the same step.
+        Only ``step_done`` tells the second: another evaluation may follow within a step.
         """
-        return self._done if self._asked == 1 and self._alone == self._done else None
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether ``step_in_order`` can be relied on before the step is done."""
-        return self.step_in_order is not None and (self._done == 0 or self._alone >= _SURE)
+        by_level = self.levels.step_at(sigma)
+        if by_level is not None and not self._tells_other_levels:
+            return by_level, None
+        # Each step so far took one evaluation, and so may this one.
+        is_orderly = self._asked == 1 and self._alone == self._done < self.levels.num_steps
+        if not is_orderly or by_level == self._done:
+            return by_level, None
+        is_sure = self._done == 0 or self._alone >= _SURE
+        return (self._done, None) if is_sure else (None, self._done)
 
     def step_done(self, step: int) -> bool:
         """The sampler reports a step as done; its evaluations are those since the last report.
 
         Whether only now their step is known: it was computed in full.
         """
+        if not 0 <= step < self.levels.num_steps:
+            return False
         self._alone += int(self._asked == 1 and step == self._alone)
         of_step = self._calls[self._first :]
         is_off_level = bool(of_step) and not any(call.is_on_level for call in of_step)
         is_news = is_off_level and any(call.step is None for call in of_step)
         if is_news:
             self._calls[self._first :] = [replace(call, step=step) for call in of_step]
-        self.tells_other_levels |= is_off_level
+        self._tells_other_levels |= is_off_level
         self._done, self._asked, self._first = step + 1, 0, len(self._calls)
         return is_news
 
-    @property
-    def is_orderly(self) -> bool:
-        """Whether each step so far took one evaluation, as far as the sampler has reported."""
-        return 0 < self._done == self._alone
-
-    def all_done(self, num_steps: int) -> None:
+    def all_done(self) -> None:
         """The run has ended; steps that nobody reported, and that no call met, were in full."""
         unknown = sorted({call.evaluation for call in self._calls if call.step is None})
-        missing = sorted(set(range(num_steps)) - {call.step for call in self._calls})
+        missing = sorted(set(range(self.levels.num_steps)) - {call.step for call in self._calls})
         if missing and len(unknown) >= len(missing):
-            self.tells_other_levels = True
+            self._tells_other_levels = True
             places = dict(zip(unknown, missing, strict=False))
             self._calls = [
                 replace(call, step=places.get(call.evaluation)) if call.step is None else call
@@ -86,13 +104,22 @@ class CallLog:
             ]
 
     @property
-    def has_between(self) -> bool:
-        """Whether some calls were made between two steps."""
-        done = self._calls[: self._first] if self._done else self._calls
-        return any(call.step is None for call in done) and not self.tells_other_levels
+    def fault(self) -> str:
+        """Why neither noise levels nor their order tell the steps; empty if one of them does."""
+        is_orderly = 0 < self._done == self._alone
+        return OTHER_LEVELS if self._tells_other_levels and not is_orderly else ""
 
-    def begin(self, step: int | None, cached: bool, is_on_level: bool = True) -> int:
-        """A call begins; returns its number."""
+    @property
+    def remark(self) -> str:
+        """Remark on calls that belong to no step; empty without any."""
+        done = self._calls[: self._first] if self._done else self._calls
+        is_between = any(call.step is None for call in done) and not self._tells_other_levels
+        return BETWEEN if is_between else ""
+
+    def begin(self, sigma: float, cached: bool) -> int:
+        """A call at a noise level begins; returns its number."""
+        step, _ = self.step_at(sigma)
+        is_on_level = step is not None and step == self.levels.step_at(sigma)
         number = len(self._calls)
         evaluation = number if self._evaluation is None else self._evaluation
         self._calls.append(Call(evaluation, step, is_on_level, cached, time.perf_counter()))
@@ -107,6 +134,15 @@ class CallLog:
         met = {call.step for call in self._calls if call.step is not None}
         full = {call.step for call in self._calls if call.step is not None and not call.cached}
         return tuple(sorted(met - full if cached else full))
+
+    def figures(self, ended: float) -> dict[str, Any]:
+        """Steps and seconds of each kind, by their names in a record."""
+        return {
+            "full_steps": self.steps(cached=False),
+            "cached_steps": self.steps(cached=True),
+            "full_seconds": self.seconds(False, ended),
+            "cached_seconds": self.seconds(True, ended),
+        }
 
     def seconds(self, cached: bool, ended: float) -> tuple[float, ...]:
         """Seconds of a kind of calls, by evaluation: on a GPU only the last call of one waits."""

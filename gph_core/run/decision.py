@@ -22,7 +22,7 @@ class Decision(NamedTuple):
     keeps: bool  # whether what this call computes or predicts will be used
     call: int  # counts the calls of the run
     leader: int | None = None  # which of the branches the gate has to see; None: none of them
-    is_pending: bool = False  # only the end of the step shows whether it was this one
+    is_pending: bool = False  # only the end of the step shows whether it was this one, if any
 
     @property
     def is_cached(self) -> bool:

@@ -16,6 +16,10 @@ class NoiseLevels:
         self.sigmas = tuple(sigmas)
         self._found: dict[float, int | None] = {}
 
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
     def step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""
         if sigma not in self._found:
@@ -27,7 +31,9 @@ class NoiseLevels:
             self._found[sigma] = step if is_close else None
         return self._found[sigma]
 
-    def of_step(self, step: int, sigma: float) -> tuple[float, float]:
+    def of_step(self, step: int | None, sigma: float) -> tuple[float, float] | None:
         """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
+        if step is None:
+            return None
         begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
         return begin, self.sigmas[step + 1]

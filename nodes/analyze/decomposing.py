@@ -12,7 +12,7 @@ from ...gph_core.analysis.decomposition import Decomposition, decompose
 from ...gph_core.analysis.decomposition_file import LINES, Split
 from ...gph_core.paths.choice import Choice
 from ..hook import compatibility, fingerprint, starting
-from ..hook.switch import Switch
+from ..hook.calls import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
 from ..sample.euler import Velocities

@@ -13,7 +13,7 @@ from ...gph_core.analysis.isolated_steps_file import LINES, Measured
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
 from ..hook import calls, compatibility, conditions, fingerprint, starting
-from ..hook.switch import Switch
+from ..hook.calls import Switch
 from ..library.user_files import UserFiles
 from ..sample import euler, guider
 from ..sample.euler import Velocities

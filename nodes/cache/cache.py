@@ -130,12 +130,13 @@ class GoldenPathCache(Node):
         if speed == OFF:
             Reporter(cls.hidden.unique_id).off()
             return io.NodeOutput(model)
+        is_custom = speed == CUSTOM
         plan = CachePlan(
             speed=speed,
-            custom=Schedule.parse(schedule) if speed == CUSTOM else None,
+            custom=Schedule.parse(schedule) if is_custom else None,
             policy=policy or Reuse(),
             device_budget=CACHE_DEVICES[cache_device](cache_budget_mib),
-            origin=origin_of(schedule) or OWN,
+            origin=(is_custom and origin_of(schedule)) or OWN,
         )
         if plan.custom is not None:
             plan.policy.check(plan.custom)

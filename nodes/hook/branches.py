@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
 
+from ...gph_core.run.variants import Marks, Variants, mark
 from . import controlnet
-from .variants import Variants, marks
 
 TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
+_ELSEWHERE = frozenset(  # known by other parts of a key, or the same throughout a run
+    ("callbacks", "cond_or_uncond", "context_window", "sample_sigmas", "sigmas", "uuids",
+     "wrappers")
+)  # fmt: skip
+_PATCHES = ("patches", "patches_replace")  # nested by name; each counts by itself
 TWICE = (
     "caching stopped because the model is asked for the same prompt more than once in a step, and "
     "nothing tells these calls apart"
@@ -117,3 +122,27 @@ def _strength(hook, sigma: float, options: Mapping[str, Any]) -> float | None:
     then = copy.copy(keyframes)  # the hook itself counts its steps
     then.prepare_current_keyframe(torch.tensor(sigma), options)
     return then.strength
+
+
+def marks(options: Mapping[str, Any]) -> Marks:
+    """What is known of the options of a call, by their names."""
+    return {name: mark(value) for name, value in _named(options)}
+
+
+def _named(options: Mapping[Any, Any]) -> Iterator[tuple[Hashable, Any]]:
+    for name, value in options.items():
+        if name == "transformer_options":
+            yield from _named(value)
+        elif name in _PATCHES:
+            yield from _flat(value, (name,))
+        elif name not in _ELSEWHERE:
+            yield name, value
+
+
+def _flat(values: Any, names: tuple) -> Iterator[tuple[tuple, Any]]:
+    """The values of nested dicts, by the names on their way."""
+    if isinstance(values, dict):
+        for name, value in values.items():
+            yield from _flat(value, (*names, name))
+    else:
+        yield names, values

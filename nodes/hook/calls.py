@@ -6,16 +6,19 @@ else; ``PREDICT_NOISE`` sees the result of guidance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 
-from comfy.patcher_extension import WrappersMP
+from comfy.patcher_extension import WrapperExecutor, WrappersMP
+from comfy.samplers import CFGGuider
 
 from ...gph_core.policies.base import Site
 from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.variants import Variants
 from . import fingerprint
 from .branch_calls import OutputCalls, StackCalls
-from .branches import guided
-from .variants import Variants, marks
+from .branches import guided, marks
 
 
 def wrappers(run: ActiveRun) -> dict[str, Callable]:
@@ -81,9 +84,68 @@ class GuidedCalls:
         options = model_options.get("transformer_options", {})
         place = (tuple(x.shape), guided(guider.conds, sigma, options))
         _, numbers = fingerprint.guidance(guider)
-        return (*place, self._variants.number(place, marks(model_options, numbers)))
+        return (*place, self._variants.number(place, marks({**model_options, **numbers})))
 
 
 def _post_cfg(model_options: dict) -> int:
     """Number of functions that read the branches after guidance."""
     return len(model_options.get("sampler_post_cfg_function", ()))
+
+
+def goes_past_wrappers(guider) -> bool:
+    """Whether a guider may predict the noise without asking ``PREDICT_NOISE`` wrappers.
+
+    Those for NAG do.
+    """
+    own = (getattr(type(guider), name, None) for name in ("__call__", "outer_predict_noise"))
+    return tuple(own) != (CFGGuider.__call__, CFGGuider.outer_predict_noise)
+
+
+@contextmanager
+def called_through(guider, wrapper: Callable | None) -> Iterator[None]:
+    """Route what samplers ask of a guider through a wrapper of the kind ``PREDICT_NOISE``."""
+    if wrapper is None:
+        yield
+        return
+    kind = type(guider)
+
+    def call(self, *args, **kwargs):
+        asked = WrapperExecutor.new_class_executor(partial(kind.__call__, self), self, [wrapper])
+        return asked.execute(*args, **kwargs)
+
+    # Python looks for __call__ in the class alone.
+    names = {"__call__": call, "__module__": kind.__module__}
+    guider.__class__ = type(kind.__name__, (kind,), names)
+    try:
+        yield
+    finally:
+        guider.__class__ = kind
+
+
+class Switch:
+    """Switch that is on except within ``off``; the run ignores calls made there."""
+
+    def __init__(self) -> None:
+        self._is_on = True
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        self._is_on = False
+        try:
+            yield
+        finally:
+            self._is_on = True
+
+    def over(self, wrappers: Mapping[str, Callable]) -> dict[str, Callable]:
+        """Wrappers by their place in ComfyUI, put under this switch."""
+        return {place: self._switched(wrapper) for place, wrapper in wrappers.items()}
+
+    def _switched(self, wrapper: Callable) -> Callable:
+        def switched(executor, *args, **kwargs):
+            return (wrapper if self._is_on else _pass)(executor, *args, **kwargs)
+
+        return switched
+
+
+def _pass(executor, *args, **kwargs):
+    return executor(*args, **kwargs)

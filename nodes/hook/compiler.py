@@ -33,18 +33,18 @@ def off_for(transformer, device, options: dict) -> Iterator[bool]:
     global _users
     with _LOCK:
         acts = _users > 0 or _acts_on(device)
-        if acts:
-            # Enough where a model asks for it; the flag is that of all threads.
-            options[_FLAG] = True
-            is_shared = not _asks(transformer)
-            _users += is_shared
-            setattr(args, _FLAG, _users > 0)
+        options |= {_FLAG: True} if acts else {}
+        # The option is enough where a model asks for it; the flag is that of all threads.
+        needs_flag = acts and not _asks(transformer)
+        if needs_flag:
+            _users += 1
+            setattr(args, _FLAG, True)
     try:
         yield acts
     finally:
-        if acts:
+        if needs_flag:
             with _LOCK:
-                _users -= is_shared
+                _users -= 1
                 setattr(args, _FLAG, _users > 0)
 
 

@@ -11,7 +11,7 @@ from comfy.patcher_extension import WrappersMP
 from torch import Tensor
 
 from ...gph_core.gates.base import GateInput, Look
-from ...gph_core.model.replacements import aligned
+from ...gph_core.model.family import aligned
 from ...gph_core.model.surgery import Looked
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision

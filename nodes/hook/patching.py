@@ -13,12 +13,10 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import comfy.model_patcher
-from comfy.patcher_extension import WrapperExecutor, WrappersMP, add_wrapper_with_key
-from comfy.samplers import CFGGuider
+from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
@@ -29,14 +27,13 @@ from .fingerprint import KEY
 from .model_call import uncompiled
 from .observing import ObservedCalls, Watcher
 from .starting import RunListener, RunPlan, start
-from .switch import Switch
 
 # One run of ours at a time on each ComfyUI model; an RLock, as a run may begin within another.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()  # of their dictionary
 
 
-def attach(model, plan: RunPlan, reporter: RunListener, switch: Switch | None = None):
+def attach(model, plan: RunPlan, reporter: RunListener, switch: calls.Switch | None = None):
     """Clone of the MODEL that samples under the plan; the MODEL itself stays unchanged.
 
     Args:
@@ -99,7 +96,7 @@ class _PlannedSampling:
 
     plan: RunPlan
     reporter: RunListener
-    switch: Switch | None
+    switch: calls.Switch | None
 
     def __call__(
         self, executor, noise, latent_image, sampler, sigmas, denoise_mask=None, callback=None,
@@ -128,15 +125,15 @@ class _PlannedSampling:
             if "easycache" in options and run.schedule.num_cached:
                 run.note(compatibility.beside_other_cache(guider.model_patcher))
             reporter.started(run)
-            told = _also_telling(run, callback)
+            told, is_complete = _also_telling(run, callback), False
             try:
                 result = executor(
                     noise, latent_image, sampler, sigmas, denoise_mask, told, *args, **kwargs
                 )
-                run.all_done()
+                is_complete = True
                 return result
             finally:
-                reporter.finished(run.finish())
+                reporter.finished(run.finish(is_complete))
 
 
 def _also_telling(run: ActiveRun, callback: Callable | None) -> Callable:
@@ -157,11 +154,11 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
     guider.model_options = comfy.model_patcher.create_model_options_clone(original)
     options = guider.model_options.setdefault("transformer_options", {})
     here = dict(wrappers)
-    direct = here.pop(WrappersMP.PREDICT_NOISE, None) if _goes_past_wrappers(guider) else None
+    direct = here.pop(WrappersMP.PREDICT_NOISE, None) if calls.goes_past_wrappers(guider) else None
     for kind, wrapper in here.items():
         add_wrapper_with_key(kind, KEY, wrapper, options)
     try:
-        with _alone(guider.model_patcher.model), _called_through(guider, direct):
+        with _alone(guider.model_patcher.model), calls.called_through(guider, direct):
             others = _OtherThreads(guider.model_patcher)
             add_wrapper_with_key(WrappersMP.CALC_COND_BATCH, KEY, others.calc_cond_batch, options)
             try:
@@ -170,33 +167,6 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
                 others.give_back()
     finally:
         guider.model_options = original
-
-
-def _goes_past_wrappers(guider) -> bool:
-    """Whether a guider may predict the noise without asking ``PREDICT_NOISE`` wrappers.
-
-    Those for NAG do.
-    """
-    own = (getattr(type(guider), name, None) for name in ("__call__", "outer_predict_noise"))
-    return tuple(own) != (CFGGuider.__call__, CFGGuider.outer_predict_noise)
-
-
-@contextmanager
-def _called_through(guider, wrapper: Callable | None) -> Iterator[None]:
-    """Route what samplers ask of a guider through a wrapper of the kind ``PREDICT_NOISE``."""
-    kind = type(guider)
-
-    def call(self, *args, **kwargs):
-        asked = WrapperExecutor.new_class_executor(partial(kind.__call__, self), self, [wrapper])
-        return asked.execute(*args, **kwargs)
-
-    if wrapper is not None:  # Python looks for __call__ in the class alone
-        names = {"__call__": call, "__module__": kind.__module__}
-        guider.__class__ = type(kind.__name__, (kind,), names)
-    try:
-        yield
-    finally:
-        guider.__class__ = kind
 
 
 def _without_compiler(

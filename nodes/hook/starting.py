@@ -147,7 +147,7 @@ def _notes(
     num_steps, caches = len(sigmas) - 1, bool(choice.schedule.num_cached)
     if choice.note:
         yield choice.note
-    if caches:
+    if caches and choice.policy.conditions:
         note = conditions.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
         if note:
             yield note

@@ -20,9 +20,9 @@ from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
 from ..cache.plan import CachePlan
-from ..hook import compatibility, patching, starting
+from ..hook import compatibility, compiler, patching, starting
+from ..hook.calls import Switch
 from ..hook.observing import Watcher
-from ..hook.switch import Switch
 from .sampler_variants import ending_after, starting_from
 
 CPU = torch.device("cpu")
@@ -129,10 +129,14 @@ class Sampling:
         # Noise levels are cloned: uni_pc replaces the last one in place.
         # For its seeding, as before every run of ComfyUI's: churn draws from the global generator.
         comfy.sample.prepare_noise(self.latent, self.seed)
-        latent = guider.sample(
-            self.noise, self.latent, sampler, self.sigmas.clone(), denoise_mask=self.mask,
-            callback=callback, disable_pbar=True, seed=self.seed,
-        )  # fmt: skip
+        try:
+            latent = guider.sample(
+                self.noise, self.latent, sampler, self.sigmas.clone(), denoise_mask=self.mask,
+                callback=callback, disable_pbar=True, seed=self.seed,
+            )  # fmt: skip
+        except BaseException:
+            compiler.clean_up()  # the node may go on with another run
+            raise
         return latent.to(
             device=comfy.model_management.intermediate_device(),
             dtype=comfy.model_management.intermediate_dtype(),

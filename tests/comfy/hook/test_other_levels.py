@@ -9,7 +9,7 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.gph_core.run.active_run import BETWEEN, OTHER_LEVELS, UNSURE
+from golden_path_pack.gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNSURE
 
 from .. import by_hand, tiny, zoo
 
@@ -32,12 +32,13 @@ def lying(inner=k_diffusion.sample_euler, below=9.0, reports=True):
     return comfy.samplers.KSAMPLER(sample)
 
 
-def run(model, sampler):
+def run(model, sampler, callback=None):
     latent = torch.zeros(1, 16, 8, 8)
     with torch.inference_mode():
         return comfy.sample.sample_custom(
             model, comfy.sample.prepare_noise(latent, 1), 3.0, sampler, zoo.sigmas(model, STEPS),
             tiny.conditioning(1), tiny.conditioning(2), latent, disable_pbar=True, seed=1,
+            callback=callback,
         ).clone()  # fmt: skip
 
 
@@ -100,17 +101,12 @@ def test_evaluations_between_two_steps_are_not_taken_for_steps(model):
 def test_an_interrupted_run_counts_the_steps_that_were_done(model):
     listener = tiny.Listener()
     patched = tiny.attach(model, "0,1,4/8", listener=listener)
-    sampler = lying()
 
     def stop(step, *_):
         if step == 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), torch.inference_mode():
-        latent = torch.zeros(1, 16, 8, 8)
-        comfy.sample.sample_custom(
-            patched, comfy.sample.prepare_noise(latent, 1), 3.0, sampler, zoo.sigmas(model, STEPS),
-            tiny.conditioning(1), tiny.conditioning(2), latent, callback=stop, disable_pbar=True,
-        )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        run(patched, lying(), stop)
     (record,) = listener.records
     assert (record.full_steps, record.cached_steps) == ((0, 1), (2,))

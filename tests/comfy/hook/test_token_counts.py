@@ -1,4 +1,4 @@
-"""Prompts whose calls have different numbers of tokens, apart in one step and together in another."""
+"""Prompts with different numbers of tokens, apart in one step and together in another."""
 
 import itertools
 

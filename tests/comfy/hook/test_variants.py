@@ -1,16 +1,18 @@
-"""Options of ComfyUI and other packs: which of them make a call another branch, and which do not."""
+"""Options of ComfyUI and other packs: which of them make a call another branch."""
 
 import itertools
 
 import pytest
 import torch
-from golden_path_pack.nodes.hook.variants import Variants, marks
+from golden_path_pack.gph_core.run.variants import Variants
+from golden_path_pack.nodes.hook.branches import marks
 
 
 def numbers(*evaluations):
-    """Number of the variant of each call; an evaluation is one call's options, or several in a list.
+    """Number of the variant of each call, all of one branch.
 
-    All calls are of one branch.
+    Args:
+        evaluations: the options of its call, or a list of them.
     """
     variants, found = Variants(), []
     for calls in evaluations:
@@ -94,8 +96,7 @@ def test_a_number_that_tells_calls_of_one_evaluation_apart_counts_from_the_first
 
 
 def test_tiles_that_move_are_never_taken_for_each_other():
-    corners = [[{"tile": [x, y]} for x in (step, step + 9)] for step, y in zip(range(4), [0] * 4)]
-    found = numbers(*corners)
+    found = numbers(*([{"tile": [x, 0]} for x in (step, step + 9)] for step in range(4)))
     assert len(set(found)) == len(found)
 
 

@@ -60,7 +60,7 @@ ONE = torch.ones(1, 1, 1)
 
 
 def calls(surgery):
-    """All kinds of calls, by name: full ones, cached ones, and those of which a gate sees a part."""
+    """All kinds of calls, by name: full ones, cached ones, and those that a gate looks at."""
     anchor = Anchor(0, 1.0, (ONE,), probe=(ONE,))
     return {
         "full": surgery.recording(),

@@ -7,8 +7,7 @@ import torch
 from torch import nn
 
 from gph_core.model import families
-from gph_core.model.family import Family
-from gph_core.model.replacements import with_image
+from gph_core.model.family import Family, with_image
 from gph_core.model.surgery import Surgery
 
 FAMILY = Family("toy", "tests.Toy", False, ("early", "late"), ("final",))

@@ -5,7 +5,8 @@ import torch
 
 from gph_core.policies.base import Now, Prediction
 from gph_core.policies.extrapolation import Reuse
-from gph_core.run.active_run import BETWEEN, OTHER_LEVELS, UNSURE, ActiveRun
+from gph_core.run.active_run import ActiveRun
+from gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNSURE
 from gph_core.schedule import Schedule
 
 SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
@@ -31,8 +32,7 @@ def played(schedule, levels, evaluations=1, reports=True):
             found.append(evaluate(run, sigma, float(len(found) + 1)))
             if reports and n == 0:  # as samplers do: after the first evaluation of a step
                 run.step_done(step)
-    run.all_done()
-    return found, run.finish()
+    return found, run.finish(is_complete=True)
 
 
 OFF = [0.45 * sigma for sigma in SIGMAS[:-1]]  # mostly nearer to the levels of other steps

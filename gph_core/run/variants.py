@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from enum import Enum
 from functools import partial
 from types import MethodType
@@ -17,12 +17,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-# Known by other parts of a branch's key, or the same throughout a run.
-_ELSEWHERE = frozenset(
-    ("callbacks", "cond_or_uncond", "context_window", "sample_sigmas", "sigmas", "uuids",
-     "wrappers")
-)  # fmt: skip
-_PATCHES = ("patches", "patches_replace")  # nested by name; each counts by itself
 _MANY = 64  # values of a list that are read
 _DEPTH = 3  # of lists within lists
 
@@ -117,35 +111,8 @@ class _Variant:
         other._telling |= telling
 
 
-def marks(options: Mapping[str, Any], also: Mapping[str, Any] | None = None) -> Marks:
-    """What is known of the options of a call, by their names.
-
-    Args:
-        also: further values that change what is computed.
-    """
-    return {name: _mark(value) for name, value in _named({**options, **(also or {})})}
-
-
-def _named(options: Mapping[Any, Any]) -> Iterator[tuple[Hashable, Any]]:
-    for name, value in options.items():
-        if name == "transformer_options":
-            yield from _named(value)
-        elif name in _PATCHES:
-            yield from _flat(value, (name,))
-        elif name not in _ELSEWHERE:
-            yield name, value
-
-
-def _flat(values: Any, names: tuple) -> Iterator[tuple[tuple, Any]]:
-    """The values of nested dicts, by the names on their way."""
-    if isinstance(values, dict):
-        for name, value in values.items():
-            yield from _flat(value, (*names, name))
-    else:
-        yield names, values
-
-
-def _mark(value: Any, depth: int = _DEPTH) -> Mark:
+def mark(value: Any, depth: int = _DEPTH) -> Mark:
+    """What is known of a value."""
     if value is None or isinstance(value, (bool, Enum)):
         return Mark(value, None)
     if isinstance(value, (int, float)):
@@ -163,7 +130,7 @@ def _mark(value: Any, depth: int = _DEPTH) -> Mark:
 
 def _of_collection(values: Any, depth: int) -> Mark:
     items = values.items() if isinstance(values, dict) else values
-    found = [_mark(value, depth) for value in itertools.islice(items, _MANY)]
+    found = [mark(value, depth) for value in itertools.islice(items, _MANY)]
     if values and all(map(callable, items)):
         return Mark(tuple(mark.kind for mark in found), tuple(found))
     is_ordered = isinstance(values, (list, tuple))
