@@ -7,6 +7,7 @@ import comfy.model_management
 import comfy.samplers
 import pytest
 import torch
+from comfy.k_diffusion import sampling as k_diffusion
 from golden_path_pack.gph_core.model.surgery import Surgery
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.schedule import Schedule
@@ -17,6 +18,7 @@ from golden_path_pack.nodes.sample.measuring import SampledExamples
 from golden_path_pack.nodes.sample.sampling import Sampling
 
 from .. import tiny
+from ..hook.test_other_levels import lying
 
 SCHEDULE, OTHER = Schedule.parse("0-2,5/8"), Schedule.parse("0-2,6/8")
 LATENT = {"samples": torch.zeros(1, 16, 8, 8)}
@@ -276,12 +278,16 @@ def test_a_run_in_tiles_which_is_not_cached_is_no_score(model, memory):
         examples(patched, memory=memory).measure(SCHEDULE, [0])
 
 
-@pytest.mark.parametrize("options", [{"s_churn": 2.0}, {"s_churn": 2.0, "s_tmin": 0.7}])
-def test_steps_whose_noise_level_the_sampler_changes_are_no_score(model, options):
-    # The second: of steps 3, 4, 6 and 7, the schedule's cached ones, the last two are cached.
-    sampler = comfy.samplers.ksampler("euler", options)
-    with pytest.raises(ValueError, match=r"cannot be scored .* the sampler euler adds noise"):
+def test_steps_that_neither_level_nor_order_tells_are_no_score(model):
+    sampler = lying(k_diffusion.sample_heun)
+    with pytest.raises(ValueError, match=r"cannot be scored .* other noise levels"):
         examples(model, sampler=sampler).measure(SCHEDULE, [0])
+
+
+def test_steps_that_their_order_tells_are_scored_under_the_schedule(model):
+    work = examples(model, sampler=comfy.samplers.ksampler("euler", {"s_churn": 2.0}))
+    (error,) = errors(work.measure(SCHEDULE, [0]))
+    assert error > 0
 
 
 def test_a_sampler_that_goes_back_is_scored_under_its_schedule(model):
