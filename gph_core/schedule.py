@@ -62,6 +62,14 @@ class Schedule:
         full = set(self.full_steps)
         return "".join("0" if n in full else "1" for n in range(self.num_steps))
 
+    def check_covers(self, num_steps: int) -> None:
+        """Raise ``ValueError`` if this is no schedule for a run of so many steps."""
+        if self.num_steps != num_steps:
+            raise ValueError(
+                f"the schedule covers {self.num_steps} steps but the sampler runs {num_steps}; "
+                "set the same step count, or choose a speed that fits any step count"
+            )
+
     @property
     def num_full(self) -> int:
         """Full steps, F."""

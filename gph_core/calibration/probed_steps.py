@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..run.noise_levels import NoiseLevels
+from ..run.call_log import NoiseLevels
 from .steps import Moves, Steps
 
 # A function of a model, a state, noise levels and a seed that returns the last state. The model

@@ -2,17 +2,15 @@
 
 They read and write a plain scratch object, and are modules rather than hooks or closures, so that
 ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached ones.
-Another thread that calls the transformer meanwhile gets what the transformer's own would give it,
-and whoever looks at a module finds the transformer's own there, see ``stand_in``.
+Another thread that calls the transformer meanwhile gets what the transformer's own would give it.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +35,7 @@ class Scratch:
         self.last_output: list[Tensor | None] = [None] * streams
         self.feature: Streams = ()
         self.anchors: Sequence[Anchor] = ()
+        self.misfits = False  # a prediction was of another batch than the tokens
         self.thread: int | None = None  # that makes the calls
 
     def is_foreign(self) -> bool:
@@ -46,65 +45,24 @@ class Scratch:
     def clear(self) -> None:
         """Drop all tensors."""
         self.first_input = self.first_output = self.modulated = None
+        self.misfits = False
         self.last_output = [None] * len(self.last_output)
         self.feature = self.anchors = ()
 
 
-class StandIn(nn.Module):
-    """A module that is another one in everything but a call, see ``stand_in``."""
+class Recorded(NamedTuple):
+    """Tensors that a full call leaves of one part of the batch."""
 
-    __slots__ = ()
-    role: nn.Module
-
-    def __call__(self, *args, **kwargs):
-        return self.role(*args, **kwargs)
+    feature: Streams
+    probe: Streams | None
 
 
-def stand_in(module: nn.Module, role: nn.Module) -> nn.Module:
-    """Module that is ``module`` to all who look at it or change it, but ``role`` when it is called.
+class Looked(NamedTuple):
+    """Tensors around the first block that a gate may want to know, ``[B, T, C]``."""
 
-    Other extensions read a block's parts, ask for its type, or give it a ``forward`` of their own.
-    So the stand-in is of a subclass and shares all attributes: what one sets, the other has.
-    """
-    kind = type(module) if isinstance(module, StandIn) else _stand_in_of(type(module))
-    made = kind.__new__(kind)
-    made.__dict__ = module.__dict__
-    object.__setattr__(made, "role", role)  # a module's own way would make it one of the parts
-    return made
-
-
-@functools.cache
-def _stand_in_of(kind: type[nn.Module]) -> type[nn.Module]:
-    """Class of stand-ins; one for all runs, or compiled code would not be found again."""
-    names = {"__slots__": ("role",), "__module__": kind.__module__}
-    return type(kind.__name__, (StandIn, kind), names)
-
-
-class OwnBlocks(nn.ModuleList):
-    """The blocks that a cached call runs; other threads find all of them.
-
-    The model runs those that it iterates over. Asked for a place, the list answers as always.
-    """
-
-    def __init__(self, run: Sequence[nn.Module], every: nn.ModuleList, scratch: Scratch) -> None:
-        super().__init__()
-        self.every = [every]  # in a list, as it is none of the blocks
-        self.scratch = scratch
-        for place, block in enumerate(run):
-            self.add_module(str(place), block)
-
-    def __iter__(self) -> Iterator[nn.Module]:
-        return iter(self.every[0]) if self.scratch.is_foreign() else super().__iter__()
-
-    def __len__(self) -> int:
-        return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
-
-    def __getitem__(self, idx) -> Any:
-        if self.scratch.is_foreign():
-            return self.every[0][idx]
-        if isinstance(idx, slice):
-            return nn.ModuleList(list(self)[idx])
-        return super().__getitem__(idx) if 0 <= idx < len(self) else self.every[0][idx]
+    tokens: Tensor | None
+    modulated: Tensor | None
+    probe: Tensor | None
 
 
 class RecordInput(nn.Module):
@@ -163,8 +121,17 @@ class FinalLayer(nn.Module, ABC):
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         if not self.scratch.is_foreign():
-            tokens = self.tokens(tokens)
+            known = self.known()
+            # Other extensions run more prompts in the batch than the call has, up to some step.
+            if known is not None and tokens.ndim == known.ndim == 3 and len(known) != len(tokens):
+                self.scratch.misfits = True
+            else:
+                tokens = self.tokens(tokens)
         return self.final_layer(tokens, *args, **kwargs)
+
+    def known(self) -> Tensor | None:
+        """What a prediction is made of; None if none is made."""
+        return self.scratch.feature[self.stream] if self.scratch.feature else None
 
     @abstractmethod
     def tokens(self, tokens: Tensor) -> Tensor:
@@ -215,6 +182,9 @@ class AddProbed(FinalLayer):
 
     The probe is what the first block hands on itself: some models add more to it on the way.
     """
+
+    def known(self) -> Tensor | None:
+        return self.scratch.anchors[0].feature[self.stream]
 
     def tokens(self, tokens: Tensor) -> Tensor:
         scratch, stream = self.scratch, self.stream

@@ -14,7 +14,6 @@ import operator
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from torch import Tensor, nn
 
@@ -27,30 +26,16 @@ from .replacements import (
     AddProbed,
     AddResidual,
     FinalLayer,
-    OwnBlocks,
+    Looked,
     PassInput,
+    Recorded,
     RecordInput,
     RecordOutput,
     ReplaceTokens,
     Scratch,
     cloned,
-    stand_in,
 )
-
-
-class Recorded(NamedTuple):
-    """Tensors that a full call leaves of one part of the batch."""
-
-    feature: Streams
-    probe: Streams | None
-
-
-class Looked(NamedTuple):
-    """Tensors around the first block that a gate may want to know, ``[B, T, C]``."""
-
-    tokens: Tensor | None
-    modulated: Tensor | None
-    probe: Tensor | None
+from .stand_ins import OwnBlocks, stand_in
 
 
 class Surgery:
@@ -121,11 +106,19 @@ class Surgery:
         if self._scratch.reads_first_output:
             self._scratch.first_output = cloned(tokens)
 
-    def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
+    @property
+    def misfits(self) -> bool:
+        """Whether the last prediction was for another batch than the model's tokens."""
+        return self._scratch.misfits
+
+    def take(
+        self, parts: int, rows: int | None = None, *, tokens: bool = False
+    ) -> list[Recorded] | None:
         """Tensors that the last recorded call left, once: one item for each part of the batch.
 
         Args:
             parts: equal parts of the batch.
+            rows: of the batch; an extension that runs more leaves no way to tell them apart.
             tokens: the tokens after the last block instead of the residual.
 
         None if a recorder was not reached or if tokens were added or removed on the way.
@@ -139,7 +132,8 @@ class Surgery:
             return None
         features, probes = [], []
         for stream, after in enumerate(last):
-            if not self._fits(first[stream], after):
+            is_mixed = parts > 1 and rows is not None and after.ndim == 3 and len(after) != rows
+            if is_mixed or not self._fits(first[stream], after):
                 return None
             # In the shape that the final layer gets.
             before, after = aligned(first[stream], after, self.family.tail)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..run.noise_levels import SIGMA_TOLERANCE
+from ..run.call_log import SIGMA_TOLERANCE
 
 # Float32 rounds so much on different devices: places that differ by no more are equally near.
 ROUNDING = 2.5e-7

@@ -53,12 +53,7 @@ class ActiveRun:
         spare: int = 0,
         goes_back: bool = False,
     ) -> None:
-        num_steps = len(sigmas) - 1
-        if schedule.num_steps != num_steps:
-            raise ValueError(
-                f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
-                "set the same step count, or choose a speed that fits any step count"
-            )
+        schedule.check_covers(len(sigmas) - 1)
         policy.check(schedule, family)
         self.schedule = schedule
         self.policy = policy
@@ -108,7 +103,7 @@ class ActiveRun:
             if known is not None:
                 anchors, leader = self._place(known, branches, leading)
             call = self._calls.begin(sigma, anchors is not None)
-            keeps = self._keeps(step, branches, anchors)
+            keeps = self._keeps(step, branches, anchors is not None)
             decision = Decision(step, sigma, levels, anchors, keeps, call, leader, known is None)
             if known is not None and leader is None:
                 self.kinds.tell(known, decision.is_cached)
@@ -125,20 +120,20 @@ class ActiveRun:
         if gate_input is None and not self._stopped:
             self.stop_caching(UNOBSERVED)
         with self._lock:
-            assert self.gating is not None
-            step, is_cached = decision.step, False
-            assert step is not None
-            if gate_input is not None and not self._stopped:
+            is_cached = False
+            if self.gating and gate_input is not None and not self._stopped:
                 is_cached = self.gating.decide(gate_input, forced=not decision.is_cached)
-                if math.isnan(self.gating.values[step]):
+                if math.isnan(self.gating.values[gate_input.step]):
                     self.note("steps were computed in full because a signal was no number")
                 if not is_cached:
-                    self.kinds.make_full(step)
-            self.kinds.tell(step, is_cached)
-            anchors = decision.anchors if is_cached else None
-            self._calls.settle(decision.call, is_cached)
-            keeps = self._keeps(step, branches, anchors)
-            return decision._replace(anchors=anchors, keeps=keeps, leader=None)
+                    self.kinds.make_full(gate_input.step)
+            return self._decided(decision, branches, is_cached)
+
+    def refuse(self, decision: Decision, branches: Sequence[Hashable], reason: str) -> Decision:
+        """The decision on a call whose prediction turned out not to fit: it is full."""
+        with self._lock:
+            self.note(f"steps were computed in full because {reason}")
+            return self._decided(decision, branches, is_cached=False)
 
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
@@ -233,15 +228,19 @@ class ActiveRun:
                 self.note("steps were computed in full because a branch had no anchor yet")
         return anchors, leader
 
-    def _keeps(self, step: int | None, branches: Sequence[Hashable], anchors: object) -> bool:
-        """Whether a call, cached if it has anchors, leaves one that will be used."""
-        return (
-            step is not None
-            and (anchors is None or self.policy.keeps_predictions)
-            and bool(branches)
-            and not self._stopped
-            and self.anchors.are_used_after(step)
-        )
+    def _decided(self, decision: Decision, branches: Sequence, is_cached: bool) -> Decision:
+        """The decision on a call of a step, once its kind is known."""
+        step = decision.step
+        assert step is not None
+        self.kinds.tell(step, is_cached)
+        self._calls.settle(decision.call, is_cached)
+        anchors = decision.anchors if is_cached else None
+        keeps = self._keeps(step, branches, is_cached)
+        return decision._replace(anchors=anchors, keeps=keeps, leader=None)
+
+    def _keeps(self, step: int | None, branches: Sequence[Hashable], is_cached: bool) -> bool:
+        """Whether a call leaves an anchor."""
+        return not self._stopped and self.anchors.are_wanted(step, branches, is_cached)
 
     def _drop(self) -> None:
         """Drop all tensors."""

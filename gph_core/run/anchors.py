@@ -67,9 +67,10 @@ class Anchors:
         """Memory of all anchors held now."""
         return sum(_bytes(a) for anchors in self.held.values() for a in anchors)
 
-    def are_used_after(self, step: int) -> bool:
-        """Whether a cached step uses the anchors of a step."""
-        return self._last_uses[step] > step
+    def are_wanted(self, step: int | None, branches: Sequence[Hashable], is_cached: bool) -> bool:
+        """Whether a cached step will use what a call of a step leaves."""
+        leaves_any = bool(branches) and (not is_cached or self._policy.keeps_predictions)
+        return step is not None and leaves_any and self._last_uses[step] > step
 
     def before(
         self, step: int, branches: Sequence[Hashable], newest_full: int

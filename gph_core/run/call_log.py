@@ -6,12 +6,11 @@ apart by their order: between two steps that a sampler reports as done lie the e
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from .noise_levels import NoiseLevels
 
 BETWEEN = "evaluations between two steps were computed in full"
 OTHER_LEVELS = (
@@ -24,6 +23,40 @@ UNSURE = (
     "noise levels than those of its steps, evaluates it once a step"
 )
 _SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
+
+
+# Some samplers recompute noise levels through exp and log: up to 3e-5 relative was seen.
+SIGMA_TOLERANCE = 1e-4
+
+
+class NoiseLevels:
+    """The falling noise levels of a run's steps, and that at its end."""
+
+    def __init__(self, sigmas: Sequence[float]) -> None:
+        self.sigmas = tuple(sigmas)
+        self._found: dict[float, int | None] = {}
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    def step_at(self, sigma: float) -> int | None:
+        """The step whose noise level this is, or None off the grid."""
+        if sigma not in self._found:
+            levels = self.sigmas[:-1]
+            right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
+            candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
+            step = min(candidates, key=lambda n: abs(levels[n] - sigma))
+            is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
+            self._found[sigma] = step if is_close else None
+        return self._found[sigma]
+
+    def of_step(self, step: int | None, sigma: float) -> tuple[float, float] | None:
+        """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
+        if step is None:
+            return None
+        begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
+        return begin, self.sigmas[step + 1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from .branches import Branches
 from .controlnet import Deferrals
 from .model_call import ModelCall, observing_first_block, uncompiled, without_patches
 
+OTHER_BATCH = "another extension changed how many prompts the blocks see"
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
 
@@ -158,7 +159,7 @@ class StackCalls(_BranchCalls):
         if decision.leader is not None:
             decision = self._settled(call, decision)
         try:
-            self._remember(surgery, decision, call.branches)
+            self._remember(surgery, decision, call.branches, call.x)
         except comfy.model_management.OOM_EXCEPTION:
             self._run.stop_caching(OUT_OF_MEMORY)
         surgery.discard()
@@ -183,6 +184,8 @@ class StackCalls(_BranchCalls):
             _reset_unfinished(call.options)
         if decision.is_open:
             decision = self._settled(call, decision)
+        if decision.is_cached and surgery.misfits:
+            decision = self._run.refuse(decision, call.branches, OTHER_BATCH)
         surgery.discard()
         return output, decision
 
@@ -208,10 +211,11 @@ class StackCalls(_BranchCalls):
             return None
         return gate_input
 
-    def _remember(self, surgery: Surgery, decision: Decision, branches) -> None:
+    def _remember(self, surgery: Surgery, decision: Decision, branches, x) -> None:
         if not decision.keeps:
             return
-        recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
+        replaces = self._run.policy.replaces_tokens
+        recorded = surgery.take(len(branches), len(x), tokens=replaces)
         features = None if recorded is None else [part.feature for part in recorded]
         probes = [part.probe for part in recorded or ()]
         self._run.end_call(decision, branches, features, probes)

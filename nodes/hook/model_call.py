@@ -12,7 +12,8 @@ from torch import Tensor
 from ...gph_core.gates.base import GateInput
 from ...gph_core.model import signals
 from ...gph_core.model.family import Family
-from ...gph_core.model.surgery import Looked, Surgery
+from ...gph_core.model.replacements import Looked
+from ...gph_core.model.surgery import Surgery
 from .controlnet import Pending
 
 

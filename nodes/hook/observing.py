@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...gph_core.gates.base import GateInput, Look
 from ...gph_core.model.family import aligned
-from ...gph_core.model.surgery import Looked
+from ...gph_core.model.replacements import Looked
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
 from .branch_calls import StackCalls
@@ -86,7 +86,7 @@ class ObservedCalls(StackCalls):
         else:
             with surgery.recording():
                 denoised = call.denoised(observing_first_block(call.options, surgery))
-            looked, recorded = surgery.looked(), surgery.take(parts)
+            looked, recorded = surgery.looked(), surgery.take(parts, len(call.x))
         velocity = (call.x - denoised) / decision.sigma
         order = [call.positive, *(n for n in range(parts) if n != call.positive)]
         for place in order[:parts]:

@@ -9,8 +9,8 @@ from torch import nn
 
 from gph_core.gates.base import Look
 from gph_core.model.family import Family
-from gph_core.model.replacements import stand_in
 from gph_core.model.signals import SignalSource
+from gph_core.model.stand_ins import stand_in
 from gph_core.model.surgery import Surgery
 from gph_core.policies.base import Anchor
 from gph_core.policies.two_anchor import TwoAnchor

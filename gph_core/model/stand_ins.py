@@ -1,0 +1,71 @@
+"""Modules and lists that stand in a transformer's place and look like its own.
+
+Other extensions read the blocks, ask for their types and change them while a call runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torch import nn
+
+from .replacements import Scratch
+
+
+class StandIn(nn.Module):
+    """A module that is another one in everything but a call, see ``stand_in``."""
+
+    __slots__ = ()
+    role: nn.Module
+
+    def __call__(self, *args, **kwargs):
+        return self.role(*args, **kwargs)
+
+
+def stand_in(module: nn.Module, role: nn.Module) -> nn.Module:
+    """Module that is ``module`` to all who look at it or change it, but ``role`` when it is called.
+
+    Other extensions read a block's parts, ask for its type, or give it a ``forward`` of their own.
+    So the stand-in is of a subclass and shares all attributes: what one sets, the other has.
+    """
+    kind = type(module) if isinstance(module, StandIn) else _stand_in_of(type(module))
+    made = kind.__new__(kind)
+    made.__dict__ = module.__dict__
+    object.__setattr__(made, "role", role)  # a module's own way would make it one of the parts
+    return made
+
+
+@functools.cache
+def _stand_in_of(kind: type[nn.Module]) -> type[nn.Module]:
+    """Class of stand-ins; one for all runs, or compiled code would not be found again."""
+    names = {"__slots__": ("role",), "__module__": kind.__module__}
+    return type(kind.__name__, (StandIn, kind), names)
+
+
+class OwnBlocks(nn.ModuleList):
+    """The blocks that a cached call runs; other threads find all of them.
+
+    The model runs those that it iterates over. Asked for a place, the list answers as always.
+    """
+
+    def __init__(self, run: Sequence[nn.Module], every: nn.ModuleList, scratch: Scratch) -> None:
+        super().__init__()
+        self.every = [every]  # in a list, as it is none of the blocks
+        self.scratch = scratch
+        for place, block in enumerate(run):
+            self.add_module(str(place), block)
+
+    def __iter__(self) -> Iterator[nn.Module]:
+        return iter(self.every[0]) if self.scratch.is_foreign() else super().__iter__()
+
+    def __len__(self) -> int:
+        return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
+
+    def __getitem__(self, idx) -> Any:
+        if self.scratch.is_foreign():
+            return self.every[0][idx]
+        if isinstance(idx, slice):
+            return nn.ModuleList(list(self)[idx])
+        return super().__getitem__(idx) if 0 <= idx < len(self) else self.every[0][idx]
