@@ -19,6 +19,8 @@ from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
 from .family import Family, aligned, with_image
 
+OTHER_BATCH = "another extension changed how many prompts the blocks see"
+
 
 class Scratch:
     """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
@@ -35,7 +37,7 @@ class Scratch:
         self.last_output: list[Tensor | None] = [None] * streams
         self.feature: Streams = ()
         self.anchors: Sequence[Anchor] = ()
-        self.misfits = False  # a prediction was of another batch than the tokens
+        self.misfit = ""  # why a prediction did not fit the call
         self.thread: int | None = None  # that makes the calls
 
     def is_foreign(self) -> bool:
@@ -45,7 +47,7 @@ class Scratch:
     def clear(self) -> None:
         """Drop all tensors."""
         self.first_input = self.first_output = self.modulated = None
-        self.misfits = False
+        self.misfit = ""
         self.last_output = [None] * len(self.last_output)
         self.feature = self.anchors = ()
 
@@ -123,8 +125,8 @@ class FinalLayer(nn.Module, ABC):
         if not self.scratch.is_foreign():
             known = self.known()
             # Other extensions run more prompts in the batch than the call has, up to some step.
-            if known is not None and tokens.ndim == known.ndim == 3 and len(known) != len(tokens):
-                self.scratch.misfits = True
+            if known is not None and known.ndim == tokens.ndim > 2 and len(known) != len(tokens):
+                self.scratch.misfit = OTHER_BATCH
             else:
                 tokens = self.tokens(tokens)
         return self.final_layer(tokens, *args, **kwargs)

@@ -13,6 +13,8 @@ from torch import nn
 
 from .replacements import Scratch
 
+RAN = "another extension runs the blocks that a cached step leaves out"
+
 
 class StandIn(nn.Module):
     """A module that is another one in everything but a call, see ``stand_in``."""
@@ -22,6 +24,10 @@ class StandIn(nn.Module):
 
     def __call__(self, *args, **kwargs):
         return self.role(*args, **kwargs)
+
+    def forward(self, *args, **kwargs):
+        """Result as of a call, for whoever calls this; an own one of others is asked already."""
+        return (super().forward if "forward" in self.__dict__ else self.role)(*args, **kwargs)
 
 
 def stand_in(module: nn.Module, role: nn.Module) -> nn.Module:
@@ -44,6 +50,20 @@ def _stand_in_of(kind: type[nn.Module]) -> type[nn.Module]:
     return type(kind.__name__, (StandIn, kind), names)
 
 
+class LeftOut(nn.Module):
+    """A block that a cached call leaves out, and that somebody runs after all."""
+
+    def __init__(self, block: nn.Module, scratch: Scratch) -> None:
+        super().__init__()
+        self.block = block
+        self.scratch = scratch
+
+    def forward(self, *args, **kwargs):
+        if not self.scratch.is_foreign():
+            self.scratch.misfit = RAN
+        return self.block(*args, **kwargs)
+
+
 class OwnBlocks(nn.ModuleList):
     """The blocks that a cached call runs; other threads find all of them.
 
@@ -52,20 +72,23 @@ class OwnBlocks(nn.ModuleList):
 
     def __init__(self, run: Sequence[nn.Module], every: nn.ModuleList, scratch: Scratch) -> None:
         super().__init__()
+        self._modules = every._modules  # parts and weights are found by their names
         self.every = [every]  # in a list, as it is none of the blocks
+        self.own = list(run)
         self.scratch = scratch
-        for place, block in enumerate(run):
-            self.add_module(str(place), block)
 
     def __iter__(self) -> Iterator[nn.Module]:
-        return iter(self.every[0]) if self.scratch.is_foreign() else super().__iter__()
+        return iter(self.every[0] if self.scratch.is_foreign() else self.own)
 
     def __len__(self) -> int:
-        return len(self.every[0]) if self.scratch.is_foreign() else super().__len__()
+        return len(self.every[0] if self.scratch.is_foreign() else self.own)
 
     def __getitem__(self, idx) -> Any:
         if self.scratch.is_foreign():
             return self.every[0][idx]
         if isinstance(idx, slice):
-            return nn.ModuleList(list(self)[idx])
-        return super().__getitem__(idx) if 0 <= idx < len(self) else self.every[0][idx]
+            return nn.ModuleList(self.own[idx])
+        if 0 <= idx < len(self.own):
+            return self.own[idx]
+        block = self.every[0][idx]
+        return stand_in(block, LeftOut(block, self.scratch))

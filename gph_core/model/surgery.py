@@ -107,9 +107,9 @@ class Surgery:
             self._scratch.first_output = cloned(tokens)
 
     @property
-    def misfits(self) -> bool:
-        """Whether the last prediction was for another batch than the model's tokens."""
-        return self._scratch.misfits
+    def misfit(self) -> str:
+        """Why the last prediction did not fit its call; empty if it did."""
+        return self._scratch.misfit
 
     def take(
         self, parts: int, rows: int | None = None, *, tokens: bool = False
@@ -132,7 +132,7 @@ class Surgery:
             return None
         features, probes = [], []
         for stream, after in enumerate(last):
-            is_mixed = parts > 1 and rows is not None and after.ndim == 3 and len(after) != rows
+            is_mixed = parts > 1 and rows is not None and after.ndim > 2 and len(after) != rows
             if is_mixed or not self._fits(first[stream], after):
                 return None
             # In the shape that the final layer gets.

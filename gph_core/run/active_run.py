@@ -18,7 +18,7 @@ from ..gates.gating import HANDED_OVER, UNOBSERVED, Gating
 from ..policies.as_json import policy_data
 from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
-from .anchors import Anchors
+from .anchors import Anchors, missing
 from .call_log import UNSURE, CallLog
 from .decision import Decision
 from .record import RunRecord
@@ -77,7 +77,7 @@ class ActiveRun:
     def step_done(self, step: int) -> None:
         """The sampler reports a step as done, so what was evaluated since the last one is its."""
         with self._lock:
-            if self._calls.step_done(step):
+            if self._calls.step_done(step, not self.kinds.is_full(step)):
                 self.kinds.tell(step, False)
                 self.anchors.decide_pending(not self._calls.fault)
                 if not self.kinds.is_full(step) and not self._calls.fault:
@@ -132,7 +132,8 @@ class ActiveRun:
     def refuse(self, decision: Decision, branches: Sequence[Hashable], reason: str) -> Decision:
         """The decision on a call whose prediction turned out not to fit: it is full."""
         with self._lock:
-            self.note(f"steps were computed in full because {reason}")
+            if not self._stopped:
+                self.note(f"steps were computed in full because {reason}")
             return self._decided(decision, branches, is_cached=False)
 
     def is_planned_cached(self, sigma: float) -> bool:
@@ -225,7 +226,7 @@ class ActiveRun:
         if not self.kinds.is_full(step) and not self._stopped:
             anchors = self.anchors.before(step, branches, newest)
             if anchors is None:
-                self.note("steps were computed in full because a branch had no anchor yet")
+                self.note(missing(branches))
         return anchors, leader
 
     def _decided(self, decision: Decision, branches: Sequence, is_cached: bool) -> Decision:

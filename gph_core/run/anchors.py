@@ -155,6 +155,14 @@ class Anchors:
         return anchor.to(torch.device("cpu"))
 
 
+def missing(branches: Sequence[Hashable]) -> str:
+    """Note on a call of branches for which ``Anchors.before`` gave none."""
+    reason = "a branch had no anchor yet"
+    if not branches:
+        reason = "a call of the model did not say which prompts it holds"
+    return f"steps were computed in full because {reason}"
+
+
 def joined(anchors: Sequence[Anchor], tail: bool = False) -> Anchor:
     """The features and probes of several branches in one batch, as one anchor."""
     return Anchor(

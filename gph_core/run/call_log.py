@@ -18,6 +18,7 @@ OTHER_LEVELS = (
     "steps, and which step is which cannot be told; choose a sampler that evaluates the model once "
     "a step, such as euler"
 )
+UNASKED = "the model was not asked at some steps, which count as planned"
 UNSURE = (
     "steps were computed in full until it was sure that the sampler, which tells the model other "
     "noise levels than those of its steps, evaluates it once a step"
@@ -81,6 +82,7 @@ class CallLog:
         self.levels = NoiseLevels(sigmas)
         self._tells_other_levels = False  # all evaluations of some step were off its noise level
         self._calls: list[Call] = []
+        self._unasked: dict[int, bool] = {}  # steps without any call: whether they were planned so
         self._evaluation: int | None = None  # each call is one, unless the sampler's are told
         self._done = 0  # steps that the sampler has reported
         self._first = 0  # the first call after them
@@ -107,7 +109,7 @@ class CallLog:
         is_sure = self._done == 0 or self._alone >= _SURE
         return (self._done, None) if is_sure else (None, self._done)
 
-    def step_done(self, step: int) -> bool:
+    def step_done(self, step: int, is_planned_cached: bool = False) -> bool:
         """The sampler reports a step as done; its evaluations are those since the last report.
 
         Whether only now their step is known: it was computed in full.
@@ -120,6 +122,8 @@ class CallLog:
         is_news = is_off_level and any(call.step is None for call in of_step)
         if is_news:
             self._calls[self._first :] = [replace(call, step=step) for call in of_step]
+        if not of_step and all(call.step != step for call in self._calls):
+            self._unasked[step] = is_planned_cached
         self._tells_other_levels |= is_off_level
         self._done, self._asked, self._first = step + 1, 0, len(self._calls)
         return is_news
@@ -144,10 +148,10 @@ class CallLog:
 
     @property
     def remark(self) -> str:
-        """Remark on calls that belong to no step; empty without any."""
+        """Remark on calls that belong to no step, and steps without a call; empty without any."""
         done = self._calls[: self._first] if self._done else self._calls
         is_between = any(call.step is None for call in done) and not self._tells_other_levels
-        return BETWEEN if is_between else ""
+        return "; ".join([BETWEEN] * is_between + [UNASKED] * bool(self._unasked))
 
     def begin(self, sigma: float, cached: bool) -> int:
         """A call at a noise level begins; returns its number."""
@@ -164,8 +168,10 @@ class CallLog:
 
     def steps(self, cached: bool) -> tuple[int, ...]:
         """The steps that were cached, or those that were not: one full call makes a step full."""
-        met = {call.step for call in self._calls if call.step is not None}
-        full = {call.step for call in self._calls if call.step is not None and not call.cached}
+        kinds = [(call.step, call.cached) for call in self._calls if call.step is not None]
+        kinds += self._unasked.items()
+        met = {step for step, _ in kinds}
+        full = {step for step, is_cached in kinds if not is_cached}
         return tuple(sorted(met - full if cached else full))
 
     def figures(self, ended: float) -> dict[str, Any]:

@@ -51,7 +51,8 @@ class Variants:
     Two calls are of one variant if all of their options are equal. Of those that differ, flags
     count, and so does an option that comes or goes. Numbers, texts, lists and identities of
     functions count if they tell two calls of one evaluation apart, or once they had stayed as they
-    were from one evaluation to the next: what changes all the time says how far the run is.
+    were from one step to the next: what changes all the time says how far the run is. A cached
+    step shows nothing, as what counts calls of the model does not count it.
     """
 
     def __init__(self) -> None:
@@ -62,18 +63,24 @@ class Variants:
         """Begin a new evaluation."""
         self._evaluation += 1
 
-    def number(self, branch: Hashable, marks: Marks) -> int:
-        """Number of the variant of a branch with these options."""
+    def note_cached(self) -> None:
+        """The model was not asked in this evaluation."""
+        for found in self._found.values():
+            for variant in found:
+                variant.is_shown &= variant.evaluation != self._evaluation
+
+    def number(self, branch: Hashable, marks: Marks, sigma: float) -> int:
+        """Number of the variant of a branch with these options, at a noise level."""
         found = self._found.setdefault(branch, [])
         for number, variant in enumerate(found):
             if variant.marks == marks:
-                variant.meet(marks, self._evaluation)
+                variant.meet(marks, self._evaluation, sigma)
                 return number
         for number, variant in reversed(list(enumerate(found))):
             if variant.evaluation != self._evaluation and variant.may_become(marks):
-                variant.meet(marks, self._evaluation)
+                variant.meet(marks, self._evaluation, sigma)
                 return number
-        new = _Variant(marks, self._evaluation)
+        new = _Variant(marks, self._evaluation, sigma)
         for variant in found:
             if variant.evaluation == self._evaluation:
                 variant.tell_apart(new)
@@ -84,16 +91,18 @@ class Variants:
 class _Variant:
     """The options of a variant, as the last call had them."""
 
-    def __init__(self, marks: Marks, evaluation: int) -> None:
+    def __init__(self, marks: Marks, evaluation: int, sigma: float) -> None:
         self.marks = marks
         self.evaluation = evaluation  # of that call
+        self.is_shown = True  # whether the model was asked then
+        self._sigma = sigma
         self._telling: set[Hashable] = set()  # options whose values mean something
 
-    def meet(self, marks: Marks, evaluation: int) -> None:
+    def meet(self, marks: Marks, evaluation: int, sigma: float) -> None:
         """Note the options of a further call."""
-        if evaluation != self.evaluation:
+        if sigma != self._sigma and self.is_shown:
             self._telling |= {name for name, mark in marks.items() if self.marks[name] == mark}
-        self.marks, self.evaluation = marks, evaluation
+        self.marks, self.evaluation, self._sigma, self.is_shown = marks, evaluation, sigma, True
 
     def may_become(self, marks: Marks) -> bool:
         """Whether these differ only in options whose values mean nothing so far."""

@@ -11,16 +11,19 @@ import comfy.model_management
 
 from ...gph_core.gates.base import GateInput, Look
 from ...gph_core.model import families
+from ...gph_core.model.stand_ins import RAN
 from ...gph_core.model.surgery import Surgery
 from ...gph_core.policies.base import ProbedPrediction
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
-from . import compiler
+from . import compiler, model_call
 from .branches import Branches
 from .controlnet import Deferrals
-from .model_call import ModelCall, observing_first_block, uncompiled, without_patches
+from .model_call import ModelCall, uncompiled
 
-OTHER_BATCH = "another extension changed how many prompts the blocks see"
+# What code raises that expects other blocks.
+_OF_OTHERS = (AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError)
+WITHOUT_BLOCKS = "caching stopped because a call without the blocks failed"
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
 
@@ -78,18 +81,20 @@ class _BranchCalls(ABC):
         if timestep is None or options.get("sigmas") is not timestep:
             sigma = float(t[0])
         self._note_level(sigma)
-        branches = self._keys(transformer, x, options, kwargs)
+        branches = self._keys(transformer, x, options, kwargs, sigma)
         call = ModelCall(
             base_model, executor, x, t, (c_concat, c_crossattn), control, options, kwargs, branches
         )
         decision = self._run.begin_call(sigma, branches, call.positive)
+        if decision.is_cached:
+            self._branches.note_cached()
         if decision.leader is not None and self._look is Look.LATENT:
             decision = self._settled(call, decision)
         return self._answer(call, decision)
 
-    def _keys(self, transformer, x, options: dict, inputs: dict) -> list[Hashable]:
+    def _keys(self, transformer, x, options, inputs, sigma) -> list[Hashable]:
         """Keys of the branches of a call."""
-        return self._branches.keys(transformer, x, options, inputs)
+        return self._branches.keys(transformer, x, options, inputs, sigma)
 
     def _settled(self, call: ModelCall, decision: Decision) -> Decision:
         """Decision of the gate on what the call shows of the leader branch."""
@@ -136,8 +141,8 @@ class StackCalls(_BranchCalls):
         super().__init__(run)
         self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
 
-    def _keys(self, transformer, x, options: dict, inputs: dict) -> list[Hashable]:
-        branches = super()._keys(transformer, x, options, inputs)
+    def _keys(self, transformer, x, options, inputs, sigma) -> list[Hashable]:
+        branches = super()._keys(transformer, x, options, inputs, sigma)
         surgery = self._surgery(transformer)
         if surgery is None or not surgery.family.mixes_prompts:
             return branches
@@ -149,7 +154,7 @@ class StackCalls(_BranchCalls):
         surgery = self._surgery(call.transformer)
         if surgery is None or self._run.schedule.num_cached == 0:
             return call.denoised(is_cached=decision.is_cached)
-        options = observing_first_block(call.options, surgery)
+        options = model_call.observing_first_block(call.options, surgery)
         if decision.is_cached:
             output, decision = self._predicted(surgery, call, decision, options)
             if decision.is_cached:
@@ -170,7 +175,7 @@ class StackCalls(_BranchCalls):
     ) -> tuple[Any, Decision]:
         """Prediction for a call, and whether to use it."""
         if surgery.family.end:
-            options = without_patches(options, surgery.family)
+            options = model_call.without_patches(options, surgery.family)
         try:
             with self._predicting(surgery, decision, call.x):
                 output = call.denoised(options, is_cached=True)
@@ -180,12 +185,17 @@ class StackCalls(_BranchCalls):
                 raise
             self._run.stop_caching(OUT_OF_MEMORY)
             output = None
+        except _OF_OTHERS as error:  # if it is not: the full call, which follows, fails likewise
+            self._run.stop_caching(f"{WITHOUT_BLOCKS} ({type(error).__name__}: {error})")
+            output = None
         finally:
-            _reset_unfinished(call.options)
+            model_call.reset_unfinished(call.options)
         if decision.is_open:
             decision = self._settled(call, decision)
-        if decision.is_cached and surgery.misfits:
-            decision = self._run.refuse(decision, call.branches, OTHER_BATCH)
+        if surgery.misfit == RAN:
+            self._run.stop_caching(f"caching stopped because {RAN}")
+        if decision.is_cached and (surgery.misfit or output is None):
+            decision = self._run.refuse(decision, call.branches, surgery.misfit)
         surgery.discard()
         return output, decision
 
@@ -237,14 +247,3 @@ class StackCalls(_BranchCalls):
                 transformer, family, probe_policy, self._look
             )
         return self._surgeries[id(transformer)]
-
-
-def _reset_unfinished(options: dict) -> None:
-    """Reset patches that count on all blocks.
-
-    ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
-    """
-    for group in options.get("patches", {}).values():
-        for patch in group:
-            if getattr(patch, "temp_data", None) is not None:
-                patch.temp_data = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -44,6 +45,10 @@ class Branches:
         self._seen.clear()
         self._variants.begin_evaluation()
 
+    def note_cached(self) -> None:
+        """This evaluation is predicted."""
+        self._variants.note_cached()
+
     def note_conditions(self, conds: list, sigma: float, x, options: Mapping[str, Any]) -> None:
         """Remember what the conditionings of this evaluation depend on besides their uuid.
 
@@ -56,7 +61,9 @@ class Branches:
             for cond in group or ():
                 self._conditions[index, cond.get("uuid")] = acting(cond, sigma, options)
 
-    def keys(self, model, x, options: dict, inputs: Iterable[str] = ()) -> list[Hashable]:
+    def keys(
+        self, model, x, options: dict, inputs: Iterable[str] = (), sigma: float = math.nan
+    ) -> list[Hashable]:
         """One key per slice of the batch; none if the call does not say what its batch holds.
 
         Args:
@@ -64,6 +71,7 @@ class Branches:
             x: the latents of the call.
             options: its transformer options.
             inputs: names of further inputs: some guidance methods call again without one.
+            sigma: noise level of the call.
         """
         uuids = options.get("uuids") or []
         indices = options.get("cond_or_uncond") or []
@@ -85,7 +93,7 @@ class Branches:
         branches: list[Hashable] = []
         for index, uuid in zip(indices, uuids, strict=True):
             place = (*common, index, uuid, self._conditions.get((index, uuid)))
-            branches.append((*place, self._variants.number(place, found)))
+            branches.append((*place, self._variants.number(place, found, sigma)))
         self._seen.update(branches)
         if any(self._seen[branch] > 1 for branch in branches):
             self._stop(self._reason(x))

@@ -59,6 +59,7 @@ class GuidedCalls:
         decision = self._run.begin_call(sigma, branches)
         velocity = None
         if decision.is_cached:
+            self._variants.note_cached()
             (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - sigma * velocity
         else:
@@ -84,7 +85,8 @@ class GuidedCalls:
         options = model_options.get("transformer_options", {})
         place = (tuple(x.shape), guided(guider.conds, sigma, options))
         _, numbers = fingerprint.guidance(guider)
-        return (*place, self._variants.number(place, marks({**model_options, **numbers})))
+        known = marks({**model_options, **numbers})
+        return (*place, self._variants.number(place, known, sigma))
 
 
 def _post_cfg(model_options: dict) -> int:

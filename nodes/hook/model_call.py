@@ -141,6 +141,17 @@ def without_patches(options: dict, family: Family) -> dict:
     return options | {"patches": patches, "patches_replace": replacements | {"dit": first}}
 
 
+def reset_unfinished(options: dict) -> None:
+    """Reset patches that count on all blocks.
+
+    ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
+    """
+    for group in options.get("patches", {}).values():
+        for patch in group:
+            if getattr(patch, "temp_data", None) is not None:
+                patch.temp_data = None
+
+
 def uncompiled(module):
     """Module itself, behind a compiled one."""
     return getattr(module, "_orig_mod", module)

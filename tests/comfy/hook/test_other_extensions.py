@@ -248,9 +248,8 @@ def test_a_step_that_must_be_full_after_all_has_its_control(model, monkeypatch):
     # From a noise level on the branches are others, which is known only in the call itself.
     keys = Branches.keys
 
-    def with_a_late_branch(self, base_model, x, options, inputs):
-        late = float(options["sigmas"][0]) < 0.8
-        return [(*key, late) for key in keys(self, base_model, x, options, inputs)]
+    def with_a_late_branch(self, base_model, x, options, inputs, sigma):
+        return [(*key, sigma < 0.8) for key in keys(self, base_model, x, options, inputs, sigma)]
 
     monkeypatch.setattr(Branches, "keys", with_a_late_branch)
     control, listener = CountedControl(), tiny.Listener()

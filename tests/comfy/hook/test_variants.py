@@ -15,10 +15,10 @@ def numbers(*evaluations):
         evaluations: the options of its call, or a list of them.
     """
     variants, found = Variants(), []
-    for calls in evaluations:
+    for sigma, calls in enumerate(evaluations):
         variants.begin_evaluation()
         calls = calls if isinstance(calls, list) else [calls]
-        found += [variants.number("branch", marks(options)) for options in calls]
+        found += [variants.number("branch", marks(options), sigma) for options in calls]
     return found
 
 
@@ -112,4 +112,24 @@ def test_what_other_parts_of_the_key_tell_or_every_call_changes_is_left_out():
 def test_branches_have_variants_of_their_own():
     variants = Variants()
     flags = itertools.cycle([{"flag": True}, {"flag": False}])
-    assert [variants.number(name, marks(next(flags))) for name in "abba"] == [0, 0, 1, 1]
+    assert [variants.number(name, marks(next(flags)), 0.5) for name in "abba"] == [0, 0, 1, 1]
+
+
+def test_a_value_that_stays_within_a_step_of_two_evaluations_has_not_stayed():
+    variants, found = Variants(), []
+    for step in (0, 1, 1, 2, 2, 3):  # as Heun asks: the corrector is at the level of the next step
+        variants.begin_evaluation()
+        found.append(variants.number("branch", marks({"step": step}), sigma=1 - step / 4))
+    assert set(found) == {0}
+
+
+def test_a_value_that_only_full_steps_change_has_not_stayed_over_cached_ones():
+    variants, found, asked = Variants(), [], 0
+    for step in range(12):
+        variants.begin_evaluation()
+        found.append(variants.number("branch", marks({"asked": asked}), sigma=1 - step / 12))
+        if step % 4:
+            variants.note_cached()
+        else:
+            asked += 1
+    assert set(found) == {0}

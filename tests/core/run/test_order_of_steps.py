@@ -6,7 +6,7 @@ import torch
 from gph_core.policies.base import Now, Prediction
 from gph_core.policies.extrapolation import Reuse
 from gph_core.run.active_run import ActiveRun
-from gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNSURE
+from gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNASKED, UNSURE
 from gph_core.schedule import Schedule
 
 SIGMAS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
@@ -95,3 +95,14 @@ def test_a_policy_gets_the_levels_of_the_step_and_the_model_its_own():
         evaluate(run, sigma)
         run.step_done(step)
     assert seen == [(2, 0.6, 0.4, 0.8)]
+
+
+def test_a_step_at_which_the_model_is_not_asked_counts_as_planned():
+    run = ActiveRun(Schedule.parse("0,1/5"), Reuse(), SIGMAS)
+    for step, sigma in enumerate(SIGMAS[:-1]):
+        if step not in (1, 3):
+            evaluate(run, sigma, 1.0)
+        run.step_done(step)
+    record = run.finish(is_complete=True)
+    assert (record.full_steps, record.cached_steps) == ((0, 1, 2), (3, 4))
+    assert UNASKED in record.notes
