@@ -5,7 +5,6 @@ the change of the image tokens across all blocks (the residual) is known afterwa
 call runs with empty block lists and final layers that add the predicted residual to what comes
 in. A *probed* call runs the first block alone, whose output corrects the prediction. Everything
 else of the model (embeddings, final norm, projection) runs as it is, with the current timestep.
-``replacements`` holds the modules that do so.
 """
 
 from __future__ import annotations
@@ -56,6 +55,7 @@ class Surgery:
         self._transformer = transformer
         self._place = transformer.get_submodule(family.inside)
         self.family = family
+        self.mixes_prompts = family.mixes_prompts
         self._look = look
         self._scratch = Scratch(max(family.streams, default=0) + 1, probe_policy, look)
         self._made: dict[tuple[type, bool], tuple[list, dict[str, nn.Module]]] = {}
@@ -111,14 +111,22 @@ class Surgery:
         """Why the last prediction did not fit its call; empty if it did."""
         return self._scratch.misfit
 
-    def take(
-        self, parts: int, rows: int | None = None, *, tokens: bool = False
-    ) -> list[Recorded] | None:
+    def note_rows(self, parts: int, rows: int) -> bool:
+        """Note how many rows the blocks see for a batch; whether they are more for the first time.
+
+        Other extensions run more prompts in it. Which part is whose then depends on all of them.
+        """
+        tokens = self._scratch.last_output[0]
+        has_more = tokens is not None and tokens.ndim > 2 and len(tokens) != rows
+        is_news = has_more and parts > 1 and not self.mixes_prompts
+        self.mixes_prompts |= is_news
+        return is_news
+
+    def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
         """Tensors that the last recorded call left, once: one item for each part of the batch.
 
         Args:
             parts: equal parts of the batch.
-            rows: of the batch; an extension that runs more leaves no way to tell them apart.
             tokens: the tokens after the last block instead of the residual.
 
         None if a recorder was not reached or if tokens were added or removed on the way.
@@ -132,8 +140,7 @@ class Surgery:
             return None
         features, probes = [], []
         for stream, after in enumerate(last):
-            is_mixed = parts > 1 and rows is not None and after.ndim > 2 and len(after) != rows
-            if is_mixed or not self._fits(first[stream], after):
+            if not self._fits(first[stream], after):
                 return None
             # In the shape that the final layer gets.
             before, after = aligned(first[stream], after, self.family.tail)

@@ -144,7 +144,7 @@ class StackCalls(_BranchCalls):
     def _keys(self, transformer, x, options, inputs, sigma) -> list[Hashable]:
         branches = super()._keys(transformer, x, options, inputs, sigma)
         surgery = self._surgery(transformer)
-        if surgery is None or not surgery.family.mixes_prompts:
+        if surgery is None or not surgery.mixes_prompts:
             return branches
         # Which part of the batch is whose depends on what else is in it.
         together = tuple(options.get("cond_or_uncond") or ())
@@ -222,10 +222,10 @@ class StackCalls(_BranchCalls):
         return gate_input
 
     def _remember(self, surgery: Surgery, decision: Decision, branches, x) -> None:
-        if not decision.keeps:
+        is_news = surgery.note_rows(len(branches), len(x))  # else kept, under other keys than later
+        if is_news or not decision.keeps:
             return
-        replaces = self._run.policy.replaces_tokens
-        recorded = surgery.take(len(branches), len(x), tokens=replaces)
+        recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)
         features = None if recorded is None else [part.feature for part in recorded]
         probes = [part.probe for part in recorded or ()]
         self._run.end_call(decision, branches, features, probes)

@@ -86,7 +86,7 @@ class ObservedCalls(StackCalls):
         else:
             with surgery.recording():
                 denoised = call.denoised(observing_first_block(call.options, surgery))
-            looked, recorded = surgery.looked(), surgery.take(parts, len(call.x))
+            looked, recorded = surgery.looked(), surgery.take(parts)
         velocity = (call.x - denoised) / decision.sigma
         order = [call.positive, *(n for n in range(parts) if n != call.positive)]
         for place in order[:parts]:

@@ -9,8 +9,9 @@ from torch import nn
 
 from gph_core.gates.base import Look
 from gph_core.model.family import Family
+from gph_core.model.replacements import OTHER_BATCH
 from gph_core.model.signals import SignalSource
-from gph_core.model.stand_ins import stand_in
+from gph_core.model.stand_ins import RAN, stand_in
 from gph_core.model.surgery import Surgery
 from gph_core.policies.base import Anchor
 from gph_core.policies.two_anchor import TwoAnchor
@@ -167,3 +168,31 @@ def test_stand_ins_of_one_class_are_of_one_class():
     kinds = {type(stand_in(Block(), Part())) for _ in range(2)}
     assert len(kinds) == 1
     assert issubclass(*kinds, Block)
+
+
+def test_who_calls_a_blocks_forward_is_recorded_too(toy):
+    surgery = Surgery(toy, FAMILY)
+    with surgery.recording():
+        for block in toy.blocks:
+            last = block.forward(img=3 * ONE)
+        toy.final(last)
+    assert surgery.looked().tokens.item() == 3
+
+
+def test_a_block_that_is_run_although_it_was_left_out_spoils_the_prediction(toy):
+    surgery = Surgery(toy, FAMILY)
+    with surgery.adding((ONE,)):
+        assert toy.blocks[1](ONE).item() == 2
+        assert surgery.misfit == RAN
+    with surgery.adding((ONE,)):
+        toy(ONE)
+        assert surgery.misfit == RAN
+    surgery.discard()
+    assert surgery.misfit == ""
+
+
+def test_a_prediction_for_another_batch_is_not_added(toy):
+    surgery = Surgery(toy, FAMILY)
+    with surgery.adding((torch.ones(2, 1, 1),)):
+        assert toy(ONE).item() == -1
+    assert surgery.misfit == OTHER_BATCH
