@@ -20,8 +20,8 @@ OTHER_LEVELS = (
 )
 UNASKED = "the model was not asked at some steps, which count as planned"
 UNSURE = (
-    "steps were computed in full until it was sure that the sampler, which tells the model other "
-    "noise levels than those of its steps, evaluates it once a step"
+    "steps were computed in full until it was sure that the sampler evaluates the model once a "
+    "step: it tells the model other noise levels than those of its steps"
 )
 _SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
 

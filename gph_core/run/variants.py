@@ -141,7 +141,7 @@ def _of_collection(values: Any, depth: int) -> Mark:
     items = values.items() if isinstance(values, dict) else values
     found = [mark(value, depth) for value in itertools.islice(items, _MANY)]
     if values and all(map(callable, items)):
-        return Mark(tuple(mark.kind for mark in found), tuple(found))
+        return Mark(tuple(part.kind for part in found), tuple(found))
     is_ordered = isinstance(values, (list, tuple))
     return Mark("list", tuple(found) if is_ordered else frozenset(found))
 

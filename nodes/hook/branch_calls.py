@@ -186,6 +186,7 @@ class StackCalls(_BranchCalls):
             self._run.stop_caching(OUT_OF_MEMORY)
             output = None
         except _OF_OTHERS as error:  # if it is not: the full call, which follows, fails likewise
+            compiler.clean_up()
             self._run.stop_caching(f"{WITHOUT_BLOCKS} ({type(error).__name__}: {error})")
             output = None
         finally:
