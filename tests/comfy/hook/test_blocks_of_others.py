@@ -140,3 +140,17 @@ def test_an_error_of_the_model_itself_reaches_the_user(model):
 
     with pytest.raises(ValueError, match="theirs"):
         run(looking(model, fail), Reuse())
+
+
+SETUPS = {name: lambda model, look=look: looking(model, look) for name, look in LOOKS.items()}
+SETUPS |= {name: lambda model, look=look: looking(model, look) for name, look in FAILING.items()}
+SETUPS["more prompts in a batch"] = lambda model: with_more_prompts(model, until=0.87)
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_all_steps_in_full_and_runs_afterwards_are_those_without_a_cache(model, setup):
+    beside = SETUPS[setup](model)
+    expected = tiny.sample(beside, cfg=1.0)
+    assert torch.equal(run(beside, Reuse(), "0-7/8")[0], expected)
+    run(beside, Reuse())
+    assert torch.equal(tiny.sample(beside, cfg=1.0), expected)

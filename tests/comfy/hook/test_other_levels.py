@@ -110,3 +110,13 @@ def test_an_interrupted_run_counts_the_steps_that_were_done(model):
         run(patched, lying(), stop)
     (record,) = listener.records
     assert (record.full_steps, record.cached_steps) == ((0, 1), (2,))
+
+
+@pytest.mark.parametrize("policy", [Reuse(), Reuse(Site.GUIDED)], ids=str)
+@pytest.mark.parametrize("sampler", [lying(), lying(k_diffusion.sample_heun, below=0.9)])
+def test_all_steps_in_full_and_runs_afterwards_are_those_without_a_cache(model, sampler, policy):
+    expected = run(model, sampler)
+    for schedule in ("0-7/8", "0,1,4/8"):
+        found, _, _ = cached(model, sampler, schedule, policy)
+        assert torch.equal(found, expected) or schedule == "0,1,4/8"
+        assert torch.equal(run(model, sampler), expected)
