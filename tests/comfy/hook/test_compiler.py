@@ -77,6 +77,10 @@ def graph(monkeypatch):
     monkeypatch.setattr(args, FLAG, False, raising=False)
     enabled = lambda device: not getattr(args, FLAG)  # noqa: E731
     monkeypatch.setattr(comfy.model_prefetch, "malloc_graph_enabled", enabled, raising=False)
+    # Where ComfyUI has the real one, it is not to begin here.
+    for name in ("malloc_graph_begin", "malloc_graph_end", "malloc_graph_scope"):
+        nothing = lambda *_, **__: contextlib.nullcontext()  # noqa: E731
+        monkeypatch.setattr(comfy.model_prefetch, name, nothing, raising=False)
     return Graph()
 
 
