@@ -104,6 +104,7 @@ class Situation(NamedTuple):
     size: int = 8
     is_memory_short: Callable[[int], bool] = lambda step: False  # then prompts do not share calls
     others: Callable = tuple  # further models that run
+    changes: tuple[int, ...] = ()  # steps that guidance weighs otherwise than the one before
 
 
 ONE_CALL = (5,) * 8, (1,) * 8
@@ -203,7 +204,7 @@ SITUATIONS = {
         *TWO_CALLS, others=lambda: (second_model(),),
     ),
     "cfg 1 for some steps": Situation(
-        lambda m: cfg(core(custom.CFGOverride, m, 1.0, 0.2, 0.45)), *ONE_CALL
+        lambda m: cfg(core(custom.CFGOverride, m, 1.0, 0.2, 0.45)), *ONE_CALL, changes=(2, 4)
     ),
 }  # fmt: skip
 
@@ -277,9 +278,12 @@ def test_velocity_reuse_is_a_run_of_the_full_steps_alone(model, situation, sampl
     listener = tiny.Listener()
     with by_hand.counted(model, situation.others()) as (counter, blocks):
         found = sample(situation, tiny.attach(counter, "0,1,4/8", Reuse(Site.GUIDED), listener))
-    assert blocks == [(situation.blocks if n in FULL else NONE)[n] for n in range(8)]
-    assert_planned(listener)
-    coarser = sample(situation, model, grid(model)[[*FULL, 8]])
+    full = sorted({*FULL, *situation.changes})
+    assert blocks == [(situation.blocks if n in full else NONE)[n] for n in range(8)]
+    (record,) = listener.records
+    assert record.full_steps == tuple(full)
+    assert record.notes == ((LATE,) if situation.changes else ())
+    coarser = sample(situation, model, grid(model)[[*full, 8]])
     # The same in exact arithmetic: the steps between are added one by one.
     torch.testing.assert_close(found, coarser, rtol=1e-4, atol=1e-4)
 
