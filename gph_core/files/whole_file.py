@@ -1,0 +1,98 @@
+"""Writing of whole files: who reads gets the old or the new one, never a part.
+
+Two writers do not disturb each other, and the last one's file stays. A name that nobody else has is
+made exclusively, so that a link which waits under a known name leads nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+UNFINISHED = ".tmp"
+SUFFIX_BYTES = len(f".{uuid.uuid4().hex[:12]}{UNFINISHED}")  # added to a name while it is written
+LEFT_S = 86400.0  # an unfinished file that nobody has touched for so long is of a killed process
+
+# Windows replaces no file that another process reads: seconds between the attempts.
+PAUSES_S = (0.05, 0.2, 1.0)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Yields a file to write to; it has taken the place of ``path`` once the block has ended.
+
+    An error in the block leaves everything as it was. The folder is made if it is not there.
+
+    Raises:
+        OSError: the disk is full, the folder cannot be written to, ...; it names the file.
+    """
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}{UNFINISHED}")
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _clean_up(path)
+        try:
+            with temporary.open("x+b") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _replace(temporary, path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a whole file; errors as of ``writing``."""
+    with writing(path) as file:
+        file.write(content)
+
+
+def append(path: Path, content: bytes) -> None:
+    """Add to a file, all or nothing; ``OSError`` names the file."""
+    # Without a buffer, which would write again what could not be written as the file is closed.
+    with naming(path), path.open("ab", buffering=0) as file:
+        size, left = file.seek(0, os.SEEK_END), memoryview(content)
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in an ``OSError`` of the block, which that of a full disk lacks."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+def _replace(new: Path, path: Path) -> None:
+    for pause in PAUSES_S:
+        try:
+            new.replace(path)
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    new.replace(path)
+
+
+def _clean_up(path: Path) -> None:
+    """Remove what processes that were killed have left of this file."""
+    for file in path.parent.iterdir():
+        name = file.name
+        if name.startswith(f"{path.name}.") and name.endswith(UNFINISHED):
+            with suppress(OSError):
+                if time.time() - file.lstat().st_mtime > LEFT_S:
+                    file.unlink()
