@@ -6,7 +6,6 @@ put together, and those of several numbers of full steps stand beside each other
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,21 +65,6 @@ class QualityTable:
     def rows(self, kind: str) -> list[int]:
         """Rows of the candidates of one kind."""
         return [row for row, candidate in enumerate(self.candidates) if candidate.kind == kind]
-
-
-def read(text: str) -> _Report:
-    """The report that a text holds; ``ValueError`` if it holds none of this format."""
-    try:
-        report = json.loads(text)
-        known = report["format"]
-    except (ValueError, KeyError, TypeError):
-        report, known = {}, None
-    if known != FORMAT:
-        raise ValueError(
-            "the text is no JSON of Method Shootout of this version; connect its JSON, and queue "
-            "it again if an older version made it (it samples nothing that it knows)"
-        )
-    return report
 
 
 def tables(reports: Sequence[_Report], objective: Objective) -> list[QualityTable]:

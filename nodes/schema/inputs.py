@@ -8,8 +8,8 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.paths.speeds import SPEEDS
-from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
+from ...gph_core.reports.shootout import reading
 from .types import COUNT, ExamplesType, SemanticType, WorkersType
 
 WHATEVER = "As in your workflow, with its LoRAs and other patches."
@@ -110,7 +110,7 @@ def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
     for name, text in (shootouts or {}).items():
         try:
             if text is not None:
-                found.append(reports.read(text))
+                found.append(reading.read(text))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     return found

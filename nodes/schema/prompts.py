@@ -67,7 +67,8 @@ def listening_server() -> PromptServer | None:
 
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
     """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
-    pnginfo = (json_data.get("extra_data") or {}).get("extra_pnginfo")
+    extra = json_data.get("extra_data")
+    pnginfo = extra.get("extra_pnginfo") if isinstance(extra, dict) else None
     if isinstance(pnginfo, dict):
         # What an image's workflow brought along belongs to that image.
         workflow = pnginfo.get("workflow")
@@ -84,8 +85,9 @@ def attach_report(workflow: dict | None, node_id: str | None, run: int, report: 
     """Put the report of a node's run into the workflow that images are saved with."""
     if workflow is None or node_id is None:
         return
-    extra = workflow.setdefault("extra", {})
-    reports = extra.setdefault(METADATA, {}).setdefault(node_id, [])
+    if not isinstance(workflow.get("extra"), dict):  # some programs write an empty list
+        workflow["extra"] = {}
+    reports = workflow["extra"].setdefault(METADATA, {}).setdefault(node_id, [])
     reports[run:] = [report]
 
 

@@ -46,13 +46,14 @@ class ScheduleText(str):
 
     Args:
         schedule: the schedule.
-        origin: where it comes from, in words that fit behind "steps 0 to 9 of".
+        origin: where it comes from, in words that fit behind "steps 0 to 9 of". A copy is made
+            without one, then gets the attributes of the original.
     """
 
     origin: str
 
-    def __new__(cls, schedule: Schedule, origin: str) -> ScheduleText:
-        text = super().__new__(cls, schedule)
+    def __new__(cls, schedule: Schedule | str, origin: str = "") -> ScheduleText:
+        text = super().__new__(cls, str(schedule))
         text.origin = origin
         return text
 

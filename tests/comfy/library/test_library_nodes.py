@@ -382,7 +382,18 @@ def test_the_report_of_a_run_goes_to_the_workflow_that_is_saved():
     assert workflow["extra"] == {"golden_path": {"3:2": [{"first": 1}, {"second": 2}]}}
 
 
-@pytest.mark.parametrize("extra", [None, {}, {"extra_pnginfo": None}, {"extra_pnginfo": {}}])
+@pytest.mark.parametrize("extra", [[], None, "text", 7])
+def test_a_workflow_whose_extra_is_no_object_gets_its_reports(extra):
+    workflow = {"id": "w", "extra": extra}
+    prompts.remember({"prompt": {}, "extra_data": {"extra_pnginfo": {"workflow": workflow}}})
+    prompts.attach_report(workflow, "2", 0, {"first": 1})
+    assert workflow["extra"] == {"golden_path": {"2": [{"first": 1}]}}
+
+
+NO_WORKFLOW = [None, {}, [], "text", {"extra_pnginfo": None}, {"extra_pnginfo": {}}]
+
+
+@pytest.mark.parametrize("extra", NO_WORKFLOW)
 def test_prompts_without_a_workflow_are_left_as_they_are(extra):
     body = {"prompt": {}} if extra is None else {"prompt": {}, "extra_data": extra}
     assert "workflow" not in str(prompts.remember(body))

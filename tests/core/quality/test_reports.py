@@ -1,15 +1,13 @@
 """Reports of shootouts become tables of quality."""
 
-import json
-
 import numpy as np
 import pytest
 
 from gph_core.quality.objective import OBJECTIVES, PSNR
-from gph_core.quality.reports import ADAPTIVE, PLAIN, changes, crossing, distinct, read, tables
+from gph_core.quality.reports import ADAPTIVE, PLAIN, changes, crossing, distinct, tables
 from gph_core.schedule import Schedule
 
-from ...support.made_shootouts import EARLY, EVEN, HERMITE, REUSE, TAYLOR, report, row, text
+from ...support.made_shootouts import EARLY, EVEN, HERMITE, REUSE, TAYLOR, report, row
 
 UNIFORM = row("uniform", [20.0, 21.0, 22.0])
 MINE = row("mine", [23.0, 20.0, 22.5], EARLY)
@@ -120,16 +118,6 @@ def test_shootouts_of_other_conditions_are_refused_by_the_first_that_differs():
 def test_a_metric_that_is_missing_is_named():
     with pytest.raises(ValueError, match="no LPIPS of uniform; choose another metric"):
         tables([report([UNIFORM])], OBJECTIVES["LPIPS"])
-
-
-@pytest.mark.parametrize("text", ["", "words", "[]", "{}", '{"format": "another"}'])
-def test_what_is_no_report_is_refused(text):
-    with pytest.raises(ValueError, match="no JSON of Method Shootout of this version"):
-        read(text)
-
-
-def test_a_report_is_read():
-    assert read(text([UNIFORM])) == report([UNIFORM]) == json.loads(text([UNIFORM]))
 
 
 def test_labels_that_occur_again_are_numbered():
