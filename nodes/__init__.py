@@ -26,7 +26,7 @@ from .record.record_runs import RecordRuns
 from .record.record_trajectory import RecordTrajectory
 from .sample.demo import DemoModel, DemoPrompt
 from .sample.examples import ScoringExamples
-from .schema import prompts
+from .schema import prompts, users
 from .search.schedule_search import ScheduleSearch
 from .semantic.semantic_metrics import SemanticMetricsNode
 from .shootout.method_shootout import MethodShootout
@@ -41,6 +41,7 @@ class GoldenPathExtension(ComfyExtension):
         if server is not None:  # there is none in tests
             routes.register(server.routes)
             server.add_on_prompt_handler(prompts.remember)
+            users.serve(server)
 
     async def get_node_list(self) -> list[type[io.ComfyNode]]:
         return [

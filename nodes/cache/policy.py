@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import folder_paths
 from comfy_api.latest import io
 
 from ...gph_core.paths.library import NONE
@@ -17,30 +17,28 @@ from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED, Options
 from ..library import user_paths
 from ..library.library import find, fitted_paths
 from ..library.user_files import written_at
+from ..schema import users
 from ..schema.inputs import check_choice, check_known
 from ..schema.node import Node
 from ..schema.types import CATEGORY, FRONT, PolicyType
 
 RECURSIVE, DIVIDED = "recursive", "divided"
-
-
-def weights_folder() -> Path:
-    """Folder of fitted weights."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "causal_linear"
+WEIGHTS = "causal_linear"  # folder of fitted weights
 
 
 def weights_file(name: str) -> Path:
     """Weights file of a name; ``ValueError`` says what to do if there is none."""
-    folder = weights_folder()
-    if not name.strip():
+    root, own = users.place_of(name)
+    folder = root / WEIGHTS
+    if not own.strip():
         raise ValueError(
             "causal linear needs fitted weights, but no file is named; take the policy of Plan "
             "Schedule, which fits them, in place of this node's, or put a safetensors file into "
             f"{folder} and write its name"
         )
-    if Path(name).name != name or not (folder / name).is_file():
-        raise ValueError(f"there is no file {name!r} in {folder}; write the name of a file there")
-    return folder / name
+    if Path(own).name != own or not (folder / own).is_file():
+        raise ValueError(f"there is no file {own!r} in {folder}; write the name of a file there")
+    return folder / own
 
 
 def fitted_policy(choice: str) -> Policy:
@@ -57,6 +55,16 @@ def fitted_policy(choice: str) -> Policy:
             "another path, or that policy"
         )
     return found.policy
+
+
+def _weights_path(name: str) -> Path:
+    folder, own = users.place_of(name)
+    return folder / WEIGHTS / own
+
+
+def _every_weights() -> Iterator[Path]:
+    for folder in users.readable_folders().values():
+        yield from (folder / WEIGHTS).glob("*")
 
 
 class PolicySelector(Node):
@@ -202,8 +210,7 @@ class PolicySelector(Node):
         # What was fitted anew under the same name is another policy.
         found: dict[str, Any] = {}
         if policy in (CAUSAL_LINEAR, None):
-            folder = weights_folder()
-            found |= written_at(weights, folder.joinpath, folder.glob("*"))
+            found |= written_at(weights, _weights_path, _every_weights())
         if policy in (FITTED, None) and path != NONE:
             found["path"] = repr([find(path)] if path else user_paths.read())
         return found

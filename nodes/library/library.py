@@ -17,6 +17,7 @@ from ..hook import compatibility
 from ..schema.inputs import check_known
 from ..schema.node import Node
 from ..schema.types import CATEGORY, PolicyType, ScheduleText, ScheduleType
+from ..schema.users import SERVERS
 from . import user_paths
 
 YOURS = "yours: "
@@ -24,17 +25,22 @@ YOURS = "yours: "
 
 def find(choice: str) -> GoldenPath:
     """Path of an option of the node; ``ValueError`` if it no longer exists."""
-    if choice.startswith(YOURS):
-        return user_paths.library().get(choice.removeprefix(YOURS))
+    if choice.startswith((YOURS, SERVERS)):
+        return user_paths.get(choice.removeprefix(YOURS))
     for path in bundled_paths():
         if path.name == choice:
             return path
     raise ValueError(f"there is no golden path {choice!r}; choose another one from the list")
 
 
+def option_of(path: GoldenPath) -> str:
+    """Option of the node for a path of the user's or the server's."""
+    return path.name if path.name.startswith(SERVERS) else YOURS + path.name
+
+
 def fitted_paths() -> list[str]:
     """Options of the node whose paths have fitted weights, the user's first."""
-    own = [YOURS + path.name for path in user_paths.read() if isinstance(path.policy, Fitted)]
+    own = [option_of(path) for path in user_paths.read() if isinstance(path.policy, Fitted)]
     return own + [path.name for path in bundled_paths() if isinstance(path.policy, Fitted)]
 
 
@@ -44,7 +50,7 @@ class GoldenPathLibrary(Node):
     @classmethod
     def define_schema(cls) -> io.Schema:
         bundled = [path.name for path in bundled_paths()]
-        own = [YOURS + path.name for path in user_paths.read()]
+        own = [option_of(path) for path in user_paths.read()]
         return io.Schema(
             node_id="GPH_GoldenPathLibrary",
             display_name="Golden Path Library",

@@ -11,16 +11,17 @@ from ...gph_core.paths.retarget import retarget
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from . import user_paths
-from .library import YOURS, find
+from .library import find, option_of
 
 
 def list_paths() -> dict[str, Any]:
-    """All paths, the user's first, and the files that could not be read."""
+    """All paths, the user's first, and those of their files that could not be read."""
     own, broken = user_paths.library().read()
+    others = (*user_paths.servers(), *bundled_paths())
     return {
         "paths": [
-            *(_entry(path, f"user/{path.name}", YOURS + path.name) for path in own),
-            *(_entry(path, path.name, path.name) for path in bundled_paths()),
+            *(_entry(path, f"user/{path.name}", option_of(path)) for path in own),
+            *(_entry(path, path.name, path.name) for path in others),
         ],
         "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
     }

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import folder_paths
-
 from ...gph_core.paths.library import NONE, check_name
+from ..schema import users
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class UserFiles:
-    """Files of one kind in the user directory: ``golden_path/<kind>/<name><ending>``.
+    """Files of one kind in a user's folder: ``golden_path/<kind>/<name><ending>``.
 
     Args:
         ending: ``.jsonl``, or ``/runs.jsonl`` of files that have a folder each.
@@ -27,32 +26,43 @@ class UserFiles:
 
     @property
     def folder(self) -> Path:
-        """Folder of all these files; it need not exist yet."""
-        return Path(folder_paths.get_user_directory()) / "golden_path" / self.kind
+        """Folder of the user's files of this kind; it need not exist yet."""
+        return users.own_folder() / self.kind
 
     def names(self) -> list[str]:
-        """Names of all existing files; the log names those whose name nobody can choose."""
+        """Names of all files that can be read, the user's first; the log names the others."""
         names = []
-        for path in self._every():
-            name = path.relative_to(self.folder).as_posix().removesuffix(self.ending)
-            try:
-                check_name(name)
-                names.append(name)
-            except ValueError as error:
-                warn(name, self.folder, error)
-        return sorted(names, key=str.casefold)
+        for mark, folder in self._folders().items():
+            found = []
+            for path in folder.glob(f"*{self.ending}"):
+                name = path.relative_to(folder).as_posix().removesuffix(self.ending)
+                try:
+                    check_name(name)
+                    found.append(mark + name)
+                except ValueError as error:
+                    warn(name, folder, error)
+            names += sorted(found, key=str.casefold)
+        return names
 
     def path_of(self, name: str) -> Path:
-        """File of a name, which need not exist; errors as of ``check_name``."""
-        check_name(name)
-        return self.folder / f"{name}{self.ending}"
+        """File of the user's, to be written; it need not exist. Errors as of ``check_name``."""
+        return self._file(users.own_folder(), name)
+
+    def readable(self, name: str) -> Path:
+        """File of a name in ``names``, which need not exist; errors as of ``check_name``."""
+        return self._file(*users.place_of(name))
 
     def changed_at(self, name: str | None) -> dict[str, int]:
         """See ``written_at``."""
-        return written_at(name, self.path_of, self._every())
+        every = (f for folder in self._folders().values() for f in folder.glob(f"*{self.ending}"))
+        return written_at(name, self.readable, every)
 
-    def _every(self) -> Iterable[Path]:
-        return self.folder.glob(f"*{self.ending}")
+    def _file(self, folder: Path, name: str) -> Path:
+        check_name(name)
+        return folder / self.kind / f"{name}{self.ending}"
+
+    def _folders(self) -> dict[str, Path]:
+        return {mark: root / self.kind for mark, root in users.readable_folders().items()}
 
 
 def warn(name: str, folder: Path, reason: object) -> None:

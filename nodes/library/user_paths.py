@@ -1,19 +1,34 @@
-"""The user's golden paths, kept in ComfyUI's user directory."""
+"""Golden paths of the user and of the server, kept in ComfyUI's user directory."""
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
-
-import folder_paths
 
 from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
 from ...gph_core.paths.library import UserPaths, check_name
+from ..schema import users
+from ..schema.users import SERVERS
 from .user_files import warn
 
 
 def library() -> UserPaths:
-    """Library in the folder ``golden_path/paths`` of the user directory; it may not exist yet."""
-    return UserPaths(Path(folder_paths.get_user_directory()) / "golden_path" / "paths")
+    """Library in the folder ``golden_path/paths`` of the current user; it may not exist yet."""
+    return _library(users.own_folder())
+
+
+def get(name: str) -> GoldenPath:
+    """A path to be used, the user's or the server's; ``ValueError`` if there is none."""
+    folder, own = users.place_of(name)
+    return _named(_library(folder).get(own), name)
+
+
+def servers() -> tuple[GoldenPath, ...]:
+    """The server's paths, which users can use but not change; none where they are one's own."""
+    if users.current() is None:
+        return ()
+    found = _readable(_library(users.folder(None)))
+    return tuple(_named(path, SERVERS + path.name) for path in found)
 
 
 def check_replaceable(name: str) -> None:
@@ -28,8 +43,23 @@ def check_replaceable(name: str) -> None:
 
 
 def read() -> tuple[GoldenPath, ...]:
-    """Read all paths; the log names those that cannot be read."""
-    paths, broken = library().read()
+    """Read all paths, the user's first; the log names those that cannot be read."""
+    return (*_readable(library()), *servers())
+
+
+def _library(folder: Path) -> UserPaths:
+    return UserPaths(folder / "paths")
+
+
+def _named(path: GoldenPath, name: str) -> GoldenPath:
+    """The path under another name; not checked again, as weights take 0.1 ms."""
+    named = copy(path)
+    object.__setattr__(named, "name", name)
+    return named
+
+
+def _readable(library: UserPaths) -> list[GoldenPath]:
+    paths, broken = library.read()
     for file, reason in broken.items():
-        warn(file, library().folder, reason)
-    return tuple(paths)
+        warn(file, library.folder, reason)
+    return paths

@@ -32,11 +32,11 @@ FILES = UserFiles("runs", "/runs.jsonl")
 
 def read(name: str) -> tuple[RecordedRun, ...]:
     """Read all runs of a recording; ``ValueError`` if there is none of that name."""
-    if not FILES.path_of(name).is_file():
+    if not (path := FILES.readable(name)).is_file():
         raise ValueError(
             f"you have no recording {name!r}; run Record Runs, or choose another from the list"
         )
-    return tuple(record_file.read(FILES.path_of(name)))
+    return tuple(record_file.read(path))
 
 
 def check_choice(name: str) -> None:
@@ -53,7 +53,7 @@ class Trajectories(NamedTuple):
 
     def states(self, run: RecordedRun) -> states_file.States:
         """States of one of the runs; ``ValueError`` if they were not kept."""
-        path = states_path(self.recording, run.example)
+        path = states_path(FILES.readable(self.recording), run.example)
         if not path.is_file():
             raise ValueError(
                 f"the recording {self.recording!r} has no states for the run with seed "
@@ -63,14 +63,14 @@ class Trajectories(NamedTuple):
         return states_file.States(path)
 
 
-def states_path(recording: str, example: str) -> Path:
-    """File of a run's states, by the name of its example."""
-    return FILES.path_of(recording).parent / "latents" / f"{example}.safetensors"
+def states_path(recording: Path, example: str) -> Path:
+    """File of a run's states, by the file of its recording and the name of its example."""
+    return recording.parent / "latents" / f"{example}.safetensors"
 
 
 def names_with_states() -> list[str]:
     """Names of the recordings that keep the states of their runs."""
-    return [name for name in FILES.names() if (FILES.path_of(name).parent / "latents").is_dir()]
+    return [name for name in FILES.names() if (FILES.readable(name).parent / "latents").is_dir()]
 
 
 @dataclass(frozen=True)
@@ -137,14 +137,14 @@ class Recording:
         for data, states in mapped(jobs):
             run = record_file.from_data(json.loads(data))
             if states is not None:
-                states_file.write_bytes(states_path(self.name, run.example), states)
+                states_file.write_bytes(states_path(FILES.path_of(self.name), run.example), states)
             yield run
 
     def _sampled_here(self, missing: Mapping[str, int]) -> Iterator[RecordedRun]:
         work = self.workload
         progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
         for name, number in missing.items():
-            file = states_path(self.name, name)
+            file = states_path(FILES.path_of(self.name), name)
             yield self._sampled(number, file, progress.callback(work.num_steps))
 
     def _sampled(self, number: int, file: Path, callback: Callable) -> RecordedRun:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from comfy_api.latest import io
 from comfy_execution.validation import validate_node_input
 
+from . import users
 from .faults import choice_fault, value_fault
 from .wires import wire_fault
 
@@ -43,6 +44,17 @@ class Node(io.ComfyNode):
         # ComfyUI makes a clone for every call, which has the function of its original.
         if execute is not None and not hasattr(execute.__func__, "__wrapped__"):
             cls.execute = cast(Any, classmethod(_checking(cls, execute.__func__)))
+        found = vars(cls).get("fingerprint_inputs")
+        if found is not None and not hasattr(found.__func__, "__wrapped__"):
+            cls.fingerprint_inputs = cast(Any, classmethod(_by_user(found.__func__)))
+
+    @classmethod
+    def fingerprint_inputs(cls, **inputs: Any) -> Any:
+        """What an output depends on beside the inputs; the user is always part of it.
+
+        Else ComfyUI would give one user what it keeps of another's files, or save nothing.
+        """
+        return users.current()
 
     @classmethod
     def check_inputs(cls) -> None:
@@ -74,6 +86,17 @@ def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., An
         return execute(cls, *known, **values)
 
     return checking
+
+
+def _by_user(fingerprint: Callable[..., Any]) -> Callable[..., Any]:
+    """The function ``fingerprint_inputs`` of a node, which tells users apart."""
+
+    @functools.wraps(fingerprint)
+    def by_user(cls: type[Node], *known: Any, **values: Any) -> Any:
+        found, user = fingerprint(cls, *known, **values), users.current()
+        return found if user is None else (user, found)
+
+    return by_user
 
 
 @functools.cache

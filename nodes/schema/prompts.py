@@ -74,11 +74,16 @@ def remember(json_data: dict[str, Any]) -> dict[str, Any]:
         workflow = pnginfo.get("workflow")
         if isinstance(workflow, dict) and isinstance(workflow.get("extra"), dict):
             workflow["extra"].pop(METADATA, None)
-        if json_data.get("prompt_id") is None:
-            json_data["prompt_id"] = str(uuid.uuid4())
-        _pnginfo[str(json_data["prompt_id"])] = pnginfo
-        _forget_done()
+        _pnginfo[id_of(json_data)] = pnginfo
+        forget_done(_pnginfo)
     return json_data
+
+
+def id_of(json_data: dict[str, Any]) -> str:
+    """Id of a prompt that is being queued; one without an id gets it here."""
+    if json_data.get("prompt_id") is None:
+        json_data["prompt_id"] = str(uuid.uuid4())
+    return str(json_data["prompt_id"])
 
 
 def attach_report(workflow: dict | None, node_id: str | None, run: int, report: dict) -> None:
@@ -91,13 +96,13 @@ def attach_report(workflow: dict | None, node_id: str | None, run: int, report: 
     reports[run:] = [report]
 
 
-def _forget_done() -> None:
-    """Drop the oldest prompts that are no longer queued."""
-    if len(_pnginfo) <= KEPT:
+def forget_done(known: dict[str, Any]) -> None:
+    """Drop what is known of the oldest prompts, by their ids, that are no longer queued."""
+    if len(known) <= KEPT:
         return
     queue = PromptServer.instance.prompt_queue
     running, waiting = queue.get_current_queue()
     alive = {item[1] for item in (*running, *waiting)}
-    for prompt_id in list(_pnginfo)[: len(_pnginfo) - KEPT]:
+    for prompt_id in list(known)[: len(known) - KEPT]:
         if prompt_id not in alive:
-            del _pnginfo[prompt_id]
+            del known[prompt_id]

@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import folder_paths
-
 from ...gph_core.policies.as_json import policy_to_json
 from ...gph_core.policies.base import Policy
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.selection import PlainSteps
 from ..hook import fingerprint
 from ..sample.examples import Example
+from ..schema import users
 
 _NAME_LENGTH = 24  # of a policy in a file's name; Windows refuses long paths
 
 
 def studies_folder() -> Path:
-    """Folder of the memories of studies: ``golden_path/studies`` of the user directory."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "studies"
+    """Folder of the memories of studies: ``golden_path/studies`` of the current user."""
+    return users.own_folder() / "studies"
 
 
 def opened(

@@ -229,10 +229,5 @@ def entries_of(calibration: str) -> dict[str, Calibration]:
     """Entries of a calibration file by method; ``ValueError`` if it cannot be read."""
     if calibration == NONE:
         return {}
-    path = calibrations.FILES.path_of(calibration)
-    if not path.is_file():
-        raise ValueError(
-            f"you have no calibration {calibration!r}; run Calibrate, or choose another from the "
-            "list"
-        )
-    return {n: e for n, e in file.load_all(path).items() if n in ALL}
+    entries = file.load_all(calibrations.existing(calibration))
+    return {name: entry for name, entry in entries.items() if name in ALL}

@@ -14,6 +14,7 @@ import folder_paths
 import torch
 
 from ...gph_core.files.condition_diff import first_difference, plain
+from ..schema import users
 from .activity import Activity
 from .ray_actors import Actors, Lost, Request, Workers
 from .upstream import Prompt
@@ -106,7 +107,8 @@ class Crew:
 
     def _load(self, prompt: Prompt, node_id: str) -> None:
         """Load the workflow everywhere; a worker where something differs is left out."""
-        asked = {n: Request(n, "load", (prompt, node_id)) for n in self._actors.alive}
+        given = prompt, node_id, users.current()
+        asked = {n: Request(n, "load", given) for n in self._actors.alive}
         own = {
             "ComfyUI": comfyui_version.__version__, "torch": torch.__version__,
             "study": plain(self.session.conditions),

@@ -25,6 +25,7 @@ from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.selection import PlainSteps
 from ..fitted.fitted_examples import FittedExamples
 from ..sample.measuring import SampledExamples
+from ..schema import users
 from . import capture, controls
 from .upstream import Prompt
 
@@ -49,12 +50,16 @@ class Worker:
         self._session: Any = None
         self._shards: dict[int, Shard] = {}
 
-    def load(self, prompt: Prompt, node_id: str) -> dict[str, Any]:
+    def load(self, prompt: Prompt, node_id: str, user: str | None = None) -> dict[str, Any]:
         """Execute what is upstream of the search node; what has to be the same everywhere.
+
+        Args:
+            user: whose files are read, see ``users``.
 
         Raises:
             RuntimeError: a node fails here, or files are missing.
         """
+        users.assume(user)
         taken = capture.begin()
         try:
             executor = execution.PromptExecutor(self._server, cache_args=CACHE)

@@ -60,6 +60,12 @@ def test_the_pack_imports_itself_relatively(path):
     assert not {"gph_core", "nodes", "demo"} & set(absolute_imports(path))
 
 
+def test_one_file_alone_knows_where_the_files_of_users_are():
+    # Where ComfyUI has several users, its directory of users is that of nobody.
+    knows = [path.name for path in PACK_FILES if "user_directory(" in path.read_text("utf-8")]
+    assert knows == ["users.py"]
+
+
 def test_dev_needs_the_standard_library_only():
     # tomllib is in it from Python 3.11 on.
     allowed = {*sys.stdlib_module_names, "devtools", "tomllib"}

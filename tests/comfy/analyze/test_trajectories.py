@@ -50,9 +50,13 @@ def profile(trajectories=None, recording=NONE, window=2, precision="float32"):
     return TrajectoryProfile.execute(recording, window, precision, trajectories)
 
 
+def states_file_of(run):
+    return recordings.states_path(recordings.FILES.path_of("mine"), run.example)
+
+
 def states(number):
     run = recordings.read("mine")[number]
-    return load_file(recordings.states_path("mine", run.example))["states"]
+    return load_file(states_file_of(run))["states"]
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +217,7 @@ def test_runs_with_cached_steps_are_reported(model):
 
 def rewrite(number, change):
     """Replace the states of a recorded run."""
-    path = recordings.states_path("mine", recordings.read("mine")[number].example)
+    path = states_file_of(recordings.read("mine")[number])
     changed = change(load_file(path)["states"].clone())
     with states_file.writing(path, len(changed)) as add:
         for state in changed:

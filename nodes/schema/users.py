@@ -1,0 +1,100 @@
+"""Whose files are meant: those of a user of ComfyUI, or the server's own.
+
+With ``--multi-user`` ComfyUI has a folder for each user, and every request names its user. ComfyUI
+believes what a request says, and so does this. The server has files of its own: those from before
+that option, and those of prompts without a user. Users can read them, under marked names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import folder_paths
+from aiohttp import web
+from comfy.cli_args import args
+from server import PromptServer
+
+from . import prompts
+
+SERVERS = "server: "  # before the names of the server's files; no file's name can have a colon
+OURS = "/golden_path/"  # begins the addresses of the pack's routes
+# Status and beginning as of ComfyUI's /v2/userdata; its other routes fail, with 401 or 500.
+UNKNOWN = (
+    "Invalid user specified in request: with --multi-user, the header Comfy-User names a user of "
+    "this server; choose one in ComfyUI's page"
+)
+
+_asking: ContextVar[str | None] = ContextVar("golden_path_user", default=None)
+_queued: dict[str, str] = {}  # users, by the ids of their prompts
+_assumed: str | None = None
+
+
+def current() -> str | None:
+    """Id of the user who sent the request, or the running prompt; None stands for the server."""
+    return _asking.get() or _queued.get(prompts.current().id or "") or _assumed
+
+
+def folder(user: str | None) -> Path:
+    """Folder of all files of a user, or of the server; it may not exist yet."""
+    root = folder_paths.get_public_user_directory(user) if user else None
+    return Path(root or folder_paths.get_user_directory()) / "golden_path"
+
+
+def own_folder() -> Path:
+    """Folder of the current user, where everything is written."""
+    return folder(current())
+
+
+def readable_folders() -> dict[str, Path]:
+    """Folders that the current user can read, by what begins the names of their files."""
+    user = current()
+    return {"": folder(user)} | ({} if user is None else {SERVERS: folder(None)})
+
+
+def place_of(name: str) -> tuple[Path, str]:
+    """Folder of a file that is only read, and the file's name there."""
+    if name.startswith(SERVERS):
+        return folder(None), name.removeprefix(SERVERS)
+    return own_folder(), name
+
+
+def serve(server: PromptServer) -> None:
+    """Make the users of requests and prompts known, where ComfyUI has several users."""
+    if args.multi_user:
+        server.app.middlewares.append(with_user)
+        server.add_on_prompt_handler(remember)
+
+
+def assume(user: str | None) -> None:
+    """Take a user for that of all prompts of this process, which serves nobody else: a worker."""
+    global _assumed
+    _assumed = user
+
+
+@web.middleware
+async def with_user(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Answer a request under its user. Without a known user only the server's files are seen."""
+    try:
+        user = PromptServer.instance.user_manager.get_request_user_id(request)
+    except KeyError:
+        if request.path.removeprefix("/api").startswith(OURS):
+            return web.json_response({"error": UNKNOWN}, status=403)
+        user = None
+    _asking.set(user)  # in the task of the connection, whose next request sets it anew
+    return await handler(request)
+
+
+def remember(json_data: dict[str, Any]) -> dict[str, Any]:
+    """Keep the user of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
+    user = _asking.get()
+    if user is None:
+        _queued.pop(str(json_data.get("prompt_id")), None)  # an earlier prompt had the same id
+    else:
+        _queued[prompts.id_of(json_data)] = user
+        prompts.forget_done(_queued)
+    return json_data
