@@ -44,3 +44,12 @@ test("a search finds what has all the words, in any order and case", () => {
   assert.deepEqual(names("Fitted demo"), ["d"]);
   assert.deepEqual(names("nothing"), []);
 });
+
+test("the server's paths come after the user's, whatever their model", () => {
+  const listed = [path("server: s", "FLUX.1-dev", 20), path("server: t", "", 20), ...PATHS];
+  const found = groups(listed, 20, "UNETLoader flux1-dev-fp8.safetensors on a server");
+  assert.deepEqual(found.slice(0, 3).map(({ paths }) => paths.map(({ id }) => id)), [
+    ["user/mine"], ["server: s", "server: t"], ["f20", "f50"],
+  ]);
+  assert.deepEqual(found.map(({ isOwnModel }) => isOwnModel).slice(0, 3), [false, false, true]);
+});

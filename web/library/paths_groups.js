@@ -1,17 +1,18 @@
 /** The order in which the menu shows golden paths, and what a search finds. No page, no ComfyUI. */
 
 const OWN = "user/"; // begins the ids of the user's own paths
+export const SERVERS = "server: "; // begins those of the server's, where it has several users
 const DEMO = { GPH_DemoModel: "Golden Path Demo Model" };
 
 /**
  * @typedef {object} Group
- * @property {string} model empty for the user's own paths
+ * @property {string} model empty for the user's own paths, `SERVERS` for the server's
  * @property {boolean} isOwnModel whether the workflow loads that model
  * @property {object[]} paths those of the wanted number of steps first
  */
 
 /**
- * The user's paths, those of the workflow's model, then those of the others by name.
+ * The user's paths, the server's, those of the workflow's model, then those of the others by name.
  * @param {object[]} paths as the server lists them
  * @param {number} steps of the schedule being edited
  * @param {string} words see `modelWords`
@@ -20,11 +21,12 @@ const DEMO = { GPH_DemoModel: "Golden Path Demo Model" };
 export function groups(paths, steps, words) {
   const byModel = new Map();
   for (const path of paths) {
-    const model = isUsers(path) ? "" : path.model;
+    const model = isUsers(path) ? "" : path.id.startsWith(SERVERS) ? SERVERS : path.model;
     byModel.set(model, [...(byModel.get(model) ?? []), path]);
   }
-  const own = ownModel([...byModel.keys()], words);
-  const rank = ({ model }) => (model === "" ? 0 : model === own ? 1 : 2);
+  const own = ownModel([...byModel.keys()].filter((model) => model && model !== SERVERS), words);
+  const front = ["", SERVERS, own];
+  const rank = ({ model }) => (front.includes(model) ? front.indexOf(model) : front.length);
   return [...byModel]
     .map(([model, found]) => ({
       model, isOwnModel: model === own, paths: sorted(found, (path) => path.num_steps !== steps),
@@ -52,7 +54,7 @@ function ownModel(models, words) {
   const demo = Object.keys(DEMO).find((kind) => words.startsWith(kind));
   const said = plain(demo ? DEMO[demo] : words);
   return models
-    .filter((model) => model && said.includes(plain(model)))
+    .filter((model) => said.includes(plain(model)))
     .sort((a, b) => b.length - a.length)[0];
 }
 

@@ -4,7 +4,7 @@ import { el, icon, svg } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 import { parse } from "../editor/schedule.js";
 import * as actions from "./paths_actions.js";
-import { groups, isUsers, search } from "./paths_groups.js";
+import { groups, isUsers, search, SERVERS } from "./paths_groups.js";
 
 const MOST_FOUND = 30; // entries that a search shows
 const HEIGHT = 480;
@@ -76,7 +76,7 @@ function found(paths, menu, act) {
 /** A model's paths: folded, unless the workflow loads it, and made when they are unfolded. */
 function groupOf({ model, isOwnModel, paths }, menu, act) {
   const { t, steps } = menu;
-  const name = model || t("editor.menuOwn");
+  const name = model === SERVERS ? t("editor.menuServers") : model || t("editor.menuOwn");
   const label = isOwnModel ? t("editor.menuModel", { model: name }) : name;
   const group = el(
     "details", { className: "gph-menu-group" },

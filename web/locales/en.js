@@ -172,6 +172,7 @@ export default {
   "editor.stepGain": "sensitivity {value}",
   "editor.otherSensitivity": "The sensitivity was measured on {steps} steps, this schedule has {count}.",
   "editor.menuOwn": "Your paths",
+  "editor.menuServers": "The server's paths",
   "editor.menuSame": "For {steps} steps",
   "editor.menuOthers": "For other step counts; adapted when chosen, not measured",
   "editor.replaceTitle": "Replace it?",

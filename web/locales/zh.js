@@ -160,6 +160,7 @@ export default {
   "editor.stepGain": "敏感度 {value}",
   "editor.otherSensitivity": "敏感度在 {steps} 步上测得，此计划为 {count} 步。",
   "editor.menuOwn": "您的路径",
+  "editor.menuServers": "服务器的路径",
   "editor.menuSame": "用于 {steps} 步",
   "editor.menuOthers": "用于其他步数；选择时适配，未经测量",
   "editor.replaceTitle": "要替换吗？",
