@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 MAX_DEPTH = 64  # levels of nesting; what this pack writes has up to ten
+MAX_DIGITS = 308  # of a whole number, which then is no larger than a float can be
+_MARK = "\ufeff"
 
 
 def loads(text: str | bytes) -> Any:
@@ -17,8 +20,8 @@ def loads(text: str | bytes) -> Any:
     """
     try:
         found = json.loads(
-            text.decode("utf-8-sig") if isinstance(text, bytes) else text,
-            parse_constant=_refused, parse_float=_finite,
+            (_decoded(text) if isinstance(text, bytes) else text).removeprefix(_MARK),
+            parse_constant=_refused, parse_float=_finite, parse_int=_whole,
         )  # fmt: skip
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
@@ -27,11 +30,30 @@ def loads(text: str | bytes) -> Any:
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
-    """Write JSON text; ``ValueError`` for a number that is not finite."""
-    return json.dumps(value, indent=indent, allow_nan=False)
+    """Write JSON text; ``ValueError`` for a number that is not finite, see ``finite``."""
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False)
+    except ValueError as error:
+        raise ValueError("it holds a number that is not finite, which JSON cannot have") from error
+
+
+def finite(value: Any) -> Any:
+    """Plain data, with None in the place of each number that is not finite."""
+    if isinstance(value, Mapping):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 _TOO_DEEP = f"it is nested in more than {MAX_DEPTH} levels"
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 text, from byte {error.start} on") from error
 
 
 def _refused(name: str) -> float:
@@ -43,6 +65,12 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"it holds {text[:30]}, which is too large a number")
     return number
+
+
+def _whole(text: str) -> int:
+    if len(text.removeprefix("-")) > MAX_DIGITS:
+        raise ValueError(f"it holds {text[:30]}..., which has more than {MAX_DIGITS} digits")
+    return int(text)
 
 
 def _check_depth(value: Any) -> None:
