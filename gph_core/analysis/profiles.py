@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..files.strict_json import finite
 from . import trajectory
 from .planes import Plane, plane_of
 
@@ -39,7 +40,7 @@ class Profile:
         """Plain data for JSON, without what the plane is made of; None for what is undefined."""
         fields = {name: getattr(self, name) for name in _QUANTITIES}
         shape = {"explained": self.plane.explained, "curve": self.plane.curve.tolist()}
-        return in_json({**fields, **shape})
+        return finite({**fields, **shape})
 
 
 _QUANTITIES = ("chord_length", "displacement", "off_chord", "norm", "turning", "floor")
@@ -76,7 +77,7 @@ class RunSpread:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; None for what is undefined."""
-        return in_json(asdict(self))
+        return finite(asdict(self))
 
 
 def profile_of(
@@ -149,15 +150,6 @@ def signal_to_floor(found: Mapping[str, RunSpread]) -> tuple[float, ...]:
     """
     pairs = zip(found["turning"].median, found["floor"].median, strict=True)
     return tuple(angle / floor if floor else math.inf for angle, floor in pairs)
-
-
-def in_json(values: Any) -> Any:
-    """Numbers, or lists and mappings of them, with None for what is no finite number."""
-    if isinstance(values, Mapping):
-        return {name: in_json(value) for name, value in values.items()}
-    if isinstance(values, (list, tuple)):
-        return [in_json(value) for value in values]
-    return values if math.isfinite(values) else None
 
 
 def _row(values: Tensor) -> tuple[float, ...]:

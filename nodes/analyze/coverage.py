@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import coverage_report, figures
 from ..schema.inputs import check_known, metric_input, reports_of, shootouts_input
 from ..schema.node import Node
-from ..schema.summary import fingerprint, summary_output
+from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS
 
 NAME = "Coverage"
@@ -99,6 +98,6 @@ class Coverage(Node):
         return io.NodeOutput(
             coverage_report.figure(report),
             text,
-            json.dumps(report, indent=2),
+            json_text(report),
             ui=summary_output(text),
         )

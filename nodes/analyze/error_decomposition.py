@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from comfy_api.latest import io
@@ -21,7 +20,7 @@ from ..sample.progress import Progress
 from ..sample.workload import Workload
 from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
-from ..schema.summary import fingerprint, summary_output
+from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, PolicyType, ScheduleType
 from .decomposing import FILES, NAME, Analysis
 
@@ -121,7 +120,7 @@ class ErrorDecomposition(Node):
         text = decomposition_report.text_of(report, work.notes)
         return io.NodeOutput(
             decomposition_report.figure(report),
-            json.dumps(report, indent=2),
+            json_text(report),
             ui=summary_output(text),
         )
 

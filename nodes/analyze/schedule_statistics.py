@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -13,7 +12,7 @@ from ...gph_core.quality.objective import OBJECTIVES
 from ...gph_core.reports import figures, statistics_figure, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
 from ..schema.node import Node
-from ..schema.summary import fingerprint, summary_output
+from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, RunsType
 
 NAME = "Schedule Statistics"
@@ -75,6 +74,6 @@ class ScheduleStatistics(Node):
         return io.NodeOutput(
             statistics_figure.figure(report),
             text,
-            json.dumps(report, indent=2),
+            json_text(report),
             ui=summary_output(text),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,7 +24,7 @@ from ..record import recordings
 from ..record.recordings import Trajectories
 from ..schema.inputs import check_known
 from ..schema.node import Node
-from ..schema.summary import fingerprint, summary_output
+from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, TrajectoriesType
 
 # How precise states are taken to be, by what is chosen.
@@ -125,7 +124,7 @@ class TrajectoryProfile(Node):
         report = report_of(found.recording, found.runs, profiles, together, angles, precision)
         text = summary(report)
         return io.NodeOutput(
-            drawn(report), json.dumps(report, indent=2, allow_nan=False),
+            drawn(report), json_text(report),
             ui=summary_output(text),
         )  # fmt: skip
 

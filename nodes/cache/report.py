@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from server import PromptServer
-
 from ...gph_core.paths.choice import Choice
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
@@ -76,9 +74,6 @@ class Reporter:
 
     def _send(self, state: str, **detail: Any) -> None:
         """Send an event to the client that queued the prompt."""
-        server = getattr(PromptServer, "instance", None)
-        if server is None or server.client_id is None:
-            return
         payload = {
             "node_id": self._node_id,
             "workflow_id": self._prompt.workflow_id,
@@ -87,4 +82,4 @@ class Reporter:
             "state": state,
             **detail,
         }
-        server.send_sync(EVENT, payload, server.client_id)
+        prompts.tell(EVENT, payload)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -32,6 +31,7 @@ from ..sample.progress import Progress
 from ..schema import prompts
 from ..schema.inputs import semantic_input
 from ..schema.node import Node
+from ..schema.summary import json_text
 from ..schema.types import COMPARE, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from ..semantic import judges
 from .compare_session import prepare, sampling_of
@@ -236,7 +236,7 @@ class CompareRun(Node):
         table = report | {"workflow_id": prompts.current().workflow_id}
         return io.NodeOutput(
             batches(decoded), compare_report.figure(runs, pictures, report), text,
-            json.dumps(report, indent=2),
+            json_text(report),
             *[mean_or_block(measured[0], name, NAME) for name in ("psnr", "ssim")],
             report["runs"][1]["speedup"],
             ui={"gph_compare": [table]},

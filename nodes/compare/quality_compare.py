@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import comfy.utils
@@ -22,6 +21,7 @@ from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.inputs import semantic_input
 from ..schema.node import Node
+from ..schema.summary import json_text
 from ..schema.types import CATEGORY, FRONT
 from ..semantic import judges
 from . import comparison_files
@@ -173,7 +173,7 @@ class QualityCompare(Node):
             "pictures": comparison_files.save(reference, test, errors, scale),
         }
         means = [mean_or_block(measured, name) for name in ("psnr", "ssim", "lpips")]
-        text = json.dumps(report, indent=2)
+        text = json_text(report)
         return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [shown]})
 
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 from comfy_api.latest import io
 from comfy_execution.validation import validate_node_input
 
+from ...gph_core.files.strict_json import finite
 from . import users
 from .faults import choice_fault, value_fault
 from .wires import wire_fault
@@ -83,7 +84,10 @@ def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., An
             fault = wire_fault(name, inputs[name].get_io_type(), value) if is_given else None
             if fault is not None:
                 raise ValueError(fault)
-        return execute(cls, *known, **values)
+        output = execute(cls, *known, **values)
+        if isinstance(output, io.NodeOutput) and isinstance(output.ui, dict):
+            output.ui = finite(output.ui)  # else the page and the history could not read any of it
+        return output
 
     return checking
 

@@ -14,6 +14,8 @@ from comfy_execution.progress import get_progress_state
 from comfy_execution.utils import get_executing_context
 from server import PromptServer
 
+from ...gph_core.files.strict_json import finite
+
 METADATA = "golden_path"  # in the workflow's ``extra``
 KEPT = 100  # prompts whose workflow is remembered beside the waiting ones
 
@@ -65,6 +67,16 @@ def listening_server() -> PromptServer | None:
     return None if server is None or server.client_id is None else server
 
 
+def tell(event: str, payload: dict[str, Any]) -> None:
+    """Send a message to the page that queued the prompt, if one listens.
+
+    A number that is not finite is null there: the browser would not read the rest either.
+    """
+    server = listening_server()
+    if server is not None:
+        server.send_sync(event, finite(payload), server.client_id)
+
+
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
     """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
     extra = json_data.get("extra_data")
@@ -93,7 +105,7 @@ def attach_report(workflow: dict | None, node_id: str | None, run: int, report: 
     if not isinstance(workflow.get("extra"), dict):  # some programs write an empty list
         workflow["extra"] = {}
     reports = workflow["extra"].setdefault(METADATA, {}).setdefault(node_id, [])
-    reports[run:] = [report]
+    reports[run:] = [finite(report)]  # who opens the image reads it as JSON
 
 
 def forget_done(known: dict[str, Any]) -> None:

@@ -124,10 +124,7 @@ class SearchLive(Listener):
         if not now and clock - self._reported_at < PAUSE_S:
             return
         self._reported_at, self._told_workers = clock, self.facts["workers"]
-        server = prompts.listening_server()
-        if server is None:
-            return
-        server.send_sync(EVENT, self._event(), server.client_id)
+        prompts.tell(EVENT, self._event())
 
     def _event(self) -> dict[str, Any]:
         origin = {

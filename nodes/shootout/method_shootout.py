@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from functools import partial
 
@@ -40,6 +39,7 @@ from ..schema.inputs import (
     workers_input,
 )
 from ..schema.node import Node
+from ..schema.summary import json_text
 from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
 from ..semantic.judges import SemanticMetrics
 from ..workers import capture, jobs
@@ -220,7 +220,7 @@ class MethodShootout(Node):
         text = "\n".join([table(report), *shared.notes])
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
-            figure(report), text, json.dumps(report, indent=2),
+            figure(report), text, json_text(report),
             ui={"gph_shootout": [live.event(report)]},
         )  # fmt: skip
 

@@ -27,9 +27,7 @@ class ShootoutLive:
 
     def shows(self, report: Mapping[str, Any]) -> None:
         """Report one more finished example."""
-        server = prompts.listening_server()
-        if server is not None:
-            server.send_sync(EVENT, self.event(report), server.client_id)
+        prompts.tell(EVENT, self.event(report))
 
     def event(self, report: Mapping[str, Any]) -> dict[str, Any]:
         """Event for the page with a report, without single examples and conditions."""

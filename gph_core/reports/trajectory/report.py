@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...analysis.planes import random_plane_angles
-from ...analysis.profiles import Profile, RunSpread, in_json, signal_to_floor
+from ...analysis.profiles import Profile, RunSpread, signal_to_floor
+from ...files.strict_json import finite
 from ...run.record_file import RecordedRun
 from ..texts import counted
 
@@ -34,7 +35,7 @@ def report_of(
         "window": first.window,
         "precision": precision,
         "summary": {name: spread.to_dict() for name, spread in together.items()},
-        "signal_to_floor": in_json(signal_to_floor(together)),
+        "signal_to_floor": finite(signal_to_floor(together)),
         "plane_angles": grouped([run.example for run in runs], angles, first.num_coordinates),
         "runs": [
             {"prompt": run.prompt, "seed": run.seed, **profile.to_dict()}

@@ -98,7 +98,7 @@ def test_each_round_is_a_run_of_the_node_that_the_workflow_shows(server, depth):
     ended = [event["run"] for event in events if event["state"] == "done"]
     assert ended == [0, 1]
     saved = workflow["extra"][prompts.METADATA]
-    assert [record["full_steps"] for record in saved["3:5"]] == [(0, 2), (0, 2)]
+    assert [record["full_steps"] for record in saved["3:5"]] == [[0, 2], [0, 2]]
     assert set(saved) == {"3:5"}
     shown = {
         data["display_node"] for event, data in server.sent if event == "executing" and data["node"]
