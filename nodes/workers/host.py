@@ -7,13 +7,19 @@ be used before ComfyUI has loaded it.
 from __future__ import annotations
 
 import importlib
+import platform
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
 
 SEARCH = "GPH_ScheduleSearch"
+LOCK = "in use"
+NEW_S = 5.0  # a folder may be without its lock for a moment
 
 
 class Host:
@@ -28,7 +34,8 @@ class Host:
         # ComfyUI wraps them; collected, they would close what they share with its own.
         self._streams = sys.stdout, sys.stderr
         # Starting empties the folder of temporary files: each ComfyUI needs one of its own.
-        self._folder = tempfile.mkdtemp(prefix="golden-path-worker-")
+        remove_abandoned()
+        self._folder, self._lock = own_folder()
         own = ["--temp-directory", self._folder, "--database-url", "sqlite:///:memory:"]
         sys.path.insert(0, comfyui)
         sys.argv = ["main.py", *arguments, *own]
@@ -53,6 +60,7 @@ class Host:
 
     def close(self) -> None:
         """Remove the folder of temporary files."""
+        self._lock.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @staticmethod
@@ -65,3 +73,43 @@ class Host:
         arguments = importlib.import_module("comfy.cli_args").args
         if hasattr(arguments, "disable_assets"):
             arguments.disable_assets = True
+
+
+def own_folder() -> tuple[str, BinaryIO]:
+    """A new folder of temporary files, and a file in it that is locked while its owner lives."""
+    folder = tempfile.mkdtemp(prefix=_prefix())
+    file = Path(folder, LOCK).open("wb")  # noqa: SIM115 - for the life of its owner
+    with suppress(OSError):  # some drives have no locks: the folder stays after a kill
+        _lock(file)
+    return folder, file
+
+
+def remove_abandoned() -> None:
+    """Remove the folders that workers of this machine left behind when they were killed.
+
+    The system frees a file's lock when its process ends, however it ends.
+    """
+    for folder in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+        with suppress(OSError):  # in use, or somebody else's
+            if folder.stat().st_mtime > time.time() - NEW_S:
+                continue
+            with (folder / LOCK).open("r+b") as file:
+                _lock(file)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _prefix() -> str:
+    """Prefix of the folders of this machine, as several may share a drive for them."""
+    return f"golden-path-worker-{platform.node()}-"
+
+
+def _lock(file: BinaryIO) -> None:
+    """Take a file for this process until it is closed; ``OSError`` if another one has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -146,6 +146,7 @@ class Actors:
             started = _children() - self._others
             self._ray.shutdown()
             psutil.wait_procs(started, timeout=END_S)
+        host.remove_abandoned()
 
     def answer(self, worker: int, reference: Any) -> Any:
         """Answer of a worker; errors as of ``ask``."""

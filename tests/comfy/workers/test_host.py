@@ -1,8 +1,11 @@
 """How a worker starts ComfyUI, on stand-ins of its modules in a process of their own."""
 
 import json
+import platform
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 from golden_path_pack.nodes.workers import host
@@ -25,14 +28,22 @@ FILES = {
     "pack/nodes/workers/worker.py": "class Worker:\n    def __init__(self, server):\n"
     "        self.server = server\n    def options(self):\n        return self.server\n",
 }
-START = """
+ALONE = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("host", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
+"""
+START = f"""{ALONE}
 host = module.Host(sys.argv[2], ["--cpu"])
 print(json.dumps(host.call("options")["answer"]))
 host.close()
+"""
+OWN = f"""{ALONE}
+module.tempfile.tempdir = sys.argv[2]
+folder, lock = module.own_folder()
+print(folder, flush=True)
+sys.stdin.read()
 """
 OPTION = "parser.add_argument('--disable-assets', action='store_true')"
 
@@ -48,3 +59,29 @@ def test_a_worker_starts_without_the_index_of_files_where_that_can_be_chosen(opt
         assert options["cpu"]  # the command line was read
         assert options["database_url"] == "sqlite:///:memory:"
         assert options.get("disable_assets") == (True if option else None)
+
+
+def test_the_folder_of_a_killed_worker_goes_and_that_of_one_that_lives_stays(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(host, "NEW_S", -60.0)
+    command = [sys.executable, "-c", OWN, host.__file__, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as worker:
+        folder = Path(worker.stdout.readline().strip())
+        host.remove_abandoned()
+        assert folder.is_dir()
+        worker.kill()
+    with monkeypatch.context() as patch:
+        patch.setattr(platform, "node", lambda: "another machine")
+        host.remove_abandoned()
+        assert folder.is_dir()
+    host.remove_abandoned()
+    assert not folder.exists()
+
+
+def test_a_folder_that_is_being_made_stays(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder, lock = host.own_folder()
+    lock.close()
+    host.remove_abandoned()
+    assert Path(folder).is_dir()
