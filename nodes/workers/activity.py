@@ -14,6 +14,7 @@ DOES = {
     "fit_policy": "fitting", "fit_metrics": "fitting", "job": "sampling",
 }  # fmt: skip
 WAITING, LOST = "waiting", "lost"
+PAUSE_S = 0.25  # between two looks at whether the user has cancelled
 
 
 @dataclass

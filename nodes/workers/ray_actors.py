@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,28 +11,31 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import psutil
 
-from . import host
-from .activity import Activity
+from . import host, joining
+from .activity import PAUSE_S, Activity
+from .cluster import LOCAL
 
 Key = TypeVar("Key")
 
-LOCAL = "local"
-ANYWAY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # Ray reads it, too
-PAUSE_S = 0.25  # between two looks at whether the user has cancelled
 CLOSE_S = 2.0  # for workers to remove their temporary files
 END_S = 10.0  # for processes to end
 NEEDED = "2.52"  # the first with tokens, without which anybody on the network could use workers
 INSTALL = (
     f'run python -m pip install "ray>={NEEDED}" with the Python of ComfyUI, then start it again'
 )
-TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+# Of a Ray that is started here. It listens on all addresses of a machine, so only who has the token
+# may use it; and it is to send nobody a report.
+OURS = {
+    "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_USAGE_STATS_ENABLED": "0",
+}  # fmt: skip
 
 
 class Workers(NamedTuple):
     """The choice of *Search Workers*.
 
     Args:
-        address: ``local``, or of a cluster that the user runs.
+        address: ``LOCAL`` or ``CLUSTER``, never that of a machine.
         count: number of workers; 0: one for each GPU.
         gpus: of each worker; may be a fraction.
     """
@@ -77,9 +79,7 @@ class Actors:
     ) -> None:
         self._ray, self._activity, self._command = required(workers.address), activity, command
         self._others = _children()
-        self._is_ours = not self._ray.is_initialized()
-        if self._is_ours:
-            _join(self._ray, workers.address)
+        self._is_ours = joining.begin(self._ray, workers.address, activity.waits)
         self._actors: dict[int, Any] = {}
         gpus = self._ray.cluster_resources().get("GPU", 0)
         count = workers.count or int(gpus)
@@ -176,11 +176,9 @@ class Actors:
 
 
 def required(address: str) -> Any:
-    """Ray, for use at an address; ``ValueError`` says what to install."""
+    """Ray, for use at ``LOCAL`` or ``CLUSTER``; ``ValueError`` says what to install."""
     if address == LOCAL:
-        # Ray listens on all addresses of a machine: only who has the token may use it. It reads
-        # this when it is imported.
-        for name, value in TOKEN.items():
+        for name, value in OURS.items():  # Ray reads them when it is imported
             os.environ.setdefault(name, value)
     try:
         import ray
@@ -196,23 +194,3 @@ def required(address: str) -> Any:
 
 def _children() -> set[psutil.Process]:
     return set(psutil.Process().children(recursive=True))
-
-
-def _join(ray: Any, address: str) -> None:
-    """Start Ray on this machine, or join a cluster."""
-    quiet = {"log_to_driver": False, "configure_logging": False}
-    if address == LOCAL:
-        ray.init(address=LOCAL, include_dashboard=False, **quiet)
-        return
-    if sys.platform != "linux" and os.environ.get(ANYWAY) != "1":
-        raise ValueError(
-            f"Ray supports clusters of several machines on Linux only, this is {sys.platform}; use "
-            f"the address {LOCAL}, or set {ANYWAY}=1 to try it anyway"
-        )
-    try:
-        ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ValueError(
-            f"the Ray cluster {address} cannot be joined ({error}); is it running, and may this "
-            "machine reach it?"
-        ) from error

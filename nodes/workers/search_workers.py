@@ -6,7 +6,8 @@ from comfy_api.latest import io
 
 from ..schema.node import Node
 from ..schema.types import CATEGORY, WorkersType
-from .ray_actors import LOCAL, Workers, required
+from .cluster import CLUSTER, LOCAL, choice, cluster_address
+from .ray_actors import Workers, required
 
 
 class SearchWorkers(Node):
@@ -26,12 +27,14 @@ class SearchWorkers(Node):
             ),
             search_aliases=["ray", "multi gpu", "cluster", "distributed", "parallel"],
             inputs=[
-                io.String.Input(
+                io.Combo.Input(
                     "address",
+                    options=[LOCAL, CLUSTER],
                     default=LOCAL,
                     tooltip=(
-                        "local: on this machine. auto or ray://…: a cluster of yours, on which "
-                        "ComfyUI and its files are in the same folders."
+                        "local: on this machine. The cluster of my settings: the Ray cluster whose "
+                        "address is in your own settings (see the help), on which ComfyUI and its "
+                        "files are in the same folders. A workflow cannot name a machine."
                     ),
                 ),
                 io.Int.Input(
@@ -54,7 +57,12 @@ class SearchWorkers(Node):
         )
 
     @classmethod
+    def check_inputs(cls, address: str | None) -> None:
+        if address is not None and choice(address) == CLUSTER:
+            cluster_address()
+
+    @classmethod
     def execute(cls, address: str, count: int, gpus_per_worker: float) -> io.NodeOutput:
-        workers = Workers(address.strip() or LOCAL, count, gpus_per_worker)
+        workers = Workers(choice(address), count, gpus_per_worker)
         required(workers.address)
         return io.NodeOutput(workers)

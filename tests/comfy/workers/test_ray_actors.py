@@ -11,6 +11,8 @@ from golden_path_pack.nodes.workers import host, ray_actors
 from golden_path_pack.nodes.workers.activity import Activity
 from golden_path_pack.nodes.workers.ray_actors import Actors, Lost, Request, Workers
 
+NOWHERE = "ray://127.0.0.1:1"
+
 
 class Acting:
     """In place of a ComfyUI."""
@@ -52,6 +54,7 @@ def started():
     """Ray with three workers, and a function that is called while they are waited for."""
     hook = SimpleNamespace(check=lambda: None)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", NOWHERE)
         ray_actors.required("local").cloudpickle.register_pickle_by_value(sys.modules[__name__])
         patch.setattr(host, "Host", Acting)
         activity = Activity(lambda: hook.check(), lambda rows: None)
@@ -68,6 +71,11 @@ def test_answers_come_by_key_from_workers_that_work_at_the_same_time(started, tm
     assert actors.ask(requests, 60) == {"a": "a", "b": "b", "c": "c"}
     two = {1: Request(1, "double", (4,)), 2: Request(1, "double", (5,))}
     assert actors.ask(two, 30) == {1: 8, 2: 10}
+
+
+def test_ray_starts_here_whatever_address_its_own_variable_has(started):
+    assert os.environ["RAY_ADDRESS"] == NOWHERE
+    assert started[0].ask({0: Request(1, "double", (4,))}, 30) == {0: 8}
 
 
 def test_what_a_worker_says_is_wrong_is_told_with_its_number(started):
@@ -121,3 +129,12 @@ def test_without_ray_the_error_says_what_to_install(monkeypatch, module, words):
     monkeypatch.setitem(sys.modules, "ray.cloudpickle", module and SimpleNamespace())
     with pytest.raises(ValueError, match=words):
         ray_actors.required("local")
+
+
+def test_a_ray_that_is_started_here_reports_nothing_unless_the_user_wants_it(monkeypatch):
+    for wanted, expected in ((None, "0"), ("1", "1")):
+        monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", wanted or "")
+        if wanted is None:
+            monkeypatch.delenv("RAY_USAGE_STATS_ENABLED")
+        ray_actors.required("local")
+        assert os.environ["RAY_USAGE_STATS_ENABLED"] == expected

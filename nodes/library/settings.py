@@ -1,0 +1,56 @@
+"""The user's own settings: ``golden_path/settings.json`` in ComfyUI's user directory.
+
+No workflow and no page writes this file. It is not in a user's folder there, such as
+``user/default``, because ComfyUI lets pages write those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import folder_paths
+
+from ...gph_core.files import strict_json
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the file may hold, each a text; empty where it is not set.
+
+    Args:
+        ray_address: of the user's Ray cluster, see ``workers/cluster.py``.
+    """
+
+    ray_address: str = ""
+
+
+def settings_file() -> Path:
+    """The file; it need not exist."""
+    return Path(folder_paths.get_user_directory()) / "golden_path" / "settings.json"
+
+
+def read_settings() -> Settings:
+    """The settings as they are now; ``ValueError`` names a file that is broken."""
+    file = settings_file()
+    try:
+        return _settings(strict_json.loads(file.read_bytes()))
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"the settings file {file} cannot be used: {error}; it needs the form "
+            '{"ray_address": "10.0.0.1:6379"}: mend it, or delete it'
+        ) from error
+
+
+def _settings(found: object) -> Settings:
+    if not isinstance(found, dict):
+        raise ValueError("it holds no JSON object")
+    known = [field.name for field in fields(Settings)]
+    for name, value in found.items():
+        if name not in known:
+            raise ValueError(f"there is no setting {name[:100]!r}, only {', '.join(known)}")
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a text in quotation marks")
+    return Settings(**found)
