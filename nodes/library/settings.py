@@ -1,6 +1,6 @@
-"""The user's own settings: ``golden_path/settings.json`` in ComfyUI's user directory.
+"""Settings of this ComfyUI: ``golden_path/settings.json`` in its user directory.
 
-No workflow and no page writes this file. It is not in a user's folder there, such as
+No workflow and no page writes this file. It is the server's, not in a user's folder such as
 ``user/default``, because ComfyUI lets pages write those.
 """
 
@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-import folder_paths
-
 from ...gph_core.files import strict_json
+from ..schema import users
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Settings:
 
 def settings_file() -> Path:
     """The file; it need not exist."""
-    return Path(folder_paths.get_user_directory()) / "golden_path" / "settings.json"
+    return users.folder(None) / "settings.json"
 
 
 def read_settings() -> Settings:
