@@ -33,7 +33,7 @@ def test_a_file_of_windows_is_read():
     ("data", "words"),
     [
         (b"", "Expecting value"),
-        (b"\xff\xfe{\x00}\x00", "codec"),
+        (b"\xff\xfe{\x00}\x00", "no UTF-8 text"),
         (b"[" * 2_000 + b"]" * 2_000, "nested"),
         (b'["10.0.0.1:6379"]', "it holds no JSON object"),
         (b'{"ray_address": 6379}', "ray_address must be a text in quotation marks"),
