@@ -11,6 +11,8 @@ from ..files.condition_diff import plain
 from .base import Policy, Site
 from .table import KINDS
 
+MAX_SHOWN = 100  # characters of what a file holds
+
 
 def policy_to_json(policy: Policy) -> dict[str, Any]:
     """``{"kind": "Taylor", "order": 2}``; ``ValueError`` for a policy that is not plain data."""
@@ -38,20 +40,36 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
     name = options.pop("kind", None)
     if not isinstance(name, str) or name not in KINDS:
         raise ValueError(f"{name!r} is no kind of policy; known are {', '.join(KINDS)}")
+    known = [option.name for option in fields(KINDS[name])]  # type: ignore[arg-type] - see above
+    if unknown := [option for option in options if option not in known]:
+        raise ValueError(
+            f"the policy {name} has no option {unknown[0][:MAX_SHOWN]!r}; its options are: "
+            f"{', '.join(known) or 'none'}"
+        )
     _check_types(name, options)
     if "site" in options:
         options["site"] = Site(options["site"])
     try:
-        if "spans" in options:
-            options["spans"] = tuple((int(step), int(span)) for step, span in options["spans"])
-        if "weights" in options:
-            options["weights"] = tuple(
-                (int(step), tuple((int(anchor), float(weight)) for anchor, weight in weights))
-                for step, weights in options["weights"]
-            )
-        return KINDS[name](**options)
-    except (TypeError, OverflowError) as error:  # an option that does not exist, or of another type
-        raise ValueError(f"the policy {name} cannot be made from {options}: {error}") from error
+        options = _with_tuples(options)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"the policy {name} cannot be made from {str(options)[:MAX_SHOWN]}; a list in it has "
+            "another form than it must have"
+        ) from error
+    return KINDS[name](**options)
+
+
+def _with_tuples(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options in which the lists of lists of JSON are what policies have instead."""
+    found = dict(options)
+    if "spans" in found:
+        found["spans"] = tuple((int(step), int(span)) for step, span in found["spans"])
+    if "weights" in found:
+        found["weights"] = tuple(
+            (int(step), tuple((int(anchor), float(weight)) for anchor, weight in weights))
+            for step, weights in found["weights"]
+        )
+    return found
 
 
 # What an option of a type may be in JSON, by the type's name.
@@ -60,6 +78,7 @@ _WANTED = {
     "float": ("a number", (int, float)),
     "bool": ("true or false", (bool,)),
     "str": ("a text", (str,)),
+    "Mapping[str, Any]": ("an object", (dict,)),
     "int | None": ("a whole number or null", (int, type(None))),
     "float | None": ("a number or null", (int, float, type(None))),
 }

@@ -39,7 +39,7 @@ def test_a_policy_is_its_kind_and_what_differs_from_the_default(policy, data):
     [
         ({"kind": "Magic"}, "'Magic' is no kind of policy; known are Reuse, Taylor"),
         ({}, "None is no kind of policy"),
-        ({"kind": "Taylor", "degree": 2}, "the policy Taylor cannot be made from"),
+        ({"kind": "Taylor", "degree": 2}, "Taylor has no option 'degree'; its options are: order"),
         ({"kind": "Taylor", "order": 5}, "order 1 or 2, got 5"),
         ({"kind": "TwoAnchor", "max_gamma": 0.5}, "γ goes from 1 to a number, got 0.5"),
         ({"kind": "Reuse", "site": "roof"}, "'roof' is not a valid Site"),
@@ -51,7 +51,8 @@ def test_a_policy_is_its_kind_and_what_differs_from_the_default(policy, data):
         ({"kind": "Fitted", "weights": [[1, [[0, 1e400]]]]}, "step 1 are not all numbers"),
         ({"kind": "MeanVelocity", "spans": [[1e400, 1]]}, "cannot be made from"),
         ({"kind": "MeanVelocity", "spans": 3}, "the policy MeanVelocity cannot be made from"),
-        ({"kind": "MeanVelocity", "spans": [[1, 2, 3]]}, "too many values to unpack"),
+        ({"kind": "MeanVelocity", "spans": [[1, 2, 3]]}, "has another form than it must have"),
+        ({"kind": "Fitted", "conditions": 3}, "conditions of the policy Fitted must be an object"),
     ],
 )
 def test_what_is_no_policy_is_refused(data, message):
