@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.grids import MAX_STEPS
@@ -32,28 +32,26 @@ def card(option: str) -> dict[str, str]:
     return {"card": find(option).card}
 
 
-def move(schedule: str, steps: int) -> dict[str, str]:
+def move(schedule: str, steps: Annotated[int, {"min": 1, "max": MAX_STEPS}]) -> dict[str, str]:
     """Move a schedule to another number of steps, both at evenly falling noise levels.
 
     The shift of a model is the same on both grids and keeps what lies at the same level.
     """
-    parsed = Schedule.parse(text_of(schedule, "schedule"))
-    if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
-        raise ValueError(f"the number of steps must be 1 to {MAX_STEPS}, got {repr(steps)[:50]}")
+    parsed = Schedule.parse(schedule)
     moved = retarget(parsed, _falling(parsed.num_steps), _falling(steps))
     return {"schedule": str(moved), "origin": RETARGETED}
 
 
 def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
     """Keep a schedule drawn in the editor."""
-    path = GoldenPath(text_of(name, "name"), Schedule.parse(text_of(schedule, "schedule")), DRAWN)
+    path = GoldenPath(name, Schedule.parse(schedule), DRAWN)
     user_paths.library().save(path, overwrite=replace)
     return {"name": path.name}
 
 
 def import_text(text: str, replace: bool = False) -> dict[str, str]:
     """Keep a path that another user shared."""
-    path = user_paths.library().import_text(text_of(text, "text"), overwrite=replace)
+    path = user_paths.library().import_text(text, overwrite=replace)
     return {"name": path.name}
 
 
@@ -64,7 +62,7 @@ def export(path: str) -> dict[str, Any]:
 
 def rename(path: str, name: str) -> dict[str, str]:
     """Give the user's path another name."""
-    user_paths.library().rename(path, text_of(name, "name"))
+    user_paths.library().rename(path, name)
     return {"name": name}
 
 
@@ -72,13 +70,6 @@ def delete(path: str) -> dict[str, Any]:
     """Delete the user's path of that name."""
     user_paths.library().delete(path)
     return {}
-
-
-def text_of(value: Any, name: str) -> str:
-    """A field of a request that has to be a text; ``ValueError`` if it is none."""
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, got {repr(value)[:50]}")
-    return value
 
 
 def _entry(path: GoldenPath, key: str, option: str) -> dict[str, Any]:

@@ -3,65 +3,72 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import json
+import errno
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import comfy.model_sampling
 import comfy.samplers
 from aiohttp import web
 
+from ...gph_core.files import strict_json
 from ...gph_core.paths.choice import spacing
+from ...gph_core.reports.texts import counted
 from ...gph_core.schedule import Schedule
-from ..cache.policy import CHOICES, PolicySelector
+from ..cache.policy import PolicySelector
 from ..cache.schedule_editor import MAX_STEPS
 from ..library import library_routes
-from ..library.library_routes import text_of
+from ..schema.faults import quoted, short
+from . import requests
+from .requests import Fields, body_of, fields_of, inputs_of
 
-MAX_BODY_MIB = 16  # as of a path's file, which can be imported
+MAX_REASON = 900  # characters
+Steps = Annotated[int, {"min": 1, "max": MAX_STEPS}]
 
 
-def uniform_text(steps: int, full: int) -> dict[str, str]:
+def uniform_text(steps: Steps, full: int) -> dict[str, str]:
     """Evenly spaced full steps."""
-    if type(full) is not int:
-        raise ValueError(f"the number of full steps must be a whole number, got {_shown(full)}")
-    return {"schedule": str(spacing(_count(steps), full))}
+    return {"schedule": str(spacing(steps, full))}
 
 
 def check(schedule: str, policy: dict[str, Any]) -> dict[str, str | None]:
     """Reason why a policy refuses a schedule; ``policy`` holds the inputs of *Policy Selector*."""
-    text = text_of(schedule, "schedule")
-    if not isinstance(policy, dict):
-        raise ValueError(f"policy must be the inputs of Policy Selector, got {_shown(policy)}")
-    known = inspect.signature(PolicySelector.execute).parameters
-    settings = {name: value for name, value in policy.items() if name in known}
-    for name, value in settings.items():
-        default = known[name].default
-        types = (int, float) if isinstance(default, (int, float)) else str
-        if not isinstance(value, types):
-            raise ValueError(f"{name} of the policy is {_shown(value)}, which is of another kind")
-    if settings.get("policy") not in CHOICES:
-        raise ValueError(f"{_shown(settings.get('policy'))} is not a policy")
+    inputs = fields_of(PolicySelector.execute)
+    settings = {name: value for name, value in policy.items() if name in inputs}
+    requests.check(inputs, settings)
+    verdict = PolicySelector.validate_inputs(**settings)
+    if verdict is not True:
+        return {"error": short(verdict, MAX_REASON)}
     try:
         result = PolicySelector.execute(**settings).result
         assert result is not None
-        result[0].check(Schedule.parse(text))
+        result[0].check(Schedule.parse(schedule))
     except ValueError as error:
-        return {"error": str(error)}
+        return {"error": short(str(error), MAX_REASON)}
     return {"error": None}
 
 
-def nominal_sigmas(scheduler: str, steps: str) -> dict[str, list[float]]:
+def nominal_sigmas(scheduler: str, steps: Steps) -> dict[str, list[float]]:
     """Noise levels of a scheduler of ComfyUI on a flow model without shift."""
     if scheduler not in comfy.samplers.SCHEDULER_NAMES:
         raise ValueError(
-            f"{scheduler!r} is not a scheduler; choose one of "
+            f"{quoted(scheduler)} is not a scheduler; choose one of "
             f"{', '.join(comfy.samplers.SCHEDULER_NAMES)}"
         )
     sampling = comfy.model_sampling.ModelSamplingDiscreteFlow()
-    sigmas = comfy.samplers.calculate_sigmas(sampling, scheduler, _count(int(steps)))
-    return {"sigmas": sigmas.tolist()}
+    try:
+        sigmas = comfy.samplers.calculate_sigmas(sampling, scheduler, steps).tolist()
+    except Exception as error:  # of any kind: another extension's function
+        raise ValueError(
+            f"the scheduler {scheduler} fails for {counted(steps, 'step')}: {error}"
+        ) from error
+    if not all(map(math.isfinite, sigmas)):
+        raise ValueError(
+            f"the scheduler {scheduler} gives noise levels that are no finite numbers for "
+            f"{counted(steps, 'step')}; choose another number of steps, or another scheduler"
+        )
+    return {"sigmas": sigmas}
 
 
 OWN = "/user_paths"
@@ -87,47 +94,49 @@ def register(routes: web.RouteTableDef) -> None:
         routes.route(method, f"/golden_path{path}")(_handler(compute, one_at_a_time))
 
 
-def _handler(compute: Callable[..., dict], lock: asyncio.Lock) -> Callable:
-    """Wrap a function as a handler that passes path, query and body by name and answers in JSON."""
+def _handler(compute: Callable[..., dict[str, Any]], lock: asyncio.Lock) -> Callable:
+    """Wrap a function as a handler that passes the fields of a request and answers in JSON."""
+    fields = fields_of(compute)
 
     async def handle(request: web.Request) -> web.Response:
-        try:
-            body = await _body(request) if request.method == "POST" else {}
-            inputs = {**body, **request.query, **request.match_info}
-            async with lock:  # in a thread: a thousand steps take seconds to move
-                answer = await asyncio.to_thread(compute, **inputs)
-            return web.json_response(answer)
-        except FileExistsError as error:
-            return web.json_response({"error": str(error)}, status=409)
-        except (TypeError, ValueError) as error:  # TypeError: other arguments than it takes
-            return web.json_response({"error": str(error)}, status=400)
-        except OSError as error:  # the user's folder is full, or not ours to write
-            return web.json_response({"error": f"{error.strerror}: {error.filename}"}, status=500)
+        status, text = await _answer(compute, fields, request, lock)
+        response = web.json_response(text=text, status=status)
+        if not request.content.is_eof():  # the rest of a body that is refused goes unread
+            response.force_close()
+        return response
 
     return handle
 
 
-async def _body(request: web.Request) -> dict[str, Any]:
-    """The JSON object that a request brings; ``ValueError`` for anything else."""
-    size, most = request.content_length or 0, MAX_BODY_MIB * 2**20
-    content = b"" if size > most else await request.read()
-    if max(size, len(content)) > most:
-        raise ValueError(f"the request has more than {MAX_BODY_MIB} MiB; send a smaller one")
+async def _answer(
+    compute: Callable[..., dict[str, Any]], fields: Fields, request: web.Request, lock: asyncio.Lock
+) -> tuple[int, str]:  # fmt: skip
+    """Status and JSON text of an answer."""
     try:
-        body = json.loads(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the request is no JSON text: {error}") from error
-    if not isinstance(body, dict):
-        raise ValueError(f"the request is {_shown(body)}, not a mapping of names to values")
-    return body
+        body = await body_of(request)
+        async with lock:  # in a thread: a thousand steps take seconds to move
+            return 200, await asyncio.to_thread(_computed, compute, fields, request, body)
+    except ValueError as error:
+        return 400, _refusal(str(error))
+    except OSError as error:
+        if isinstance(error, FileExistsError) and error.errno is None:  # a name in the library
+            return 409, _refusal(str(error))
+        if error.errno == errno.ENAMETOOLONG:
+            return 400, _refusal("the name is too long for a file of this system; shorten it")
+        # The user's folder is full, or not ours to write.
+        return 500, _refusal(f"{error.strerror or error}: {error.filename}")
 
 
-def _count(steps: int) -> int:
-    if type(steps) is not int or not 1 <= steps <= MAX_STEPS:
-        raise ValueError(f"{_shown(steps)} steps were asked for; the editor takes 1 to {MAX_STEPS}")
-    return steps
+def _computed(
+    compute: Callable[..., dict[str, Any]], fields: Fields, request: web.Request, body: bytes
+) -> str:  # fmt: skip
+    found = compute(**inputs_of(request, body, fields))
+    try:
+        return strict_json.dumps(found)
+    except ValueError as error:
+        raise ValueError(f"the answer cannot be sent: {error}") from error
 
 
-def _shown(value: Any) -> str:
-    """A value of a request, without the end of a long one."""
-    return text if len(text := repr(value)) <= 50 else f"{text[:47]}..."
+def _refusal(reason: str) -> str:
+    """JSON text of a reason; one that quotes a long text of the request is cut."""
+    return strict_json.dumps({"error": short(reason, MAX_REASON)})

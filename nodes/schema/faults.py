@@ -31,7 +31,7 @@ def value_fault(name: str, kind: str, options: Mapping[str, Any], value: Any) ->
     else:  # a socket; null is as good as unconnected
         fits = value is None and options.get("optional", False)
         needed = f"connected to an output of type {kind}"
-    return None if fits else f"the {name} must be {needed}; found {_shown(value)}"
+    return None if fits else f"the {name} must be {needed}; found {shown(value)}"
 
 
 def choice_fault(name: str, options: Mapping[str, Any], value: str) -> str | None:
@@ -39,7 +39,7 @@ def choice_fault(name: str, options: Mapping[str, Any], value: str) -> str | Non
     choices = options.get("options", ())
     if value in choices:
         return None
-    return f"the {name} cannot be {_quoted(value)}; choose one of {', '.join(choices)}"
+    return f"the {name} cannot be {quoted(value)}; choose one of {', '.join(choices)}"
 
 
 def _text(kinds: list[str]) -> str:
@@ -62,21 +62,23 @@ def _is_number(kind: str, value: Any, options: Mapping[str, Any]) -> bool:
     return is_within and -math.inf < value < math.inf
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value of JSON, by its name there."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f"the text {_quoted(value)}"
+        return f"the text {quoted(value)}"
     kinds = {list: "the list", dict: "the object"}
-    return f"{kinds.get(type(value), 'the number')} {_short(repr(value))}"
+    return f"{kinds.get(type(value), 'the number')} {short(repr(value))}"
 
 
-def _quoted(text: str) -> str:
-    return repr(_short(text))
+def quoted(text: str) -> str:
+    """A text in quotation marks, without the end of a long one."""
+    return repr(short(text))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+def short(text: str, most: int = MAX_SHOWN) -> str:
+    """A text, without the end of a long one."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
