@@ -125,12 +125,13 @@ def test_fill_uniform_is_the_servers_rule(page):
     assert undo_depth(page) == before + 1
 
 
-def test_a_server_that_does_not_answer_is_reported(page):
-    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=503, body="no"))
+@pytest.mark.parametrize("status", [503, 200])
+def test_an_answer_of_a_proxy_is_reported(page, status):
+    page.route("**/golden_path/uniform", lambda route: route.fulfill(status=status, body="<p>no"))
     try:
         editor = Editor.open(page, TEN)
         editor.use("uniform")
-        page.get_by_text("That did not work").first.wait_for()
+        page.get_by_text({503: "without a reason", 200: "cannot be read"}[status]).last.wait_for()
         assert editor.text == TEN
     finally:
         page.unroute("**/golden_path/uniform")

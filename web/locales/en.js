@@ -110,7 +110,7 @@ export default {
   "editor.wrongText": "This text is not a schedule: {reason}",
   "editor.restore": "Restore",
   "editor.failed": "That did not work",
-  "editor.noAnswer": "The server did not answer: {reason}",
+  "editor.noAnswer": "This could not be checked: {reason}",
 
   "editor.stepsTip": "Number of steps, 1 to 200. New steps are added as full ones; a smaller number cuts the end.",
   "editor.lock": "Lock the number of full steps: every edit then moves one",
@@ -177,6 +177,11 @@ export default {
   "editor.menuOthers": "For other step counts; adapted when chosen, not measured",
   "editor.replaceTitle": "Replace it?",
   "editor.deleted": "{name} is deleted",
+
+  "server.away": "ComfyUI cannot be reached; check that it runs, then try again ({reason})",
+  "server.noReason": "the server answered {status} without a reason; look into ComfyUI's log, or at the proxy before it",
+  "server.unreadable":
+    "the server's answer ({status}) cannot be read; a proxy may have changed it. Reload the page, or look into ComfyUI's log",
 
   "policy.linked": "The policy comes from the connected node, so all inputs are shown.",
   "policy.residual reuse": "Suits every schedule, above all one with few full steps: errors do not grow. Fine detail is lost.",

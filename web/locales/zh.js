@@ -103,7 +103,7 @@ export default {
   "editor.wrongText": "此文本不是计划：{reason}",
   "editor.restore": "恢复",
   "editor.failed": "操作未成功",
-  "editor.noAnswer": "服务器没有回答：{reason}",
+  "editor.noAnswer": "无法检查此计划：{reason}",
 
   "editor.stepsTip": "步数，1 到 200。增加的步为完整步；减少时从末尾截去。",
   "editor.lock": "锁定完整步的数量：此后每次编辑都是移动",
@@ -165,6 +165,10 @@ export default {
   "editor.menuOthers": "用于其他步数；选择时适配，未经测量",
   "editor.replaceTitle": "要替换吗？",
   "editor.deleted": "{name} 已删除",
+
+  "server.away": "无法连接 ComfyUI；请确认它正在运行，然后重试（{reason}）",
+  "server.noReason": "服务器返回 {status}，但没有说明原因；请查看 ComfyUI 的日志，或它前面的代理",
+  "server.unreadable": "无法读取服务器的回答（{status}）；它可能被代理改动。请刷新页面，或查看 ComfyUI 的日志",
 
   "policy.linked": "策略来自所连接的节点，因此显示全部输入。",
   "policy.residual reuse": "适合任何计划，完整步很少时尤其适合：它不放大误差，只损失细节。",

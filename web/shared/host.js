@@ -5,6 +5,8 @@
 
 import { app } from "../../../scripts/app.js";
 import { api } from "../../../scripts/api.js";
+import { answerOf } from "./answers.js";
+import { texts } from "./strings.js";
 
 /** Run a change as one undo step. */
 export function oneStep(change) {
@@ -161,20 +163,17 @@ export function workflowExtra() {
 }
 
 /**
- * Ask a route of the pack. Resolves to its JSON; rejects with the server's reason and `status`.
+ * Ask a route of the pack; what comes of it is that of `answerOf`.
  * @param {string} path after "/golden_path"
  * @param {{method?: string, body?: unknown}} [request] a body makes it a POST
  */
-export async function ask(path, { method, body } = {}) {
-  const response = await api.fetchApi(`/golden_path${path}`, {
-    method: method ?? (body === undefined ? "GET" : "POST"),
-    headers: { "Content-Type": "application/json" },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  const reason = answer.error ?? `${response.status} ${response.statusText}`;
-  throw Object.assign(new Error(reason), { status: response.status });
+export function ask(path, { method, body } = {}) {
+  return answerOf(texts(locale()), () =>
+    api.fetchApi(`/golden_path${path}`, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: { "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    }));
 }
 
 /** The address of a file in ComfyUI's folder for temporary ones. */
