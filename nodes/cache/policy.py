@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def weights_file(name: str) -> Path:
             "Schedule, which fits them, in place of this node's, or put a safetensors file into "
             f"{folder} and write its name"
         )
-    if Path(own).name != own or not (folder / own).is_file():
+    if Path(own).name != own or not isfile(folder / own):  # or too long for a name
         raise ValueError(f"there is no file {own!r} in {folder}; write the name of a file there")
     return folder / own
 

@@ -75,6 +75,7 @@ def test_causal_linear_reads_its_file(weights):
         ("other.safetensors", "there is no file 'other.safetensors'"),
         ("../../secret.safetensors", "there is no file"),
         ("three.safetensors/..", "there is no file"),
+        ("x" * 5000, "there is no file"),
     ],
 )
 def test_a_missing_weights_file_is_said_before_anything_runs(weights, name, message):
