@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
+from ..files import fields
 from ..quality.correlation import spearman
 from .isolated_steps import exact, norm
 
@@ -81,11 +82,12 @@ class Decomposition:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Decomposition:
-        """Read what ``to_dict`` wrote and JSON gave back."""
-        fields: dict[str, Any] = {
-            n: tuple(v) if isinstance(v, list) else v for n, v in data.items()
-        }
-        return cls(**fields)
+        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
+        found = fields.read(cls, data)
+        lengths = {len(found.current), len(found.state), len(found.velocity), len(found.gaps) - 1}
+        if len(lengths) != 1 or not found.chord > 0:
+            raise ValueError("the norms are of different numbers of steps, or there is no chord")
+        return found
 
 
 def decompose(model: PlannedModel, start: Tensor, sigmas: Sequence[float]) -> Decomposition:

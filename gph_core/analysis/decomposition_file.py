@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..files import fields
 from ..files.jsonl import JsonlFile
 from .decomposition import Decomposition
 
@@ -24,7 +25,5 @@ LINES = JsonlFile(
     "decomposition",
     "decomposed run",
     lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
-    lambda fields: Split(
-        **{**fields, "decomposition": Decomposition.from_dict(fields["decomposition"])}
-    ),
+    lambda data: fields.read(Split, data),
 )

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from ..files import fields
+
 
 class Tried(NamedTuple):
     """A step of a full run, and the same step cached."""
@@ -69,8 +71,11 @@ class IsolatedStep:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IsolatedStep:
-        """Read what ``to_dict`` wrote and JSON gave back."""
-        return cls(**{**data, "feature_errors": tuple(data["feature_errors"])})
+        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
+        found = fields.read(cls, data)
+        if not found.feature_errors:
+            raise ValueError("there is no error of a feature")
+        return found
 
 
 def measured_steps(num_steps: int) -> range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import NamedTuple
 
+from ..files import fields
 from ..files.jsonl import JsonlFile
 from .isolated_steps import IsolatedStep
 
@@ -23,5 +24,5 @@ LINES = JsonlFile(
     "measurement",
     "isolated step",
     lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
-    lambda fields: Measured(**{**fields, "step": IsolatedStep.from_dict(fields["step"])}),
+    lambda data: fields.read(Measured, data),
 )

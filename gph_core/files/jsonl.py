@@ -1,6 +1,7 @@
 """File that is gathered bit by bit: a header with what all of it has in common, then lines.
 
 Each line is JSON and written as soon as it is known, so that a run that is cancelled loses nothing.
+Several processes may begin and fill a file together.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from . import reading, strict_json, whole_file
 from .condition_diff import first_difference, plain
+from .lock import locked
 
 Item = TypeVar("Item")
 _log = logging.getLogger(__name__)
-_LONGEST = 400  # characters of a reason, which may quote the file
+MOST_BYTES = 2**30  # a run has some kilobytes
+_LONGEST = 200  # characters of a reason, which may quote the file
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,8 @@ class JsonlFile(Generic[Item]):
     Args:
         format: name and version, in the header.
         kind: what a file is called in messages, ``item`` what a line is.
-        to_data: of an item to what JSON takes; ``from_data`` the way back, with an error of
-            ``ValueError``, ``KeyError``, ``TypeError`` or ``AttributeError`` for other data.
+        to_data: of an item to what JSON takes; ``from_data`` the way back, with any error of
+            ``reading.ERRORS`` for other data.
     """
 
     format: str
@@ -46,82 +50,106 @@ class JsonlFile(Generic[Item]):
 
         Raises:
             ValueError: the file is of other conditions; it names the first one that differs.
+            OSError: the disk is full, ...; it names the file.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as file:
-            file.seek(0)
-            content = file.read()
-            start = content.rfind(b"\n") + 1
-            if start < len(content):  # the last line has no end
-                if _is_whole(content[start:]):
-                    file.write(b"\n")
-                else:
-                    _tell_of_broken_end(path)
-                    file.truncate(start)
-                    content = content[:start]
-            if not content:
-                header = {"format": self.format, "conditions": plain(dict(conditions))}
-                file.write(json.dumps(header).encode() + b"\n")
-        known, items = self._parsed(path)
-        difference = first_difference(known, plain(dict(conditions)))
-        if difference:
+        wanted = plain(dict(conditions))
+        if path.exists():
+            reading.check_file(path, MOST_BYTES)
+        with locked(path) as file:
+            lines = _lines(path)
+            size = sum(map(len, lines))
+            if size < path.stat().st_size:
+                file.truncate(size)
+            if not lines:
+                header = {"format": self.format, "conditions": wanted}
+                lines = [json.dumps(header).encode() + b"\n"]
+                whole_file.append(path, lines[0])
+            elif not lines[-1].endswith(b"\n"):
+                whole_file.append(path, b"\n")
+        known, items = self._parsed(path, lines)
+        if difference := first_difference(known, wanted):
             name, former, present = difference
             raise ValueError(
-                f"the {self.kind} was made with the {name} {former}, now it is {present}; choose "
-                "another name for this one"
+                f"the {self.kind} {_name(path)} was made with the {name} {former}, now it is "
+                f"{present}; choose another name for this one"
             )
         return items
 
     def append(self, path: Path, item: Item) -> None:
-        """Add an item to a file that was begun."""
-        with path.open("ab") as file:
-            file.write(json.dumps(self.to_data(item)).encode() + b"\n")
+        """Add an item to a file that was begun, wholly or not at all.
+
+        Raises:
+            ValueError: it could not be read again, as its numbers are none.
+            OSError: the disk is full, ...; it names the file.
+        """
+        line = json.dumps(self.to_data(item)).encode()
+        try:
+            self.from_data(strict_json.loads(line, is_finite=False))
+        except reading.ERRORS as error:
+            raise ValueError(
+                f"this {self.item} cannot be kept: {reading.reason(error)}; look at an image with "
+                "these settings first"
+            ) from error
+        with locked(path):
+            whole_file.append(path, line + b"\n")
 
     def read(self, path: Path) -> list[Item]:
         """The items of a file, in their order.
 
-        A last line that is no JSON, as a crash leaves it, is dropped with a warning.
+        What a crash has left of a last line is dropped with a warning.
 
         Raises:
             ValueError: the file is of another kind, or another line is no item; it says which.
         """
-        return self._parsed(path)[1]
+        return self._parsed(path, _lines(path))[1]
 
-    def _parsed(self, path: Path) -> tuple[dict[str, Any], list[Item]]:
+    def _parsed(self, path: Path, lines: list[bytes]) -> tuple[dict[str, Any], list[Item]]:
         """Conditions and items."""
-        lines = path.read_bytes().splitlines()
-        if lines and not _is_whole(lines[-1]):
-            _tell_of_broken_end(path)
-            lines.pop()
         try:
-            header = json.loads(lines[0])
-            if header["format"] != self.format:
+            header = strict_json.loads(lines[0], is_finite=False)
+            conditions = header["conditions"]
+            if header["format"] != self.format or not isinstance(conditions, dict):
                 raise ValueError("another format")
-            conditions = dict(header["conditions"])
-        except (IndexError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(f"{_name(path)} is no {self.kind} of this pack and version") from error
+        except reading.ERRORS as error:
+            raise ValueError(
+                f"{_name(path)} is no {self.kind} of this pack and version; choose another name, "
+                "or move it away"
+            ) from error
         items = []
         for number, line in enumerate(lines[1:], 2):
+            if line.isspace():
+                continue
             try:
-                items.append(self.from_data(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                reason = f"line {number} of {_name(path)} is no {self.item}: {error}"
-                raise ValueError(reason[:_LONGEST]) from error
+                items.append(self.from_data(strict_json.loads(line, is_finite=False)))
+            except reading.ERRORS as error:
+                raise ValueError(
+                    f"line {number} of {_name(path)} is no {self.item}: "
+                    f"{reading.reason(error)[:_LONGEST]}; mend or delete this line"
+                ) from error
         return conditions, items
 
 
-def _is_whole(line: bytes) -> bool:
+def _lines(path: Path) -> list[bytes]:
+    """The lines with their ends, without what a crash has left of a last one."""
+    lines = reading.read(path, MOST_BYTES).splitlines(keepends=True)
+    if lines and _is_rest(lines[-1]):
+        _log.warning(
+            "the last line of %s is incomplete, as after a crash, and is left out", _name(path)
+        )
+        lines.pop()
+    return lines
+
+
+def _is_rest(line: bytes) -> bool:
+    """Whether a last line is cut off, or ends in the zeros that a power cut leaves."""
+    if line.endswith(b"\n") and b"\0" not in line:
+        return False  # whoever wrote it was done
     try:
-        json.loads(line.decode())
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _tell_of_broken_end(path: Path) -> None:
-    _log.warning(
-        "the last line of %s is incomplete, as after a crash, and is left out", _name(path)
-    )
+        strict_json.loads(line, is_finite=False)
+    except ValueError:
+        return True
+    return False
 
 
 def _name(path: Path) -> str:

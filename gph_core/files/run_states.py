@@ -6,10 +6,12 @@ import math
 import tempfile
 import weakref
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from . import whole_file
 
 
 class RunStates:
@@ -26,23 +28,29 @@ class RunStates:
         self._count, self._num_states = num_runs * num_states, num_states
         self._folder, self._in_memory = folder, in_memory
         self._kept: dict[tuple[int, int], Tensor] = {}
-        self._file: IO[bytes] | None = None
+        self._file: Any = None
         self._like: Tensor | None = None
 
     def keep(self, run: int, step: int, state: Tensor) -> None:
-        """Keep a copy of a state; another one of the same run and step takes its place."""
+        """Keep a copy of a state; another one of the same run and step takes its place.
+
+        ``OSError`` names the folder if its disk is full.
+        """
         if self._like is None:
             self._like = torch.empty_like(state, device="meta")  # of each state, without values
             if self._count * self._size > self._in_memory:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - kept open
+                # Kept open, and without a buffer: a full disk is an error here, not at the end.
+                self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
                 weakref.finalize(self, self._file.close)
         copied = state.to("cpu", copy=True, memory_format=torch.contiguous_format)
         if self._file is None:
             self._kept[run, step] = copied
         else:
-            self._file.seek(self._place(run, step))
-            self._file.write(copied.flatten().view(torch.uint8).numpy().tobytes())
+            with whole_file.naming(self._folder):
+                self._file.seek(self._place(run, step))
+                content = copied.flatten().view(torch.uint8).numpy().tobytes()
+                whole_file.write_all(self._file, content)
 
     def at(self, run: int, step: int) -> Tensor:
         """State of a run before a step, or where the run ends."""
@@ -51,7 +59,9 @@ class RunStates:
         assert self._like is not None
         found = bytearray(self._size)
         self._file.seek(self._place(run, step))
-        self._file.readinto(found)  # type: ignore[attr-defined] - a file in binary mode has it
+        left = memoryview(found)
+        while left and (count := self._file.readinto(left)):
+            left = left[count:]
         return torch.frombuffer(found, dtype=self._like.dtype).view(self._like.shape)
 
     @property

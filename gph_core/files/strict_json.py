@@ -12,16 +12,18 @@ MAX_DIGITS = 308  # of a whole number, which then is no larger than a float can 
 _MARK = "\ufeff"
 
 
-def loads(text: str | bytes) -> Any:
+def loads(text: str | bytes, is_finite: bool = True) -> Any:
     """Read JSON text; ``ValueError`` says what is wrong with anything else.
 
     Args:
         text: as bytes it is UTF-8; editors on Windows may put a mark in front of it.
+        is_finite: False for files of measurements, in which NaN and infinity have a meaning.
     """
+    finite: Any = {"parse_constant": _refused, "parse_float": _finite} if is_finite else {}
     try:
         found = json.loads(
             (_decoded(text) if isinstance(text, bytes) else text).removeprefix(_MARK),
-            parse_constant=_refused, parse_float=_finite, parse_int=_whole,
+            parse_int=_whole, **finite,
         )  # fmt: skip
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error

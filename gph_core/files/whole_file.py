@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,10 +24,13 @@ PAUSES_S = (0.05, 0.2, 1.0)
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
+def writing(path: Path, is_kept: bool = True) -> Iterator[BinaryIO]:
     """Yields a file to write to; it has taken the place of ``path`` once the block has ended.
 
     An error in the block leaves everything as it was. The folder is made if it is not there.
+
+    Args:
+        is_kept: it is still there after a power cut; waiting for the disk takes its time.
 
     Raises:
         OSError: the disk is full, the folder cannot be written to, ...; it names the file.
@@ -38,8 +42,9 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         try:
             with temporary.open("x+b") as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
+                if is_kept:
+                    file.flush()
+                    os.fsync(file.fileno())
             _replace(temporary, path)
         finally:
             with suppress(OSError):
@@ -56,14 +61,20 @@ def append(path: Path, content: bytes) -> None:
     """Add to a file, all or nothing; ``OSError`` names the file."""
     # Without a buffer, which would write again what could not be written as the file is closed.
     with naming(path), path.open("ab", buffering=0) as file:
-        size, left = file.seek(0, os.SEEK_END), memoryview(content)
+        size = file.seek(0, os.SEEK_END)
         try:
-            while left:
-                left = left[file.write(left) :]
+            write_all(file, content)
         except OSError:
             with suppress(OSError):
                 file.truncate(size)
             raise
+
+
+def write_all(file: RawIOBase, content: bytes) -> None:
+    """Write to a file without a buffer, which may take less than it is given."""
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) or 0 :]
 
 
 @contextmanager

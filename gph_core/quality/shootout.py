@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..files.condition_diff import first_difference, plain
+from ..files import fields
+from ..files.condition_diff import plain
+from ..files.jsonl import JsonlFile
 from ..run.record import RunRecord
 from .comparison import IDENTICAL
 from .gain import mean_of
@@ -55,28 +57,34 @@ class CandidateRun:
         return self.full_seconds / self.seconds
 
     def to_json(self) -> str:
-        fields = {
-            "example": self.example,
-            "contender": self.candidate,  # as files have called it from the first version on
-            "plan": self.plan,
-            "seconds": self.seconds,
-            "full_seconds": self.full_seconds,
-            "metrics": in_json(self.metrics),
-            "record": self.record and self.record.to_dict(),
-        }
-        return json.dumps(fields)
+        return json.dumps(_to_data(self))
 
     @classmethod
     def from_json(cls, text: str) -> CandidateRun:
-        fields = json.loads(text)
-        record, candidate = fields.pop("record"), fields.pop("contender")
-        metrics = {n: number(value) for n, value in fields.pop("metrics").items()}
-        return cls(
-            **fields,
-            candidate=candidate,
-            metrics=metrics,
-            record=record and RunRecord.from_json(json.dumps(record)),
-        )
+        return _from_data(json.loads(text))
+
+
+def _to_data(run: CandidateRun) -> dict[str, Any]:
+    return {
+        "example": run.example,
+        "contender": run.candidate,  # as files have called it from the first version on
+        "plan": run.plan,
+        "seconds": run.seconds,
+        "full_seconds": run.full_seconds,
+        "metrics": in_json(run.metrics),
+        "record": run.record and run.record.to_dict(),
+    }
+
+
+def _from_data(data: dict[str, Any]) -> CandidateRun:
+    others = {n: v for n, v in data.items() if n not in ("contender", "metrics")}
+    run = fields.read(CandidateRun, {**others, "candidate": data["contender"], "metrics": {}})
+    if not run.seconds > 0:
+        raise ValueError(f"it took {run.seconds:g} seconds, which no run does")
+    return replace(run, metrics={name: number(v) for name, v in data["metrics"].items()})
+
+
+_FILE = JsonlFile(FORMAT, "shootout", "result", _to_data, _from_data)
 
 
 class Results:
@@ -91,17 +99,7 @@ class Results:
     def __init__(self, path: Path, conditions: Mapping[str, Any]) -> None:
         self._path = path
         self.conditions = plain(dict(conditions))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
-        whole = lines[:-1]  # a last line without an end is what a crash left
-        if not whole:
-            header = {"format": FORMAT, "conditions": self.conditions}
-            path.write_bytes(json.dumps(header).encode() + b"\n")
-        else:
-            _check(path, whole[0], self.conditions)
-            if lines[-1]:
-                path.write_bytes(b"\n".join(whole) + b"\n")
-        self._results = {r.key: r for r in _read(path, whole[1:])}
+        self._results = {run.key: run for run in _FILE.begin(path, conditions)}
 
     def get(self, example: str, candidate: str, plan: str) -> CandidateRun | None:
         """The result of a run, if there was one."""
@@ -110,8 +108,7 @@ class Results:
     def add(self, result: CandidateRun, is_kept: bool = True) -> None:
         """Know the result of a run, in this session alone unless it is kept."""
         if is_kept:
-            with self._path.open("ab") as file:
-                file.write(result.to_json().encode() + b"\n")
+            _FILE.append(self._path, result)
         self._results[result.key] = result
 
 
@@ -148,8 +145,12 @@ def in_json(values: Any) -> Any:
 
 
 def number(value: Any) -> float:
-    """Number that ``in_json`` gave."""
-    return math.inf if value == IDENTICAL else math.nan if value is None else value
+    """Number that ``in_json`` gave; ``ValueError`` for anything else."""
+    if value is None or value == IDENTICAL:
+        return math.nan if value is None else math.inf
+    if type(value) not in (int, float):
+        raise ValueError(f"{str(value)[:40]!r} is no number")
+    return float(value)
 
 
 def _interval(values: Sequence[float]) -> dict[str, Any]:
@@ -159,27 +160,3 @@ def _interval(values: Sequence[float]) -> dict[str, Any]:
     mean, low, high = mean_of(values)
     bounded = math.isfinite(low)
     return {"mean": mean, "low": low if bounded else None, "high": high if bounded else None}
-
-
-def _check(path: Path, line: bytes, conditions: Mapping[str, Any]) -> None:
-    try:
-        header = json.loads(line)
-        stored = header["conditions"] if header["format"] == FORMAT else None
-    except (ValueError, KeyError, TypeError):
-        stored = None
-    if stored is None:
-        raise ValueError(f"{path.name} holds no shootout of this pack and version; move it away")
-    if difference := first_difference(stored, conditions):
-        field, former, present = difference
-        raise ValueError(
-            f"the shootout {path.stem} was made with the {field} {former}, this one has {present}; "
-            "choose another name, or the former settings to go on with it"
-        )
-
-
-def _read(path: Path, lines: Sequence[bytes]):
-    for number, line in enumerate(lines, 2):
-        try:
-            yield CandidateRun.from_json(line.decode())
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"line {number} of {path.name} is no result: {error}") from error

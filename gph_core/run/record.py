@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..files import fields
 from ..schedule import Schedule
 
 FORMAT = 2
@@ -103,13 +104,14 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:
-        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for another format."""
-        fields = dict(data)
-        if fields.pop("format", None) != FORMAT:
+        """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise ValueError(f"this is not a run record of format {FORMAT}")
-        for name in _DERIVED:
-            fields.pop(name)
-        for name, value in fields.items():
-            if isinstance(value, list):
-                fields[name] = tuple(value)
-        return cls(**fields)
+        others = ("format", *_DERIVED)
+        record = fields.read(cls, {n: v for n, v in data.items() if n not in others})
+        Schedule.parse(record.schedule)
+        num_steps = len(record.sigmas) - 1
+        done = (*record.full_steps, *record.cached_steps)
+        if not all(0 <= step < num_steps for step in done):
+            raise ValueError(f"a run of {num_steps} steps did the steps {done}")
+        return record

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..files import fields
 from ..files.jsonl import JsonlFile
 from .record import RunRecord
 
@@ -23,9 +24,9 @@ def to_data(run: RecordedRun) -> dict[str, Any]:
     return {**run._asdict(), "record": run.record.to_dict()}
 
 
-def from_data(fields: Mapping[str, Any]) -> RecordedRun:
-    """Run that ``to_data`` gave; errors as of ``JsonlFile``."""
-    return RecordedRun(**{**fields, "record": RunRecord.from_dict(fields["record"])})
+def from_data(data: Mapping[str, Any]) -> RecordedRun:
+    """Run that ``to_data`` gave; ``ValueError`` for other data."""
+    return fields.read(RecordedRun, data)
 
 
 RECORDING = JsonlFile("golden-path-runs-1", "recording", "run", to_data, from_data)

@@ -173,7 +173,7 @@ def test_what_cannot_be_decomposed_is_an_error_before_anything_runs(model, chang
 
 def test_other_conditions_need_another_name(model):
     run(model)
-    with pytest.raises(ValueError, match="decomposition was made with the guidance cfg 3"):
+    with pytest.raises(ValueError, match="was made with the guidance cfg 3"):
         run(model, cfg=2.0)
 
 

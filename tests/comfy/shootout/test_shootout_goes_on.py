@@ -138,10 +138,10 @@ def test_an_example_more_is_added(runs):
 
 def test_other_settings_under_the_same_name_are_an_error_that_names_them():
     report_of(["uniform"])
-    other = "was made with the guidance cfg 5.0, this one has cfg 3.0; choose another name"
+    other = "was made with the guidance cfg 5.0, now it is cfg 3.0; choose another name"
     with pytest.raises(ValueError, match=other):
         report_of(["uniform"], cfg=3.0)
-    with pytest.raises(ValueError, match="was made with the VAE of that time, this one has none"):
+    with pytest.raises(ValueError, match="was made with the VAE of that time, now it is none"):
         report_of(["uniform"], vae=None)
 
 
@@ -159,5 +159,5 @@ def test_what_a_crash_left_is_dropped(runs):
 def test_a_file_of_something_else_is_refused():
     FILES.folder.mkdir(parents=True)
     (FILES.folder / "demo.jsonl").write_text("notes\n", "utf-8")
-    with pytest.raises(ValueError, match="holds no shootout of this pack"):
+    with pytest.raises(ValueError, match="is no shootout of this pack"):
         report_of(["uniform"])

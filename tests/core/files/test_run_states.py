@@ -1,8 +1,12 @@
 """States of runs in memory and in a file."""
 
+import errno
+import os
+
 import pytest
 import torch
 
+from gph_core.files import run_states
 from gph_core.files.run_states import RunStates
 
 SHAPE = (1, 2, 3)
@@ -44,3 +48,24 @@ def test_nothing_is_left_behind(tmp_path):
     states.keep(0, 0, torch.zeros(SHAPE))
     del states
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_names_the_folder(tmp_path, monkeypatch):
+    class Full:
+        """A file that takes three bytes and then no more."""
+
+        def seek(self, place):
+            self.taken = 0
+
+        def write(self, content):
+            if self.taken:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.taken = 3
+            return 3
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(run_states.tempfile, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(OSError, match=f"No space left on device: .*{tmp_path.name}"):
+        RunStates(1, 1, tmp_path, 0).keep(0, 0, torch.zeros(SHAPE))

@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -60,6 +61,29 @@ def test_readers_see_whole_files_while_two_writers_replace_them(tmp_path):
     while any(writer.is_alive() for writer in writers):
         found.add(path.read_bytes())
     assert found <= set(contents)
+    assert names(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("refusals", [1, 3, 4])
+def test_a_file_that_another_process_reads_is_replaced_a_little_later(
+    tmp_path, monkeypatch, refusals
+):
+    path, replace, waited = tmp_path / "a", type(tmp_path).replace, []
+    answers = iter([PermissionError("in use")] * refusals)  # of Windows
+    write(path, b"old")
+
+    def refused_at_first(self, target):
+        for error in answers:
+            raise error
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whole_file.time, "sleep", waited.append)
+        patch.setattr(type(tmp_path), "replace", refused_at_first)
+        with pytest.raises(PermissionError) if refusals == 4 else nullcontext():
+            write(path, b"new")
+    assert path.read_bytes() == (b"old" if refusals == 4 else b"new")
+    assert len(waited) == min(refusals, 3)
     assert names(tmp_path) == ["a"]
 
 
