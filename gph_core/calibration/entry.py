@@ -59,6 +59,7 @@ class Calibration:
         samples: by example, the tensors that the values are made of.
         runs: those that the thresholds come from; see ``with_run``.
         file: name of the file that it was read from.
+        note: on that file; empty if it is as it should be.
     """
 
     method: str
@@ -69,6 +70,7 @@ class Calibration:
     samples: Mapping[str, Mapping[str, Tensor]] = field(default_factory=dict)
     runs: Sequence[Mapping[str, Any]] = ()
     file: str = "the calibration"
+    note: str = ""
 
     def __post_init__(self) -> None:
         if not self.method or "/" in self.method:
@@ -86,7 +88,7 @@ class Calibration:
         self._check({n: stored.get(n) for n in wanted} if partly else stored, wanted)
 
     def check_values(self, conditions: Mapping[str, Any], needed: Collection[str] = ()) -> str:
-        """Differences of a run that takes the values and no threshold, in a line; empty if none.
+        """Note on the file and on what differs in a run that takes the values and no threshold.
 
         ``ValueError`` that names the first of the ``needed`` conditions in which it differs: the
         values mean nothing there. Without any, those of the method.
@@ -103,10 +105,11 @@ class Calibration:
             for name, pair in pairs.items()
             if first_difference(*pair, NOISE_LEVELS)
         )
-        return others and (
+        differs = others and (
             f"this run differs from the calibration of {self.method} ({others}), so what was "
             "measured there may fit less well"
         )
+        return "; ".join(filter(None, (self.note, differs)))
 
     def _check(self, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         difference = first_difference(stored, wanted, NOISE_LEVELS)

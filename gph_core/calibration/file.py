@@ -1,33 +1,29 @@
 """Calibrations of one model and setting in one safetensors file, one entry a method.
 
-The header holds the format, the conditions and, for each method, all that is no tensor. A file is
-replaced as a whole: a crash leaves the old one as it was (beside it, if the process is killed, one
-that ends in ``.tmp``), and who reads meanwhile gets the old or the new one.
+The header holds the format, the conditions, for each method all that is no tensor, and the checksum
+of the file, which older versions of the pack did not write. A file is replaced as a whole.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import time
-import uuid
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
+from ..files import checksum, reading, strict_json, whole_file
 from ..files.condition_diff import first_difference, plain
 from .entry import NOISE_LEVELS, Calibration, difference_text
 
-# Windows replaces no file that another process reads: seconds between the attempts.
-PAUSES_S = (0.05, 0.2, 1.0)
-
-FORMAT = "golden-path-calibration-1"
-MAX_REASON = 300  # characters: what is wrong may quote the file
+FORMAT = "golden-path-calibration-2"
+FORMATS = ("golden-path-calibration-1", FORMAT)  # that can be read
+MOST_BYTES = 2**32  # 4 GiB; the samples of a hundred examples have some megabytes
+RENEWED = "calibrate again to renew it"
 
 
 def load(path: Path, method: str) -> Calibration:
@@ -45,27 +41,35 @@ def load_all(path: Path) -> dict[str, Calibration]:
     """All entries by method; ``ValueError`` that names the file if they cannot be read."""
     try:
         # Read at once: a file that is mapped into memory cannot be replaced on Windows.
-        data = path.read_bytes()
+        data = reading.read(path, MOST_BYTES)
+        header = checksum.header_of(BytesIO(data))
+        metadata = header.metadata
+        if metadata.get("format") in FORMATS:
+            _check_sum(header, data)
         tensors = tensors_of(data)
-    except (OSError, SafetensorError) as error:
-        reason = str(error)[:MAX_REASON]
-        raise ValueError(f"{path.name} cannot be read as a safetensors file: {reason}") from error
-    header = _header(data)
-    if header.get("format") != FORMAT:
+    except (OSError, *reading.ERRORS) as error:
+        raise ValueError(
+            f"{path.name} cannot be read as a safetensors file: {reading.reason(error)}; delete "
+            "it and calibrate again, or choose another file"
+        ) from error
+    if metadata.get("format") not in FORMATS:
         raise ValueError(
             f"{path.name} is not a calibration file of this version of the pack; choose another "
             "file"
         )
+    note = "" if checksum.KEY in metadata else f"{checksum.tell_of_old(path)}; {RENEWED}"
     try:
-        conditions = json.loads(header["conditions"])
+        conditions, entries = (
+            strict_json.loads(metadata[name], is_finite=False) for name in ("conditions", "entries")
+        )
         return {
-            method: _entry(method, conditions, fields, tensors, path.name)
-            for method, fields in json.loads(header["entries"]).items()
+            method: _entry(method, dict(conditions), fields, tensors, path.name, note)
+            for method, fields in entries.items()
         }
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        reason = repr(error)[:MAX_REASON]
+    except reading.ERRORS as error:
         raise ValueError(
-            f"{path.name} is a damaged calibration file ({reason}); delete it and calibrate again"
+            f"{path.name} is a damaged calibration file ({reading.reason(error)}); delete it and "
+            "calibrate again"
         ) from error
 
 
@@ -104,29 +108,17 @@ def _write(path: Path, entries: Mapping[str, Calibration]) -> None:
         "format": FORMAT,
         "conditions": json.dumps(next(iter(entries.values())).conditions),
         "entries": json.dumps({m: _fields(entry, tensors) for m, entry in entries.items()}),
+        checksum.KEY: checksum.BLANK,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The old file stays until the new one is on the disk. Two processes may write at once.
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(bytes_of(tensors, header))
-            file.flush()
-            os.fsync(file.fileno())
-        _replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    whole_file.write(path, checksum.filled(bytes_of(tensors, header)))
 
 
-def _replace(new: Path, path: Path) -> None:
-    for pause in PAUSES_S:
-        try:
-            new.replace(path)
-        except PermissionError:
-            time.sleep(pause)
-        else:
-            return
-    new.replace(path)
+def _check_sum(header: checksum.Header, data: bytes) -> None:
+    """Raise ``ValueError`` unless the file has a checksum that fits, or is too old for one."""
+    if (checksum.KEY in header.metadata) != (header.metadata["format"] == FORMAT):
+        raise ValueError(f"its checksum is missing, or its format another one; {checksum.ADVICE}")
+    if checksum.KEY in header.metadata:
+        checksum.check(header, [data[len(header.content) :]])
 
 
 def _fields(entry: Calibration, tensors: dict[str, Tensor]) -> dict[str, Any]:
@@ -150,8 +142,9 @@ def _fields(entry: Calibration, tensors: dict[str, Tensor]) -> dict[str, Any]:
 
 
 def _entry(
-    method: str, conditions: dict, fields: dict[str, Any], tensors: dict[str, Tensor], name: str
-) -> Calibration:
+    method: str, conditions: dict, fields: dict[str, Any], tensors: dict[str, Tensor], name: str,
+    note: str,
+) -> Calibration:  # fmt: skip
     def take(group: str, names: list[str]) -> dict[str, Tensor]:
         return {name: tensors[_key(method, group, name)] for name in names}
 
@@ -169,28 +162,27 @@ def _entry(
         samples={e: take(f"samples/{e}", names) for e, names in fields["samples"].items()},
         runs=tuple(fields["runs"]),
         file=name,
+        note=note,
     )
 
 
-_NUMBER = (int, float)
 # Fields of a threshold, its settings, and a run that others rely on, and what they are.
-_THRESHOLD = {"settings": dict, "target": _NUMBER, "threshold": _NUMBER}
+_THRESHOLD = {"settings": dict, "target": float, "threshold": float}
 _SETTINGS = {"full steps": int, "policy": str}
-_RUN = {"settings": dict, "example": str, "num_cached": int, "low": _NUMBER, "high": _NUMBER}
+_RUN = {"settings": dict, "example": str, "num_cached": int, "low": float, "high": float}
 
 
-def _check(fields: Mapping[str, Any], types: Mapping[str, Any]) -> None:
-    """Raise ``KeyError`` or ``TypeError`` for a field that is missing or something else."""
+def _check(fields: Mapping[str, Any], types: Mapping[str, type]) -> None:
+    """Raise ``KeyError`` or ``TypeError`` for a field that is missing or something else.
+
+    A number may be infinite, as an interval of thresholds is, but not NaN.
+    """
     for name, wanted in types.items():
-        if not isinstance(fields[name], wanted):
-            raise TypeError(f"{name} is {fields[name]!r}")
+        value = fields[name]
+        known = (int, float) if wanted is float else (wanted,)
+        if type(value) not in known or value != value:
+            raise TypeError(f"{name} is {value!r}")
 
 
 def _key(method: str, group: str, name: str) -> str:
     return f"{method}/{group}/{name}"
-
-
-def _header(data: bytes) -> dict[str, str]:
-    """The metadata of a safetensors file that was read: 8 bytes of length, then JSON."""
-    length = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + length]).get("__metadata__") or {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..files import reading
 from ..methods.method import Method, Setting
 from ..policies.base import Policy
 from .entry import Calibration
@@ -18,10 +19,10 @@ def fit_of(method: Method, calibration: Calibration | None) -> Any:
         return None
     try:
         return method.read(calibration.values)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except reading.ERRORS as error:
         raise ValueError(
             f"{calibration.file} is damaged: its values for {method.name} cannot be read "
-            f"({error!r}); delete it and calibrate again"
+            f"({reading.reason(error)}); delete it and calibrate again"
         ) from error
 
 

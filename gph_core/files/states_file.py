@@ -1,63 +1,64 @@
 """The states of one run in a safetensors file, written one by one as they come.
 
 The file holds one tensor, ``states [N + 1, ...]`` in float32: state n is the latent before step n,
-in the model's own scale, and state N is where the run ends.
+in the model's own scale, and state N is where the run ends. Its metadata are the format and the
+checksum of the file; older versions of the pack wrote neither.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from . import checksum, reading, whole_file
+
+FORMAT = "golden-path-states-2"
 NAME = "states"
 PART = 2**14  # coordinates: of 51 states 7 MB in float64, of which a computation needs several
-_LONGEST_HEADER = 2**16  # bytes; a file that says it has more is none of ours
+MOST_BYTES = 2**40
 
 
 @contextmanager
 def writing(path: Path, num_states: int) -> Iterator[Callable[[Tensor], None]]:
     """Yields what takes the states; the file is there once the block ends without an error.
 
-    ``ValueError`` if the block gave another number of states.
+    Raises:
+        ValueError: the block gave another number of states.
+        OSError: the disk is full, ...; it names the file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            written = 0
+    with whole_file.writing(path) as file:
+        written, header, digest = 0, b"", hashlib.sha256()
 
-            def add(state: Tensor) -> None:
-                nonlocal written
-                values = state.detach().to("cpu", torch.float32).contiguous()
-                if not written:
-                    file.write(_header((num_states, *values.shape)))
-                file.write(values.numpy().astype("<f4", copy=False).tobytes())
-                written += 1
+        def put(content: bytes) -> None:
+            digest.update(content)
+            file.write(content)
 
-            yield add
+        def add(state: Tensor) -> None:
+            nonlocal written, header
+            values = state.detach().to("cpu", torch.float32).contiguous()
+            if not written:
+                header = _header((num_states, *values.shape))
+                put(header)
+            put(values.numpy().astype("<f4", copy=False).tobytes())
+            written += 1
+
+        yield add
         if written != num_states:
             raise ValueError(
                 f"the sampler told {written} of {num_states} states; record without latents, or "
                 "choose another sampler"
             )
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a whole file of states, which came from another machine."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+        file.seek(checksum.place(header))
+        file.write(digest.hexdigest().encode())
 
 
 class States:
@@ -69,21 +70,26 @@ class States:
         size: how many coordinates a part has; the last one may have fewer.
 
     Raises:
-        ValueError: the file is none of this module.
+        ValueError: the file is none of this module, or damaged; it names the file.
     """
 
     def __init__(self, path: Path, size: int = PART) -> None:
         self._path, self._size = path, size
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            try:
-                entry = json.loads(file.read(min(length, _LONGEST_HEADER)))[NAME]
-                num_states, *shape = entry["shape"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"{path.name} holds no states of a run") from error
-        self._offset = 8 + length
-        self.num_states: int = num_states
-        self.num_coordinates: int = math.prod(shape)
+        try:
+            length = reading.check_file(path, MOST_BYTES)
+            with path.open("rb") as file:
+                header = checksum.header_of(file)
+            self.num_states, self.num_coordinates = _shape(header, length)
+            if header.metadata:
+                checksum.check_file(path)
+            else:
+                checksum.tell_of_old(path.parent)
+        except reading.ERRORS as error:
+            raise ValueError(
+                f"{path.name} holds no states of a run ({reading.reason(error)}); delete it and "
+                "its run, and record it again"
+            ) from error
+        self._offset = len(header.content)
 
     def __len__(self) -> int:
         return math.ceil(self.num_coordinates / self._size)
@@ -102,7 +108,25 @@ class States:
 
 def _header(shape: tuple[int, ...]) -> bytes:
     """Header of a safetensors file: 8 bytes of length, then JSON."""
-    entry = {"dtype": "F32", "shape": list(shape), "data_offsets": [0, 4 * math.prod(shape)]}
-    text = json.dumps({NAME: entry}).encode()
+    metadata = {"format": FORMAT, checksum.KEY: checksum.BLANK}
+    text = json.dumps({"__metadata__": metadata, NAME: _entry(shape)}).encode()
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
     return len(text).to_bytes(8, "little") + text
+
+
+def _entry(shape: Sequence[int]) -> dict[str, Any]:
+    return {"dtype": "F32", "shape": list(shape), "data_offsets": [0, 4 * math.prod(shape)]}
+
+
+def _shape(header: checksum.Header, length: int) -> tuple[int, int]:
+    """Numbers of states and coordinates; an error of ``reading.ERRORS`` for another file."""
+    metadata = header.metadata
+    if metadata and (metadata.keys() != {"format", checksum.KEY} or metadata["format"] != FORMAT):
+        raise ValueError("it is of another kind or of a newer version")
+    (entry,) = header.tensors.values()
+    shape = header.tensors[NAME]["shape"]
+    if not all(type(count) is int and count > 0 for count in shape) or entry != _entry(shape):
+        raise ValueError("its numbers are of another type")
+    if length != len(header.content) + 4 * math.prod(shape):
+        raise ValueError("its length does not fit")
+    return shape[0], math.prod(shape[1:])

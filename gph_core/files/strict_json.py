@@ -19,11 +19,11 @@ def loads(text: str | bytes, is_finite: bool = True) -> Any:
         text: as bytes it is UTF-8; editors on Windows may put a mark in front of it.
         is_finite: False for files of measurements, in which NaN and infinity have a meaning.
     """
-    finite: Any = {"parse_constant": _refused, "parse_float": _finite} if is_finite else {}
+    strict: Any = {"parse_constant": _refused, "parse_float": _finite} if is_finite else {}
     try:
         found = json.loads(
             (_decoded(text) if isinstance(text, bytes) else text).removeprefix(_MARK),
-            parse_int=_whole, **finite,
+            parse_int=_whole, **strict,
         )  # fmt: skip
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calibration.entry import Calibration
+from ..files import reading
 from .texts import counted
 
 
 def described(entry: Calibration) -> str:
-    facts, describe = entry.report, _DESCRIBED.get(entry.method)
-    return describe(facts) if describe else counted(facts["num_examples"], "example")
+    """Line of a method; ``ValueError`` that names the file if it is damaged."""
+    describe = _DESCRIBED.get(entry.method, lambda facts: counted(facts["num_examples"], "example"))
+    try:
+        return describe(entry.report)
+    except reading.ERRORS as error:
+        raise ValueError(
+            f"{entry.file} is damaged: its report of {entry.method} cannot be read "
+            f"({reading.reason(error)}); delete it and calibrate again"
+        ) from error
 
 
 def _polynomial(facts: Mapping[str, Any]) -> str:

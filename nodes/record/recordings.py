@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from comfy.samplers import KSAMPLER
 
-from ...gph_core.files import states_file
+from ...gph_core.files import states_file, whole_file
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
@@ -64,7 +64,15 @@ class Trajectories(NamedTuple):
 
 
 def states_path(recording: Path, example: str) -> Path:
-    """File of a run's states, by the file of its recording and the name of its example."""
+    """File of a run's states, by the file of its recording and the name of its example.
+
+    ``ValueError`` for a name that leads to another folder.
+    """
+    if Path(example).name != example:
+        raise ValueError(
+            f"{recording} has a run of the example {example[:50]!r}, which names no file; delete "
+            "its line, and record it again"
+        )
     return recording.parent / "latents" / f"{example}.safetensors"
 
 
@@ -137,7 +145,7 @@ class Recording:
         for data, states in mapped(jobs):
             run = record_file.from_data(json.loads(data))
             if states is not None:
-                states_file.write_bytes(states_path(FILES.path_of(self.name), run.example), states)
+                whole_file.write(states_path(FILES.path_of(self.name), run.example), states)
             yield run
 
     def _sampled_here(self, missing: Mapping[str, int]) -> Iterator[RecordedRun]:

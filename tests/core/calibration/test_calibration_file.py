@@ -71,6 +71,9 @@ def test_tensors_that_share_memory_are_kept(tmp_path):
     assert values["row"].tolist() == [3, 4, 5]
 
 
+OLD = "golden-path-calibration-1"  # without a checksum, so that what is in it is looked at
+
+
 def other_format(path):
     save_file({"weights": torch.ones(2)}, path, {"format": "golden-path-causal-linear-1"})
 
@@ -85,21 +88,21 @@ def cut_short(path):
 
 
 def without_entries(path):
-    save_file({}, path, {"format": file.FORMAT, "conditions": "{}"})
+    save_file({}, path, {"format": OLD, "conditions": "{}"})
 
 
 def missing_tensor(path):
     fields = '{"a": {"tensors": ["x"], "numbers": {}, "samples": {}, "report": {}, '
     fields += '"thresholds": [], "runs": []}}'
-    save_file({}, path, {"format": file.FORMAT, "conditions": "{}", "entries": fields})
+    save_file({}, path, {"format": OLD, "conditions": "{}", "entries": fields})
 
 
 def broken_json(path):
-    save_file({}, path, {"format": file.FORMAT, "conditions": "{", "entries": "{}"})
+    save_file({}, path, {"format": OLD, "conditions": "{", "entries": "{}"})
 
 
 def not_a_table(path):
-    save_file({}, path, {"format": file.FORMAT, "conditions": "{}", "entries": "[]"})
+    save_file({}, path, {"format": OLD, "conditions": "{}", "entries": "[]"})
 
 
 @pytest.mark.parametrize(
