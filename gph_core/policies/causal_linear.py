@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor
 
+from ..files import reading, strict_json
 from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
 FORMAT = "golden-path-causal-linear-1"
+MOST_BYTES = 2**30  # more than the weights of 10,000 steps have
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ class CausalLinear(Prediction):
         shape = tuple(self.matrix.shape)
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ValueError(f"the weights must be a square matrix, one row a step, got {shape}")
+        if not self.matrix.is_floating_point():
+            raise ValueError(f"the weights must be fractions, got {self.matrix.dtype}")
         if not self.matrix.isfinite().all() or self.matrix.triu().any():
             raise ValueError(
                 "the weights must be finite and use earlier steps only (strictly lower triangular)"
@@ -85,14 +88,19 @@ def load(path: Path) -> CausalLinear:
     It has the tensor ``weights``, and in its metadata ``format`` and, as JSON, ``conditions``.
     """
     try:
+        reading.check_file(path, MOST_BYTES)
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise ValueError(f"{path.name} holds no causal linear weights of this pack")
-            weights = file.get_tensor("weights")
-    except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path.name} cannot be read as a safetensors file: {error}") from error
+            weights = file.get_tensor("weights") if metadata.get("format") == FORMAT else None
+    except (OSError, *reading.ERRORS) as error:
+        raise ValueError(
+            f"{path.name} cannot be read as a safetensors file: {reading.reason(error)}"
+        ) from error
+    if weights is None:
+        raise ValueError(f"{path.name} holds no causal linear weights of this pack")
     try:
-        return CausalLinear(weights, dict(json.loads(metadata.get("conditions", "{}"))))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"the weights in {path.name} cannot be used: {error}") from error
+        return CausalLinear(weights, dict(strict_json.loads(metadata.get("conditions", "{}"))))
+    except reading.ERRORS as error:
+        raise ValueError(
+            f"the weights in {path.name} cannot be used: {reading.reason(error)}"
+        ) from error

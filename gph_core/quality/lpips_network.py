@@ -7,16 +7,18 @@ made with random weights, which are then replaced by those of the file.
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import safetensors
 import safetensors.torch
 import torch
 from torch import Tensor
+
+from ..files import reading
+
+MOST_BYTES = 2**34  # VGG16 has half a gigabyte
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def load(path: Path, device: torch.device | str = "cpu") -> LpipsNetwork:
 
     ``ValueError`` if the file is another one, ``ImportError`` if a package is missing.
     """
-    weights = _read(path)
+    weights = read_weights(path)
     first = weights.get("features.0.weight")
     backbone = BACKBONES.get(tuple(first.shape) if isinstance(first, Tensor) else ())
     if backbone is None:
@@ -74,18 +76,26 @@ def load(path: Path, device: torch.device | str = "cpu") -> LpipsNetwork:
         raise ValueError(f"{path.name} is no whole {backbone.name}: {missing[0]} is missing")
     try:
         network.load_state_dict({name: weights[key] for name, key in wanted.items()})
-    except RuntimeError as error:
+    except reading.ERRORS as error:
         raise ValueError(f"{path.name} is no {backbone.name} of torchvision: {error}") from error
+    if not all(tensor.isfinite().all() for tensor in network.state_dict().values()):
+        raise ValueError(f"{path.name} is damaged: some of its weights are no numbers")
     return LpipsNetwork(backbone, module.to(device))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_weights(path: Path) -> dict[str, Any]:
+    """The tensors of a file by name; ``ValueError`` if it is damaged or would run a program."""
     try:
+        reading.check_file(path, MOST_BYTES)
         if path.suffix == ".safetensors":
             return safetensors.torch.load_file(path)
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, safetensors.SafetensorError) as error:
-        raise ValueError(f"{path.name} cannot be read as a file of weights: {error}") from error
+        with warnings.catch_warnings():  # of pickles that are odd, and refused if they are
+            warnings.simplefilter("ignore")
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except reading.ERRORS as error:
+        raise ValueError(
+            f"{path.name} cannot be read as a file of weights: {reading.reason(error)}"
+        ) from error
     return found if isinstance(found, dict) else {}
 
 

@@ -6,7 +6,9 @@ processes can share the file.
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import sqlite3
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..files import reading, strict_json
 from ..files.condition_diff import first_difference, plain
 from ..quality.objective import Metrics
 from ..schedule import Schedule
@@ -45,14 +48,15 @@ class StudyLog:
         conditions: what the measurements depend on, as plain data. A file made under other ones
             is refused with a ``ValueError`` that names the first field that differs.
 
-    Reading from a damaged file raises ``OSError`` that names it.
+    A damaged file and a full disk raise ``OSError`` that names the file.
     """
 
     def __init__(self, path: Path | None, conditions: Mapping[str, Any]) -> None:
         self.path = path
-        self._database = sqlite3.connect(
-            path or ":memory:", timeout=_PATIENCE, check_same_thread=False
-        )
+        with self._usable():
+            self._database = sqlite3.connect(
+                path or ":memory:", timeout=_PATIENCE, check_same_thread=False
+            )
         # Python 3.13 warns of one that nobody closed; the garbage collector may come in any thread.
         weakref.finalize(self, self._database.close)
         try:
@@ -70,13 +74,13 @@ class StudyLog:
 
     def entries(self, schedule: Schedule) -> dict[int, Entry]:
         """Known metrics of a schedule with what they cost, by example."""
-        with self._readable():
+        with self._usable():
             rows = self._database.execute(
-                "SELECT example, metrics, full_steps, seconds FROM measurement WHERE schedule = ? "
-                "ORDER BY example",
+                "SELECT number, example, metrics, full_steps, seconds FROM measurement "
+                "WHERE schedule = ? ORDER BY example",
                 (str(schedule),),
             )
-            return {example: Entry(_metrics(text), *cost) for example, text, *cost in rows}
+            return dict(itertools.starmap(_entry, rows))
 
     def add(
         self, schedule: Schedule, examples: Sequence[int], metrics: Sequence[Metrics],
@@ -89,8 +93,7 @@ class StudyLog:
             seconds: its time.
         """
         share = len(examples)
-        self._measured.add(str(schedule))
-        with self._readable(), self._database:
+        with self._usable(), self._database:
             self._database.executemany(
                 "INSERT OR IGNORE INTO measurement VALUES (NULL, ?, ?, ?, ?, ?)",
                 [
@@ -98,13 +101,14 @@ class StudyLog:
                     for example, found in zip(examples, metrics, strict=True)
                 ],
             )
+        self._measured.add(str(schedule))
 
     def spent(self, *schedules: Schedule) -> tuple[float, float]:
         """Full steps and seconds of all measurements, or of those of some schedules."""
         query = "SELECT TOTAL(full_steps), TOTAL(seconds) FROM measurement"
         if schedules:
             query += f" WHERE schedule IN ({', '.join('?' * len(schedules))})"
-        with self._readable():
+        with self._usable():
             return self._database.execute(query, list(map(str, schedules))).fetchone()
 
     def __len__(self) -> int:
@@ -118,53 +122,65 @@ class StudyLog:
     def __iter__(self) -> Iterator[Schedule]:
         """Every schedule, in the order of the first measurements."""
         query = "SELECT schedule FROM measurement GROUP BY schedule ORDER BY MIN(number)"
-        with self._readable():
+        with self._usable():
             found = [Schedule.parse(text) for (text,) in self._database.execute(query).fetchall()]
         return iter(found)
 
     def _open(self, conditions: Mapping[str, Any]) -> None:
-        with self._readable():
+        with self._usable():
             self._database.executescript(_TABLES)
+            ((found,),) = self._database.execute("PRAGMA integrity_check(1)")
+            if found != "ok":
+                raise ValueError(found)
             # Of two processes that make the file at once, the second has to see the first's.
             self._database.execute("BEGIN IMMEDIATE")
             rows = self._database.execute("SELECT field, value FROM condition").fetchall()
-            stored = {field: json.loads(value) for field, value in rows}
-        with self._database:
-            self._check(stored, conditions)
-        # A study asks at every proposal, too often for the file.
-        self._measured = {str(schedule) for schedule in self}
-
-    def _check(self, stored: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
-        """Store the conditions, or compare them with those of the file."""
+            stored = {field: strict_json.loads(value, is_finite=False) for field, value in rows}
         wanted = plain(dict(conditions))
-        if not stored:
-            self._database.executemany(
-                "INSERT INTO condition VALUES (?, ?)",
-                [(field, json.dumps(value)) for field, value in wanted.items()],
-            )
-            return
-        if difference := first_difference(stored, wanted):
+        if stored and (difference := first_difference(stored, wanted)):
             field, former, present = difference
             raise ValueError(
                 f"the study {self.path} was made with the {field} {former}, this search has "
                 f"{present}; choose another study name, or use the former settings to continue it"
             )
+        with self._usable(), self._database:
+            if not stored:
+                self._database.executemany(
+                    "INSERT INTO condition VALUES (?, ?)",
+                    [(field, json.dumps(value)) for field, value in wanted.items()],
+                )
+        # A study asks at every proposal, too often for the file.
+        self._measured = {str(schedule) for schedule in self}
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Name the file in an error of what is in it."""
+    def _usable(self) -> Iterator[None]:
+        """Name the file in an error of what is in it, or of its disk."""
         try:
             yield
-        except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
+        except (sqlite3.Error, *reading.ERRORS) as error:
+            advice = (
+                "free some space, and queue again"
+                if "disk is full" in str(error)
+                else "if another search is using it, wait until that ends, otherwise move it away"
+            )
             raise OSError(
-                f"the study file {self.path} cannot be used ({str(error)[:200]}); if another "
-                "search is using it, wait until that ends, otherwise move the file away"
+                f"the study file {self.path} cannot be used ({reading.reason(error)}); {advice}"
             ) from error
 
 
-def _metrics(text: str) -> Metrics:
-    """The metrics of a measurement; ``ValueError`` for another text."""
-    found = json.loads(text)
-    if not isinstance(found, dict) or not all(type(v) in (int, float) for v in found.values()):
-        raise ValueError(f"{text[:50]!r} are no metrics")
-    return found
+def _entry(number: int, example: Any, text: Any, *costs: Any) -> tuple[int, Entry]:
+    """Example and entry of a row; an error of ``reading.ERRORS`` for one that is no measurement.
+
+    A metric may be infinite, of equal images, and NaN, of an image that is none; a search knows
+    what to do with both.
+    """
+    try:
+        metrics = strict_json.loads(text, is_finite=False)
+    except reading.ERRORS as error:
+        raise ValueError(f"measurement {number} is no JSON: {reading.reason(error)}") from error
+    values = [*metrics.values(), *costs] if isinstance(metrics, dict) else [None]
+    if not all(type(value) in (int, float) for value in values) or type(example) is not int:
+        raise ValueError(f"measurement {number} holds something other than numbers")
+    if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
+        raise ValueError(f"measurement {number} has the costs {costs}")
+    return example, Entry(metrics, *costs)

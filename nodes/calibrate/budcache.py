@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 from ...gph_core.calibration.entry import Calibration, Fitted
+from ...gph_core.files import reading
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.texts import counted
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
@@ -53,7 +54,7 @@ def search(
     entry = entry or Calibration(NAME, conditions)
     entry.check(conditions)
     num_examples = min(EXAMPLES, len(workload))
-    former = entry.report.get(str(num_full), {}).get("examples", 0)
+    former = _num_examples(entry, num_full)
     if former > num_examples:
         raise ValueError(
             f"{entry.file} has a schedule of {num_full} full steps from "
@@ -88,6 +89,17 @@ def search(
     }
     report = {**entry.report, str(num_full): facts}
     return entry if values == entry.values else entry.with_values(Fitted(values, report))
+
+
+def _num_examples(entry: Calibration, num_full: int) -> int:
+    """Number of examples that an existing schedule was found on."""
+    try:
+        return int(entry.report.get(str(num_full), {"examples": 0})["examples"])
+    except reading.ERRORS as error:
+        raise ValueError(
+            f"{entry.file} is damaged: its report of {NAME} cannot be read "
+            f"({reading.reason(error)}); delete it and calibrate again"
+        ) from error
 
 
 def log_of(workload: Workload, file: Path) -> StudyLog:

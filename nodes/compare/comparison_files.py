@@ -11,6 +11,7 @@ import folder_paths
 from PIL import Image
 from torch import Tensor
 
+from ...gph_core.files import whole_file
 from ...gph_core.reports import error_pictures
 
 SUBFOLDER = "golden_path"
@@ -28,7 +29,6 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
         scale: error of the brightest colour.
     """
     folder = Path(folder_paths.get_temp_directory()) / SUBFOLDER
-    folder.mkdir(parents=True, exist_ok=True)
     name = uuid.uuid4().hex  # the page keeps what it has fetched under a name
     palette = error_pictures.colors().mul(255).round().byte().flatten().tolist()
 
@@ -40,7 +40,8 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
     def write(kind: str, number: int) -> str:
         draw, images = kinds[kind]
         file = f"{name}_{number}_{kind}.png"
-        draw(images[number]).save(folder / file, compress_level=COMPRESSION)
+        with whole_file.writing(folder / file, is_kept=False) as opened:
+            draw(images[number]).save(opened, "PNG", compress_level=COMPRESSION)
         return file
 
     kinds = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
-import tempfile
 import urllib.request
 import uuid
 from pathlib import Path
@@ -18,6 +17,7 @@ import comfy.utils
 import folder_paths
 from torch import Tensor
 
+from ...gph_core.files import whole_file
 from ...gph_core.quality import lpips_network
 from ...gph_core.quality.lpips_network import LpipsNetwork
 from ...gph_core.quality.metrics import Network
@@ -95,23 +95,18 @@ def load(choice: str, device) -> LpipsNetwork:
 
 def download(url: str) -> Path:
     """Download torchvision's AlexNet into the folder, complete and as published, or not at all."""
-    folder = _folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / _name(url)
-    handle, part = tempfile.mkstemp(".part", dir=folder)
+    target = _folder() / _name(url)
+    wanted = target.stem.rpartition("-")[2]
     try:
-        with os.fdopen(handle, "wb") as file:
+        with whole_file.writing(target) as file:
             found = _fetch(url, file)
-        wanted = target.stem.rpartition("-")[2]
-        if not found.startswith(wanted):
-            raise OSError(f"what came has SHA-256 {found}, which should begin with {wanted}")
-        os.replace(part, target)
+            if not found.startswith(wanted):
+                raise OSError(f"what came has SHA-256 {found}, which should begin with {wanted}")
     except (OSError, http.client.HTTPException) as error:
         raise OSError(
-            f"the download of {url} failed ({error}); try again, or put the file into {folder}"
+            f"the download of {url} failed ({error}); try again, or put the file into "
+            f"{target.parent}"
         ) from error
-    finally:
-        Path(part).unlink(missing_ok=True)
     return target
 
 

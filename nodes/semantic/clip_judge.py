@@ -11,11 +11,13 @@ from comfy.clip_model import CLIPTextModel
 from safetensors import safe_open
 from torch import Tensor
 
+from ...gph_core.files import reading
 from ...gph_core.quality.semantic.scores import clip_score
 from ..hook import fingerprint
 
 # Largest weight of a trained projection, in medians; memory without weights has larger ones.
 _MOST_SPREAD = 1000.0
+MOST_BYTES = 2**37  # of a file of weights
 ADVICE = (
     "the file model.safetensors of openai/clip-vit-large-patch14 has all that is needed: load it "
     "both with Load CLIP Vision and with Load CLIP"
@@ -153,7 +155,13 @@ def _has_projection(files: list[Path], width: int) -> bool:
 
 def _shapes_of_projections(file: Path) -> Iterator[list[int]]:
     """Shapes of the text projections that a file holds."""
-    with safe_open(file, "pt") as opened:
-        for key in list(opened.keys()):
-            if key.endswith(("text_projection", "text_projection.weight")):
-                yield opened.get_slice(key).get_shape()
+    try:
+        reading.check_file(file, MOST_BYTES)
+        with safe_open(file, "pt") as opened:
+            for key in list(opened.keys()):
+                if key.endswith(("text_projection", "text_projection.weight")):
+                    yield opened.get_slice(key).get_shape()
+    except reading.ERRORS as error:
+        raise ValueError(
+            f"{file.name} cannot be read: {reading.reason(error)}; {ADVICE}"
+        ) from error

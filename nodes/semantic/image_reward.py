@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, cast
 
 import comfy.clip_model
@@ -18,10 +17,10 @@ import comfy.utils
 import folder_paths
 import torch
 from comfy.model_patcher import ModelPatcher
-from safetensors import SafetensorError
 from tokenizers import BertWordPieceTokenizer
 from torch import Tensor
 
+from ...gph_core.files import reading
 from ...gph_core.quality.semantic import scores
 from ...gph_core.quality.semantic.image_reward import (
     MOST_TOKENS,
@@ -33,6 +32,8 @@ from ..hook import fingerprint as fingerprints
 OFF = "off"
 FOLDER = "image_reward"
 PUBLISHED, VOCABULARY = "ImageReward.pt", "vocab.txt"
+MOST_BYTES_OF_WORDS = 2**24
+MARKS = {"[CLS]", "[SEP]", "[UNK]"}  # of a vocabulary of BERT
 ENDINGS = (".pt", ".safetensors")
 SOURCES = {
     PUBLISHED: "huggingface.co/THUDM/ImageReward (1.8 GB, Apache 2.0)",
@@ -111,15 +112,19 @@ def load(choice: str) -> ImageRewardJudge:
     try:
         # ComfyUI's loader, which runs nothing that a file holds.
         network = network_of(cast(Any, comfy.utils.load_torch_file(path, safe_load=True)))
-    except (ValueError, RuntimeError, EOFError, UnpicklingError, SafetensorError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".") or "it is damaged"
+    except reading.ERRORS as error:
         raise ValueError(
-            f"{choice} cannot be used: {reason}; take {PUBLISHED} from {SOURCES[PUBLISHED]}"
+            f"{choice} cannot be used: {reading.reason(error)}; take {PUBLISHED} from "
+            f"{SOURCES[PUBLISHED]}"
         ) from error
-    count = len(Path(words).read_text("utf-8", errors="replace").splitlines())
-    if count != network.num_words:
+    try:
+        found = reading.read(Path(words), MOST_BYTES_OF_WORDS).decode().splitlines()
+        if len(found) != network.num_words:
+            raise ValueError(f"it has {len(found)} words, {choice} needs {network.num_words}")
+        if not set(found) >= MARKS:
+            raise ValueError(f"one of {', '.join(sorted(MARKS))} is missing")
+    except ValueError as error:
         raise ValueError(
-            f"{VOCABULARY} has {count} words, {choice} needs {network.num_words}; take that from "
-            f"{SOURCES[VOCABULARY]}"
-        )
+            f"{VOCABULARY} cannot be used: {error}; take that from {SOURCES[VOCABULARY]}"
+        ) from error
     return ImageRewardJudge(network, Path(words))

@@ -171,7 +171,7 @@ def test_the_node_runs_again_once_a_file_is_there(folder):
 
 def test_another_vocabulary_is_refused(files):
     (files / VOCABULARY).write_text("\n".join([*WORDS, "word"]) + "\n", "utf-8")
-    with pytest.raises(ValueError, match=r"has 14 words, ImageReward.pt needs 13; take that from"):
+    with pytest.raises(ValueError, match=r"it has 14 words, ImageReward.pt needs 13; take that"):
         image_reward.load(PUBLISHED)
 
 

@@ -185,3 +185,38 @@ def test_two_processes_that_make_a_file_under_different_conditions_do_not_mix(tm
     first.execute("COMMIT")
     first.close()
     assert "was made with the seed 1, this search has 2" in second.communicate()[1]
+
+
+def test_a_full_disk_is_named_with_what_to_do(tmp_path):
+    log = StudyLog(tmp_path / "log", {})
+    log._database.execute("PRAGMA max_page_count = 1")  # which becomes what there is
+    many = list(range(1000))
+    message = r"log cannot be used \(database or disk is full\); free some space"
+    with pytest.raises(OSError, match=message):
+        log.add(A, many, [{"psnr": 1.0}] * len(many), 1.0, 1.0)
+    assert A not in log
+    assert log.metrics(A) == {}
+    log.close()
+
+
+def test_a_folder_in_the_place_of_a_study_is_named(tmp_path):
+    with pytest.raises(OSError, match=f"the study file .*{tmp_path.name} cannot be used"):
+        StudyLog(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("metrics", "[]"), ("metrics", '{"psnr": "1"}'), ("metrics", '{"psnr": true}'),
+        ("metrics", b"\xff"), ("full_steps", "many"), ("seconds", -1.0), ("seconds", float("inf")),
+    ],
+)  # fmt: skip
+def test_a_measurement_of_another_type_is_refused_by_its_number(tmp_path, column, value):
+    log = StudyLog(tmp_path / "log", {})
+    for number, schedule in enumerate((B, A)):
+        log.add(schedule, [0], [{"psnr": float(number)}], 2.0, 1.0)
+    log._database.execute(f"UPDATE measurement SET {column} = ? WHERE number = 2", (value,))
+    with pytest.raises(OSError, match=r"log cannot be used \(.*measurement 2 "):
+        log.metrics(A)
+    assert log.metrics(B) == {0: {"psnr": 0.0}}
+    log.close()
