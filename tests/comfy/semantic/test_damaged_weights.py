@@ -1,0 +1,49 @@
+"""The contract of readers of files, see ``support/damages.py``, for what ComfyUI's loaders read."""
+
+import folder_paths
+import pytest
+import torch
+from golden_path_pack.nodes.semantic import clip_judge, image_reward
+from golden_path_pack.nodes.semantic.image_reward import VOCABULARY
+from safetensors.torch import save_file
+
+from ...support.damages import Reader, faults
+from .. import tiny_reward
+
+
+def write_words(path):
+    path.write_text("\n".join(tiny_reward.WORDS) + "\n", "utf-8")
+
+
+def read_reward(path):
+    """Whether the judge can be loaded; other weights are not seen."""
+    image_reward.load("mine.safetensors" if path.name == VOCABULARY else path.name)
+
+
+def shapes(path):
+    return list(clip_judge._shapes_of_projections(path))
+
+
+READERS = {
+    "weights": Reader(
+        lambda path: save_file(tiny_reward.weights(), path), read_reward, False, "mine.safetensors"
+    ),
+    "weights of torch": Reader(
+        lambda path: torch.save(tiny_reward.weights(), path), read_reward, False, "mine.pt"
+    ),
+    "vocabulary": Reader(write_words, read_reward, False, VOCABULARY),
+    "text encoder": Reader(
+        lambda path: save_file({"text_projection.weight": torch.ones(2, 2)}, path),
+        shapes, False, "clip.safetensors",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_refused_by_its_name_or_read(tmp_path, monkeypatch, name):
+    monkeypatch.setitem(
+        folder_paths.folder_names_and_paths, image_reward.FOLDER, ([str(tmp_path)], set())
+    )
+    write_words(tmp_path / VOCABULARY)
+    save_file(tiny_reward.weights(), tmp_path / "mine.safetensors")
+    assert faults(READERS[name], tmp_path, every=5) == {}
