@@ -16,7 +16,7 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
-from ..files import checksum, reading, strict_json, whole_file
+from ..files import checksum, reading, shape, strict_json, whole_file
 from ..files.condition_diff import first_difference, plain
 from .entry import NOISE_LEVELS, Calibration, difference_text
 
@@ -148,11 +148,7 @@ def _entry(
     def take(group: str, names: list[str]) -> dict[str, Tensor]:
         return {name: tensors[_key(method, group, name)] for name in names}
 
-    for found in fields["thresholds"]:
-        _check(found, _THRESHOLD)
-        _check(found["settings"], _SETTINGS)
-    for run in fields["runs"]:
-        _check(run, _RUN)
+    _check(fields)
     return Calibration(
         method,
         conditions,
@@ -166,22 +162,28 @@ def _entry(
     )
 
 
-# Fields of a threshold, its settings, and a run that others rely on, and what they are.
-_THRESHOLD = {"settings": dict, "target": float, "threshold": float}
-_SETTINGS = {"full steps": int, "policy": str}
-_RUN = {"settings": dict, "example": str, "num_cached": int, "low": float, "high": float}
+# What others rely on in thresholds and runs.
+_SHAPE = {
+    "thresholds": [{
+        "settings": {"full steps": int, "policy": str},
+        "target": shape.NUMBER, "threshold": shape.NUMBER,
+    }],
+    "runs": [{
+        "settings": dict, "example": str, "num_cached": int,
+        "low": shape.NUMBER, "high": shape.NUMBER,
+    }],
+}  # fmt: skip
 
 
-def _check(fields: Mapping[str, Any], types: Mapping[str, type]) -> None:
-    """Raise ``KeyError`` or ``TypeError`` for a field that is missing or something else.
+def _check(fields: Any) -> None:
+    """Raise ``ValueError`` that names a part that is missing or something else.
 
     A number may be infinite, as an interval of thresholds is, but not NaN.
     """
-    for name, wanted in types.items():
-        value = fields[name]
-        known = (int, float) if wanted is float else (wanted,)
-        if type(value) not in known or value != value:
-            raise TypeError(f"{name} is {value!r}")
+    shape.check(fields, _SHAPE, "the entry")
+    for item in (*fields["thresholds"], *fields["runs"]):
+        if wrong := [name for name, value in item.items() if value != value]:
+            raise ValueError(f"{wrong[0]} is no number")
 
 
 def _key(method: str, group: str, name: str) -> str:

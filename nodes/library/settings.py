@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ...gph_core.files import strict_json
+from ...gph_core.files import reading, strict_json
 from ..schema import users
+
+MOST_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ def read_settings() -> Settings:
     """The settings as they are now; ``ValueError`` names a file that is broken."""
     file = settings_file()
     try:
-        return _settings(strict_json.loads(file.read_bytes()))
+        return _settings(strict_json.loads(reading.read(file, MOST_BYTES)))
     except FileNotFoundError:
         return Settings()
     except (OSError, ValueError) as error:

@@ -151,7 +151,8 @@ OTHER_FORMS = {
         "a.pth",
     ),
 }
-READERS_OF_NODES = {  # which need ComfyUI, and where they are tested
-    "nodes/semantic/clip_judge.py": "tests/comfy/semantic/test_damaged_weights.py",
-    "nodes/semantic/image_reward.py": "tests/comfy/semantic/test_damaged_weights.py",
+READERS_OF_NODES = {  # which need ComfyUI; they are in tests/comfy/page/test_readers.py
+    "nodes/library/settings.py",
+    "nodes/semantic/clip_judge.py",
+    "nodes/semantic/image_reward.py",
 }
