@@ -65,24 +65,24 @@ class ActiveRun:
         self.anchors = Anchors(policy, schedule, device_budget, for_others, spare, goes_back)
         self.gating = Gating(gate) if gate else None
         self.kinds = StepKinds(schedule, on_step)
-        self._calls = CallLog(sigmas)
+        self.calls = CallLog(sigmas)
         self._stopped = ""  # why
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
         """The sampler evaluates the model anew: the calls from here on belong together."""
         self.anchors.decide_pending(False)
-        self._calls.begin_evaluation()
+        self.calls.begin_evaluation()
 
     def step_done(self, step: int) -> None:
         """The sampler reports a step as done, so what was evaluated since the last one is its."""
         with self._lock:
-            if self._calls.step_done(step, not self.kinds.is_full(step)):
+            if self.calls.step_done(step, not self.kinds.is_full(step)):
                 self.kinds.tell(step, False)
-                self.anchors.decide_pending(not self._calls.fault)
-                if not self.kinds.is_full(step) and not self._calls.fault:
+                self.anchors.decide_pending(not self.calls.fault)
+                if not self.kinds.is_full(step) and not self.calls.fault:
                     self.note(UNSURE)
-        self.stop_caching(self._calls.fault)
+        self.stop_caching(self.calls.fault)
 
     def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
         """Decide on one call; if the decision has a ``leader``, ``settle`` it.
@@ -96,13 +96,13 @@ class ActiveRun:
             leading: the branch that decides for all, see ``Gating``.
         """
         with self._lock:
-            known, pending = self._calls.step_at(sigma)
+            known, pending = self.calls.step_at(sigma)
             step = pending if known is None else known
-            levels = self._calls.levels.of_step(step, sigma)
+            levels = self.calls.levels.of_step(step, sigma)
             anchors = leader = None
             if known is not None:
                 anchors, leader = self._place(known, branches, leading)
-            call = self._calls.begin(sigma, anchors is not None)
+            call = self.calls.begin(sigma, anchors is not None)
             keeps = self._keeps(step, branches, anchors is not None)
             decision = Decision(step, sigma, levels, anchors, keeps, call, leader, known is None)
             if known is not None and leader is None:
@@ -138,7 +138,7 @@ class ActiveRun:
 
     def is_planned_cached(self, sigma: float) -> bool:
         """Whether the schedule caches the step of a noise level, whatever is stored."""
-        step, _ = self._calls.step_at(sigma)
+        step, _ = self.calls.step_at(sigma)
         return step is not None and not self.kinds.is_full(step) and not self._stopped
 
     def end_call(
@@ -191,10 +191,10 @@ class ActiveRun:
         """Drop all tensors and return the record; ``is_complete`` if no step was left out."""
         ended = time.perf_counter()
         if is_complete:
-            self._calls.all_done()
-        self.stop_caching(self._calls.fault)
+            self.calls.all_done()
+        self.stop_caching(self.calls.fault)
         if self.schedule.num_cached:
-            self.note(self._calls.remark)
+            self.note(self.calls.remark)
         self._drop()
         return RunRecord(
             schedule=str(self.kinds.schedule),
@@ -202,8 +202,8 @@ class ActiveRun:
             family=self.family,
             site=self.policy.site.value,
             policy=str(self.policy),
-            sigmas=self._calls.levels.sigmas,
-            **self._calls.figures(ended),
+            sigmas=self.calls.levels.sigmas,
+            **self.calls.figures(ended),
             cache_bytes=self.anchors.peak_bytes,
             notes=tuple(self.notes),
             caching_stopped=self._stopped,
@@ -234,7 +234,7 @@ class ActiveRun:
         step = decision.step
         assert step is not None
         self.kinds.tell(step, is_cached)
-        self._calls.settle(decision.call, is_cached)
+        self.calls.settle(decision.call, is_cached)
         anchors = decision.anchors if is_cached else None
         keeps = self._keeps(step, branches, is_cached)
         return decision._replace(anchors=anchors, keeps=keeps, leader=None)

@@ -166,6 +166,19 @@ class CallLog:
         """The kind of a call is known only now."""
         self._calls[number] = replace(self._calls[number], cached=cached)
 
+    @property
+    def evaluation(self) -> int | None:
+        """Number of the present evaluation; None before the first one."""
+        return self._evaluation
+
+    def kinds(self) -> dict[int | None, tuple[int | None, bool]]:
+        """Step of each evaluation that made calls, and whether all of them were cached."""
+        found: dict[int | None, tuple[int | None, bool]] = {}
+        for call in self._calls:
+            _, is_cached = found.get(call.evaluation, (None, True))
+            found[call.evaluation] = call.step, is_cached and call.cached
+        return found
+
     def steps(self, cached: bool) -> tuple[int, ...]:
         """The steps that were cached, or those that were not: one full call makes a step full."""
         kinds = [(call.step, call.cached) for call in self._calls if call.step is not None]

@@ -15,6 +15,7 @@ from comfy.samplers import CFGGuider
 
 from ...gph_core.policies.base import Site
 from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.latent_range import LatentRange
 from ...gph_core.run.variants import Variants
 from . import fingerprint
 from .branch_calls import OutputCalls, StackCalls
@@ -87,6 +88,23 @@ class GuidedCalls:
         _, numbers = fingerprint.guidance(guider)
         known = marks({**model_options, **numbers})
         return (*place, self._variants.number(place, known, sigma))
+
+
+def ranged(
+    wrappers: Mapping[str, Callable], run: ActiveRun, latents: LatentRange
+) -> dict[str, Callable]:
+    """Wrappers of a run that note its latents at each evaluation, too."""
+    predict = wrappers[WrappersMP.PREDICT_NOISE]
+
+    def noting(executor, x, timestep, *args, **kwargs):
+        # Scaled now: a sampler, or a model, may go on in place.
+        sampling = executor.class_obj.model_patcher.get_model_object("model_sampling")
+        before = sampling.calculate_input(timestep[:1], latents.rms(x))
+        denoised = predict(executor, x, timestep, *args, **kwargs)
+        latents.evaluated(run.calls.evaluation, before, latents.rms(denoised))
+        return denoised
+
+    return {**wrappers, WrappersMP.PREDICT_NOISE: noting}
 
 
 def _post_cfg(model_options: dict) -> int:

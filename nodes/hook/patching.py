@@ -8,6 +8,7 @@ wrappers of ``calls``. When sampling ends, in whatever way, options and model ar
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,7 @@ from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.run.latent_range import LatentRange
 from ...gph_core.schedule import Schedule
 from . import calls, compatibility, compiler
 from .fingerprint import KEY
@@ -112,7 +114,8 @@ class _PlannedSampling:
         run = start(plan, reporter, guider, sampler, sigmas.tolist(), shape, continues)
         if note and run.schedule.num_cached:
             run.note(note)
-        wrappers = calls.wrappers(run)
+        latents = LatentRange([math.prod(shape[1:]) for shape in kwargs.get("latent_shapes") or ()])
+        wrappers = calls.ranged(calls.wrappers(run), run, latents)
         if self.switch is not None:
             wrappers = self.switch.over(wrappers)
         keeps_tokens = run.policy.site is Site.STACK and run.schedule.num_cached > 0
@@ -130,6 +133,7 @@ class _PlannedSampling:
                 result = executor(
                     noise, latent_image, sampler, sigmas, denoise_mask, told, *args, **kwargs
                 )
+                run.note(latents.fault(run.calls.kinds(), result))
                 is_complete = True
                 return result
             finally:

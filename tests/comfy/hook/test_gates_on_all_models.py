@@ -18,6 +18,8 @@ NO_PLACES = (
     "caching stopped because SeaCache has to know where each token is, and the image's own cannot "
     "be told from those of guides or motion; choose DiCache"
 )
+# Their latents are as large as the noise, so what EasyCache adds to the velocity is, too.
+BLOWN_UP = [("EasyCache", "Cosmos-Predict2"), ("EasyCache", "HunyuanDiT")]
 USES = [*FAMILIES.values(), *(CASES[name] for name in UNPLACED)]
 
 
@@ -57,4 +59,6 @@ def test_a_method_decides_or_says_why_not(name, case, model):
         fixed = attach(model, record.schedule, ALL[name].policy)
         assert same(found, zoo.sample(case, fixed, STEPS))
         assert record.refused_steps == ()
-        assert record.notes == ((FEW,) if record.gate else ())
+        notes = [note for note in record.notes if "left their range" not in note]
+        assert notes == ([FEW] if record.gate else [])
+        assert (len(record.notes) > len(notes)) == ((name, case.name) in BLOWN_UP)
