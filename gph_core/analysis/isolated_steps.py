@@ -8,6 +8,7 @@ Source: Golden Path Hypothesis, appendix *Derivation and measurement of the four
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Protocol
@@ -118,8 +119,15 @@ def isolated_steps(
 
 
 def norm(tensor: Tensor) -> float:
-    """L2."""
-    return torch.linalg.vector_norm(exact(tensor)).item()
+    """L2; ``ValueError`` if it is not finite."""
+    found = torch.linalg.vector_norm(exact(tensor)).item()
+    if not math.isfinite(found):
+        raise ValueError(
+            "velocities or latents are not finite, so there is no error to measure; look at an "
+            "image of this prompt and seed without Golden Path first; if it is sound, let more "
+            "steps be full, or choose another policy"
+        )
+    return found
 
 
 def exact(tensor: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
+from ..schema.wires import is_finite
 from .calibration_samples import Sample, Together
 from .fits import Fit, fits_of
 
@@ -46,6 +47,7 @@ class CalibrationRuns:
         """
         samples = {method: self.fits[method].sample() for method in methods}
         last = self._run(number, tuple(samples.values()), on_part)
+        is_whole = is_finite(last)
         found: dict[str, Mapping[str, Tensor] | str] = {}
         for method, sample in samples.items():
             try:
@@ -53,7 +55,7 @@ class CalibrationRuns:
             except ValueError as error:
                 found[method] = str(error)
                 continue
-            if any(tensor.isnan().any() for tensor in tensors.values()):
+            if not is_whole or any(tensor.isnan().any() for tensor in tensors.values()):
                 found[method] = (
                     f"{method}: the values of example {number + 1} are not finite; leave this "
                     "example out"

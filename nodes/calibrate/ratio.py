@@ -20,6 +20,7 @@ from ...gph_core.reports.texts import counted
 from ...gph_core.schedule import Schedule
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
+from ..sample.sampling import check_finite
 from ..sample.workload import Workload
 from .calibrating import Save
 from .calibration_runs import OnPart
@@ -137,7 +138,8 @@ class _Trials:
         on_part(0.0)
         plan = _Trial(self.method, self.policy, threshold, self.num_full, self.entry)
         sampling, n = self.workload.sampling(example), self.workload.num_steps
-        _, record = sampling.under(plan, lambda step, *_: on_part((step + 1) / n))
+        latent, record = sampling.under(plan, lambda step, *_: on_part((step + 1) / n))
+        check_finite(latent, record)
         self._count += 1
         return outcome_in(record, threshold, self.forced)
 

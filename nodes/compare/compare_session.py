@@ -24,7 +24,7 @@ from ...gph_core.schedule import Schedule
 from ..cache.plan import CachePlan
 from ..hook import compatibility, starting
 from ..sample.progress import Progress
-from ..sample.sampling import CPU, Sampling, samples_of
+from ..sample.sampling import CPU, Sampling, check_finite, samples_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CompareSession:
         name = FITTED if isinstance(self.choice.policy, Fitted) else CACHED
         fewer = Schedule.all_full(len(self.fewer) - 1)
         runs = [
-            _timed(FULL, full, self.sampling.full, progress),
+            self._full(full, progress),
             self._cached(name, self.choice.schedule, self.choice.policy, progress),
         ]
         if self.is_uniform:
@@ -79,6 +79,11 @@ class CompareSession:
         plain = partial(self.sampling.plain, self.fewer)
         return [*runs, _timed(FEWER, fewer, plain, progress)]
 
+    def _full(self, schedule: Schedule, progress: Progress) -> Run:
+        run = _timed(FULL, schedule, self.sampling.full, progress)
+        check_finite(run.latent)
+        return run
+
     def _cached(self, name: str, schedule: Schedule, policy: Policy, progress: Progress) -> Run:
         records = []
 
@@ -87,7 +92,9 @@ class CompareSession:
             records.append(record)
             return latent
 
-        return replace(_timed(name, schedule, sample, progress), record=records[0])
+        run = _timed(name, schedule, sample, progress)
+        check_finite(run.latent, records[0])
+        return replace(run, record=records[0])
 
 
 def _timed(name: str, schedule: Schedule, sample: Callable, progress: Progress) -> Run:

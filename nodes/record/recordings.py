@@ -24,6 +24,7 @@ from ..hook import fingerprint, samplers, starting
 from ..library.user_files import UserFiles
 from ..sample.progress import Progress
 from ..sample.sampler_variants import reporting_states
+from ..sample.sampling import check_finite
 from ..sample.workload import Workload
 from ..workers.jobs import Mapped
 
@@ -162,7 +163,8 @@ class Recording:
         with self._states(file) as on_state:
             if on_state is not None:
                 sampling = replace(sampling, sampler=reporting_states(sampling.sampler, on_state))
-            _, record = sampling.under(self._plan, callback)
+            latent, record = sampling.under(self._plan, callback)
+            check_finite(latent, record)
         if not self.keeps_signals:
             record = replace(record, gate_values=())
         return RecordedRun(work.names()[number], example.prompt, example.seed, record)

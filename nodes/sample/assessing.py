@@ -18,6 +18,7 @@ from ...gph_core.quality.semantic.guard import with_changes
 from ..hook import fingerprint
 from ..semantic.judges import SemanticMetrics
 from . import lpips_weights
+from .sampling import NOT_FINITE, check_finite
 
 # ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
 ImageMetric = Callable[[Tensor, Tensor], Tensor]
@@ -70,13 +71,10 @@ class Assessor:
 
         SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
         """
+        check_finite(latent)
         found = self.result(latent, prompts)
-        items = (*found.latents, *found.images)
-        if not all(part.isfinite().all() for item in items for part in item):
-            raise ValueError(
-                "a full run contains values that are not finite, so nothing can be compared with "
-                "it; look at an image of this prompt and seed without Golden Path first"
-            )
+        if not all(frame.isfinite().all() for item in found.images for frame in item):
+            raise ValueError(NOT_FINITE)
         if not _IN_8_BIT.issuperset(self.image_metrics.values()):
             return found
         return found._replace(images=[_in_8_bit(item) for item in found.images])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import comfy.model_management
+import torch
 from torch import Tensor
 
 from ...gph_core.policies.base import Policy
@@ -196,4 +197,4 @@ class SampledExamples:
 
 def _equal(one, other) -> bool:
     pairs = zip(*(x.unbind() if x.is_nested else (x,) for x in (one, other)), strict=True)
-    return all(a.equal(b) for a, b in pairs)
+    return all(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in pairs)

@@ -23,9 +23,14 @@ from ..cache.plan import CachePlan
 from ..hook import compatibility, compiler, patching, starting
 from ..hook.calls import Switch
 from ..hook.observing import Watcher
+from ..schema.wires import is_finite
 from .sampler_variants import ending_after, starting_from
 
 CPU = torch.device("cpu")
+NOT_FINITE = (
+    "a full run contains values that are not finite, so nothing can be compared with it; look at "
+    "an image of this prompt and seed without Golden Path first"
+)
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,19 @@ def samples_of(model, latent: Mapping[str, Any]):
         model, latent["samples"],
         latent.get("downscale_ratio_spacial"), latent.get("downscale_ratio_temporal"),
     )  # fmt: skip
+
+
+def check_finite(latent, record: RunRecord | None = None) -> None:
+    """Raise ``ValueError`` unless latents are finite, as nothing can be learnt from others.
+
+    Args:
+        record: of their run; none: it was in full.
+    """
+    if is_finite(latent):
+        return
+    if record is not None:
+        raise ValueError(f"a run gave values that are not finite: {'; '.join(record.notes)}")
+    raise ValueError(NOT_FINITE)
 
 
 class Observer:

@@ -47,7 +47,15 @@ def _latent(name: str, value: Any) -> str | None:
         )
     if not samples.shape[0]:
         return f"the {name} holds no image; connect a latent with a batch size of 1 or more"
+    if not is_finite(samples):
+        return f"the {name} has values that are no finite numbers; mend the node that made it"
     return None
+
+
+def is_finite(latents: Any) -> bool:
+    """Whether all values of latents are finite; they may have parts, such as video and sound."""
+    parts = latents.unbind() if latents.is_nested else (latents,)
+    return all(bool(part.isfinite().all()) for part in parts)
 
 
 _CHECKS = {"IMAGE": form_fault, "LATENT": _latent, "SIGMAS": _sigmas}

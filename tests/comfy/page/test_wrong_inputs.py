@@ -137,7 +137,13 @@ def test_a_check_without_all_inputs_judges_what_is_there():
 
 WRONG_FORMS = {
     "IMAGE": (torch.zeros(8, 6, 3), torch.zeros(1, 8, 6, 3, dtype=torch.uint8), [], 13),
-    "LATENT": ({}, torch.zeros(1, 4, 8, 8), {"samples": torch.zeros(0, 4, 8, 8)}, 13),
+    "LATENT": (
+        {},
+        torch.zeros(1, 4, 8, 8),
+        {"samples": torch.zeros(0, 4, 8, 8)},
+        {"samples": torch.tensor([[[[0.0, math.nan]]]])},
+        13,
+    ),
     "SIGMAS": (torch.zeros(1, 9), torch.tensor([math.nan, 0.0]), [1.0, 0.0], 13),
 }
 
