@@ -5,6 +5,7 @@ Step n maps state n to state n + 1; step 0 is the noisiest. A step that is not f
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import random
@@ -80,6 +81,15 @@ class Schedule:
         """The steps that are not full."""
         full = set(self.full_steps)
         return tuple(n for n in range(self.num_steps) if n not in full)
+
+    @property
+    def first_cached(self) -> int | None:
+        """The first step that is not full; None if all are."""
+        # Until there, each full step has its own number as its place.
+        first = bisect.bisect_left(
+            range(self.num_full), 1, key=lambda place: self.full_steps[place] != place
+        )
+        return first if first < self.num_steps else None
 
     @property
     def num_cached(self) -> int:

@@ -7,8 +7,9 @@ full runs, from wherever they are, so later steps correct what earlier ones did 
 
 v_i are the velocities at the newest full steps of the cached run, x* the states of the full one, L
 the sampler's (``Steps``): L[n, n] = σ_{n+1} - σ_n alone for Euler's method. Only full steps
-evaluate the model. Ours: the methods that fit weights to the full run's velocities (L2P, arXiv
-2604.26365) do not see where the cached run has got to.
+evaluate the model. Weights beyond the bounds of ``policies.weights`` are brought back to them.
+Ours: the methods that fit weights to the full run's velocities (L2P, arXiv 2604.26365) do not see
+where the cached run has got to.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..policies.fitted import Fitted, Weights
+from ..policies import weights as bounds
+from ..policies.fitted import Fitted
+from ..policies.weights import MAX_ANCHORS, Weights
 from ..schedule import Schedule
 from ..search.prefix import PrefixMemory
 from .steps import Steps
 
-NUM_ANCHORS = 3
+NUM_ANCHORS = MAX_ANCHORS
 RIDGE = 1e-4
 _COLUMNS = 2**20  # of the velocities, converted to double precision at once
 
@@ -139,7 +142,9 @@ def fitting(
     while course.step < len(steps.moves):
         weights: Sequence[float] = ()
         if course.step not in schedule.full_steps:
+            before = [course.made[n] for n in schedule.cached_steps if n < course.step]
             weights = yield loop.products(course)
+            weights = bounds.confined(weights, before, schedule.num_cached)
         course = loop.after(course, weights)
         if memory and memory.wants(name, schedule, course.step):
             memory.keep(name, schedule, course)
@@ -161,8 +166,7 @@ def solved(products: Sequence[Products], ridge: float = RIDGE) -> list[float]:
     pull = ridge * a.diag().mean() * torch.eye(len(reuse), dtype=torch.float64)
     change, failed = torch.linalg.solve_ex(a + pull, b - a @ reuse)
     found = reuse if failed or not change.isfinite().all() else reuse + change
-    # As a golden path keeps them.
-    return [float(f"{weight:.9g}") for weight in found.tolist()]
+    return list(map(bounds.rounded, found.tolist()))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from ..files.condition_diff import first_difference, plain
-from ..paths.choice import GRID_TOLERANCE
+from ..paths.places import GRID_TOLERANCE
 from .outcome import Outcome
 from .threshold import FoundThreshold
 

@@ -25,10 +25,7 @@ from .evidence import evidence
 from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
 from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
 from .noise_spacing import noise_spacing
-
-# Largest difference of noise levels that count as the same, of the highest: schedulers that only
-# round their table differently stay below it.
-GRID_TOLERANCE = 0.005
+from .places import begin_in, same_levels
 
 # A part of a path is taken for a speed of about its own cache ratio, which few steps round much.
 NEAR_RATIO = 0.05
@@ -50,9 +47,9 @@ class Choice(NamedTuple):
     method: str = ""  # title of the adaptive method that chose; empty for another choice
 
 
-def needs_no_conditions(policy: Policy) -> bool:
-    """Whether a policy holds for runs of which nothing more is known."""
-    return not policy.conditions
+def never(policy: Policy) -> bool:
+    """Whether fitted weights hold for a run of which nothing more is known."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Conditions:
     architecture: Mapping[str, Any]
     sigmas: Sequence[float]
     policy: Policy
-    holds: Callable[[Policy], bool] = needs_no_conditions
+    holds: Callable[[Policy], bool] = never
     name: str = ""
     guided: bool = True
     halfway: float = 0.5
@@ -94,18 +91,6 @@ class Conditions:
         )
 
 
-def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether two lists of noise levels are the same but for rounding."""
-    if len(levels) != len(others):
-        return False
-    return _distance(levels, others) <= GRID_TOLERANCE * max(levels, default=0)
-
-
-def _distance(levels: Sequence[float], others: Sequence[float]) -> float:
-    """Largest difference of noise levels."""
-    return max((abs(a - b) for a, b in zip(levels, others, strict=True)), default=0.0)
-
-
 def choose(
     run: Conditions, num_full: int, paths: Sequence[GoldenPath], cache_ratio: float | None = None
 ) -> Choice:
@@ -119,15 +104,17 @@ def choose(
     """
     if found := choose_fitted(run, num_full, paths):
         return found
-    known = [path for path in paths if run.is_model_of(path) and _rank(run.policy, path)]
-    known.sort(key=lambda path: (path.origin == PUBLISHED, _rank(run.policy, path)))
+    ranked = ((_rank(run.policy, path), path) for path in paths if run.is_model_of(path))
+    fitting = [(path.origin == PUBLISHED, rank, path) for rank, path in ranked if rank]
+    known = [path for *_, path in sorted(fitting, key=lambda found: found[:2])]
     for path in known:
         if path.schedule.num_full == num_full and same_levels(path.sigmas, run.sigmas):
             return _taken(run, path, path.schedule, provenance(path))
     ratio = 1 - num_full / run.num_steps if cache_ratio is None else cache_ratio
     for path in known:
-        first = _begin_in(run, path)
-        if first is not None and abs(path.schedule.cache_ratio - ratio) < NEAR_RATIO:
+        is_near = abs(path.schedule.cache_ratio - ratio) < NEAR_RATIO
+        first = _begin_in(run, path) if is_near else None
+        if first is not None:
             steps = f"steps {first} to {first + run.num_steps - 1} of"
             part = path.schedule.part(first, run.num_steps, run.policy.min_anchors)
             return _taken(run, path, part, f"{steps} {provenance(path)}")
@@ -142,17 +129,6 @@ def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
     return begin_in(path.sigmas, run.sigmas) if run.continues or run.sigmas[-1] > 0 else None
 
 
-def begin_in(levels: Sequence[float], part: Sequence[float]) -> int | None:
-    """Where a part of a list of noise levels begins in it; None if the levels are others.
-
-    The nearest place: with a large shift, the first levels differ by less than rounding may.
-    """
-    size = len(part)
-    slices = {n: levels[n : n + size] for n in range(len(levels) - size + 1)}
-    same = [n for n, own in slices.items() if same_levels(own, part)]
-    return min(same, key=lambda n: _distance(slices[n], part), default=None)
-
-
 def _spaced(run: Conditions, num_full: int) -> Choice:
     anchors = run.policy.min_anchors
     falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
@@ -163,8 +139,11 @@ def _spaced(run: Conditions, num_full: int) -> Choice:
 
 
 def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:
-    """The first of the paths with weights that hold for a run; None without any."""
-    for path in paths:
+    """The first of the paths with weights that hold for a run; None without any.
+
+    They take the place of reuse alone.
+    """
+    for path in paths if run.policy == Reuse() else ():
         if _is_fitted_for(run, num_full, path):
             return Choice(path.schedule, provenance(path), path.policy)
     return None
@@ -201,10 +180,13 @@ def provenance(path: GoldenPath) -> str:
 
 
 def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
-    """Whether a path has weights for this run; they take the place of reuse alone."""
+    """Whether a path has weights for this run.
+
+    What they were fitted for has to be stated: nobody can tell what weights without it are worth.
+    """
     return (
         isinstance(path.policy, Fitted)
-        and run.policy == Reuse()
+        and not path.policy.missing
         and path.origin in (SEARCHED, SHARED, PUBLISHED)
         and path.method == "searched"
         and path.schedule.num_full == num_full

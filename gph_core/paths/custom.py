@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..policies.base import Policy
 from ..schedule import Schedule
-from .choice import Choice, begin_in
-from .places import places
+from .choice import Choice
+from .places import begin_in, places
 
 OWN = "your schedule"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -9,8 +11,41 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ..run.call_log import SIGMA_TOLERANCE
 
+# Largest difference of noise levels that count as the same, of the highest: schedulers that only
+# round their table differently stay below it.
+GRID_TOLERANCE = 0.005
+
 # Float32 rounds so much on different devices: places that differ by no more are equally near.
 ROUNDING = 2.5e-7
+
+
+def same_levels(levels: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two lists of noise levels are the same but for rounding."""
+    if len(levels) != len(others):
+        return False
+    # Without a generator, as a run may ask this of a thousand paths.
+    largest = max(map(abs, map(operator.sub, levels, others)), default=0.0)
+    return largest <= GRID_TOLERANCE * max(levels, default=0)
+
+
+def begin_in(levels: Sequence[float], part: Sequence[float]) -> int | None:
+    """Where a part of a list of noise levels begins in it; None if the levels are others.
+
+    The nearest place: with a large shift, the first levels differ by less than rounding may.
+    """
+    size, last = len(part), len(levels) - len(part)
+    if last < 0:
+        return None
+    known, own = np.array(levels, float), np.array(part, float)
+    found, nearest = None, math.inf
+    # Only where the first level fits, so that the work is linear but for levels all of one height.
+    begins = np.abs(known[: last + 1] - own[0]) <= GRID_TOLERANCE * known.max()
+    for first in map(int, np.flatnonzero(begins)):
+        there = known[first : first + size]
+        distance = float(np.abs(there - own).max())
+        if distance <= GRID_TOLERANCE * there.max() and distance < nearest:
+            found, nearest = first, distance
+    return found
 
 
 def places(sigmas: Sequence[float], total: int, grids: Iterable[Sequence[float]]) -> list[int]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from ..files.condition_diff import plain
+from ..schedule_text import MAX_STEPS
+from . import ranges, stated
 from .base import Policy, Site
 from .table import KINDS
+from .weights import Weights
 
 MAX_SHOWN = 100  # characters of what a file holds
 
@@ -46,30 +49,13 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
             f"the policy {name} has no option {unknown[0][:MAX_SHOWN]!r}; its options are: "
             f"{', '.join(known) or 'none'}"
         )
-    _check_types(name, options)
+    _check_options(name, options)
     if "site" in options:
         options["site"] = Site(options["site"])
-    try:
-        options = _with_tuples(options)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(
-            f"the policy {name} cannot be made from {str(options)[:MAX_SHOWN]}; a list in it has "
-            "another form than it must have"
-        ) from error
+    for option, read in _READ.items():
+        if option in options:
+            options[option] = read(options[option])
     return KINDS[name](**options)
-
-
-def _with_tuples(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options in which the lists of lists of JSON are what policies have instead."""
-    found = dict(options)
-    if "spans" in found:
-        found["spans"] = tuple((int(step), int(span)) for step, span in found["spans"])
-    if "weights" in found:
-        found["weights"] = tuple(
-            (int(step), tuple((int(anchor), float(weight)) for anchor, weight in weights))
-            for step, weights in found["weights"]
-        )
-    return found
 
 
 # What an option of a type may be in JSON, by the type's name.
@@ -84,8 +70,8 @@ _WANTED = {
 }
 
 
-def _check_types(kind: str, options: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for an option of another type, or a number that is none."""
+def _check_options(kind: str, options: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for an option of another type, or a number that no node offers."""
     for option in fields(KINDS[kind]):  # type: ignore[arg-type] - every kind is a dataclass
         if option.name not in options or option.type not in _WANTED:
             continue
@@ -94,3 +80,42 @@ def _check_types(kind: str, options: Mapping[str, Any]) -> None:
         is_no_number = isinstance(value, (int, float)) and not abs(value) <= sys.float_info.max
         if type(value) not in types or is_no_number:
             raise ValueError(f"{option.name} of the policy {kind} must be {wanted}")
+        ranges.check(kind, option.name, value)
+
+
+def _pairs(values: Any, what: str) -> list[tuple[int, Any]]:
+    """Pairs of a step and something; ``ValueError`` for anything else."""
+    is_list = isinstance(values, (list, tuple)) and len(values) <= MAX_STEPS
+    if not is_list or not all(_is_pair(pair) for pair in values):
+        raise ValueError(f"{what} must be a list of pairs, a step and what belongs to it")
+    return [(step, value) for step, value in values]
+
+
+def _is_pair(pair: Any) -> bool:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2 or type(pair[0]) is not int:
+        return False
+    return 0 <= pair[0] < MAX_STEPS
+
+
+def _spans(values: Any) -> tuple[tuple[int, int], ...]:
+    found = _pairs(values, "spans")
+    if not all(type(span) is int for _, span in found):
+        raise ValueError("each of the spans must be a whole number")
+    return tuple(found)
+
+
+def _weights(values: Any) -> tuple[tuple[int, Weights], ...]:
+    return tuple((step, _of_step(step, own)) for step, own in _pairs(values, "weights"))
+
+
+def _of_step(step: int, values: Any) -> Weights:
+    found = _pairs(values, f"the weights of step {step}")
+    if not all(type(w) in (int, float) and abs(w) <= sys.float_info.max for _, w in found):
+        raise ValueError(f"the weights of step {step} are not all numbers")
+    return tuple((anchor, float(weight)) for anchor, weight in found)
+
+
+# How options of several values are read, by their names.
+_READ: dict[str, Callable[[Any], Any]] = {
+    "spans": _spans, "weights": _weights, "conditions": stated.conditions,
+}  # fmt: skip

@@ -109,7 +109,7 @@ class Policy:
 
         A policy that was made for one model refuses another ``family``; empty if not known yet.
         """
-        first_cached = next(iter(schedule.cached_steps), None)
+        first_cached = schedule.first_cached
         if first_cached is not None and first_cached < self.min_anchors:
             raise ValueError(
                 f"{self} needs {self.min_anchors} full steps before the first cached step; step "

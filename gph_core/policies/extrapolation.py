@@ -9,6 +9,7 @@ g2 = s1 - s2, distance x = step - s0 >= 1.
 
 from __future__ import annotations
 
+import bisect
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -108,7 +109,8 @@ class Extrapolation(Prediction):
         """Longest extrapolation in steps, and the cached step at its end; (0, 0) without any."""
 
         def at(step: int) -> int:
-            full = [known for known in reversed(schedule.full_steps) if known < step]
+            before = bisect.bisect_left(schedule.full_steps, step)
+            full = schedule.full_steps[max(0, before - self.num_anchors) : before][::-1]
             if len(self.weights(full, step)) == 1:
                 return 0
             return min(step - full[0], self.max_distance or step)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine
+from .weights import Weights
 
-# Of a cached step: pairs of a full step and its weight, newest first.
-Weights = tuple[tuple[int, float], ...]
+# The conditions without which weights mean nothing. They are fitted to the states of one sampler;
+# options can make another one of it, such as one with noise.
+NEEDED = ("family", "model", "sigmas", "cfg", "sampler", "sampler options")
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,20 @@ class Fitted(Prediction):
             conditions["sigmas"] = conditions["sigmas"][first : first + num_steps + 1]
         return replace(self, weights=kept, conditions=conditions, spare=steps - len(kept))
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Needed conditions that are not stated: nobody knows for which runs the weights are."""
+        return tuple(name for name in NEEDED if name not in self.conditions)
+
     def covered(self, schedule: Schedule) -> Schedule:
-        full = set(schedule.full_steps)
-        for step in schedule.cached_steps:
-            newest = sorted(n for n in full if n < step)[-self.num_anchors :]
-            needed = {anchor for anchor, _ in self._weights_of(step)}
-            if not needed or not needed <= set(newest):
-                full.add(step)
-        return Schedule(tuple(sorted(full)), schedule.num_steps)
+        given, full = set(schedule.full_steps), []
+        newest: deque[int] = deque(maxlen=self.num_anchors)
+        for step in range(schedule.num_steps):
+            needed = [anchor for anchor, _ in self._weights_of(step)]
+            if step in given or not needed or not all(anchor in newest for anchor in needed):
+                full.append(step)
+                newest.append(step)
+        return Schedule(tuple(full), schedule.num_steps)
 
     def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
         needed = {anchor for anchor, _ in self._weights_of(step)}

@@ -39,6 +39,7 @@ class MeanVelocity(Prediction):
                 raise ValueError(f"a span is 1 to {MAX_SPAN} steps, got {span}")
         longest = max(self.span, *(span for _, span in self.spans), 1)
         object.__setattr__(self, "num_anchors", longest)
+        object.__setattr__(self, "_of_step", dict(self.spans))
         if self.spans:  # a published schedule may cache step 1, which then repeats step 0
             object.__setattr__(self, "min_anchors", 1)
 
@@ -46,7 +47,8 @@ class MeanVelocity(Prediction):
         return replace(self, spans=tuple((step - first, span) for step, span in self.spans))
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
-        span = min(dict(self.spans).get(now.step, self.span), len(anchors))
+        own = self._of_step  # type: ignore[attr-defined] - set above
+        span = min(own.get(now.step, self.span), len(anchors))
         (v,), oldest = anchors[0].feature, anchors[span - 1]
         distance = now.sigma - oldest.sigma
         if span == 1 or abs(distance) < 1e-12:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -14,18 +15,16 @@ from ..schedule import Schedule
 
 def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
     """Last cached step that uses an anchor, for one at each step; -1 if none does."""
-    num_steps, full = schedule.num_steps, set(schedule.full_steps)
-    leaves_anchor = [policy.keeps_predictions or n in full for n in range(num_steps)]
+    num_steps, cached = schedule.num_steps, schedule.cached_steps
+    leaving = range(num_steps) if policy.keeps_predictions else schedule.full_steps
     uses = []
     for step in range(num_steps):
-        newer, last = 0, -1
-        for later in range(step + 1, num_steps):
-            if later not in full:
-                last = later
-            newer += leaves_anchor[later]
-            if newer == policy.num_anchors:  # from here on it is not among the newest
-                break
-        uses.append(last)
+        # From the end of this step on, it is not among the newest.
+        newer = bisect.bisect_right(leaving, step) + policy.num_anchors - 1
+        end = leaving[newer] if newer < len(leaving) else num_steps - 1
+        before = bisect.bisect_right(cached, end)
+        last = cached[before - 1] if before else -1
+        uses.append(last if last > step else -1)
     return uses
 
 

@@ -60,7 +60,7 @@ class Isolation:
         if reason is not None:
             raise ValueError(reason)
         new_run(work, self.policy, self.reach)
-        if note := self._check_policy():
+        if note := conditions.check_policy(self.policy, self.workload.conditions()):
             self.notes.append(note)
 
     @property
@@ -109,13 +109,6 @@ class Isolation:
         run = new_run(self.workload, self.policy, self.reach)
         isolate(self.workload, number, run, wanted, on_measured, callback)
         return found
-
-    def _check_policy(self) -> str:
-        """Check the policy; see ``conditions.check_policy``."""
-        work, shape = self.workload, (1, *self.workload.conditions()["latent"])
-        return conditions.check_policy(
-            self.policy, work.guider, work.sampler, work.sigmas.tolist(), shape
-        )
 
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:

@@ -13,7 +13,7 @@ from ...gph_core.paths.library import NONE
 from ...gph_core.policies import causal_linear
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
-from ...gph_core.policies.mean_velocity import MAX_SPAN
+from ...gph_core.policies.ranges import RANGES
 from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED, Options
 from ..library import user_paths
 from ..library.library import find, fitted_paths
@@ -68,6 +68,16 @@ def _every_weights() -> Iterator[Path]:
         yield from (folder / WEIGHTS).glob("*")
 
 
+def limits(option: str, least: float | None = None) -> dict[str, Any]:
+    """Limits of the input of an option, which hold for what files state as well.
+
+    Args:
+        least: that stands for no value.
+    """
+    low, high = RANGES[option]
+    return {"min": low if least is None else least, "max": high}
+
+
 class PolicySelector(Node):
     """Choose how cached steps are predicted."""
 
@@ -102,8 +112,7 @@ class PolicySelector(Node):
                 io.Int.Input(
                     "order",
                     default=1,
-                    min=1,
-                    max=2,
+                    **limits("order"),
                     optional=True,
                     tooltip=(
                         "For Taylor and Hermite. 1 follows the slope, 2 the curvature too: larger "
@@ -114,8 +123,7 @@ class PolicySelector(Node):
                 io.Float.Input(
                     "scale",
                     default=0.5,
-                    min=0.05,
-                    max=1.0,
+                    **limits("scale"),
                     step=0.05,
                     optional=True,
                     tooltip=(
@@ -126,8 +134,7 @@ class PolicySelector(Node):
                 io.Int.Input(
                     "span",
                     default=4,
-                    min=1,
-                    max=MAX_SPAN,
+                    **limits("span"),
                     optional=True,
                     tooltip=(
                         "For mean velocity: how many steps it looks back. Larger follows the trend "
@@ -157,8 +164,7 @@ class PolicySelector(Node):
                 io.Float.Input(
                     "max_amplification",
                     default=0.0,
-                    min=0.0,
-                    max=100.0,
+                    **limits("max_amplification", least=0.0),
                     step=0.5,
                     optional=True,
                     tooltip=(
@@ -170,8 +176,7 @@ class PolicySelector(Node):
                 io.Int.Input(
                     "max_distance",
                     default=0,
-                    min=0,
-                    max=200,
+                    **limits("max_distance", least=0),
                     optional=True,
                     tooltip=(
                         "For Taylor, Hermite and token prediction: extrapolate at most this many "

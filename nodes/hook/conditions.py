@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...gph_core.calibration.entry import OF_VALUES, WEIGHTS, Calibration
 from ...gph_core.policies.base import Policy
-from ...gph_core.policies.fitted import Fitted
+from ...gph_core.policies.fitted import NEEDED, Fitted
 from . import compatibility, fingerprint, samplers
 
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
-# Fitted to the states of one sampler; options can make another one of it, such as one with noise.
-OF_FITTED = (*OF_WEIGHTS, "sampler", "sampler options")
 
 
 def conditions_of(guider, sampler, sigmas: Sequence[float], latent_shape) -> dict[str, Any]:
@@ -55,15 +53,22 @@ def of_sigmas(sigmas: Sequence[float]) -> dict[str, Any]:
     return {"sigmas": [round(float(level), 6) for level in sigmas]}
 
 
-def check_policy(policy: Policy, guider, sampler, sigmas: Sequence[float], latent_shape) -> str:
+def check_policy(policy: Policy, found: Mapping[str, Any]) -> str:
     """Line on how a run differs from what a policy was fitted for; empty if it does not.
 
     Raises ``ValueError`` if its weights mean nothing there. Unknown conditions are not compared.
+
+    Args:
+        found: conditions of the run, see ``conditions_of``.
     """
-    if not policy.conditions:
-        return ""
-    found = conditions_of(guider, sampler, sigmas, latent_shape)
     known = {name: value for name, value in policy.conditions.items() if name in found}
     run = {name: found[name] for name in known}
-    needed = OF_FITTED if isinstance(policy, Fitted) else OF_WEIGHTS
-    return Calibration(str(policy), known).check_values(run, needed)
+    needed = NEEDED if isinstance(policy, Fitted) else OF_WEIGHTS
+    line = Calibration(str(policy), known).check_values(run, needed)
+    if not isinstance(policy, Fitted) or not policy.missing:
+        return line
+    missing = (
+        f"the weights do not say for which {', '.join(policy.missing)} they were fitted, so nobody "
+        "knows whether they suit this run; compare it with a full one"
+    )
+    return "; ".join(filter(None, (missing, line)))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
-from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions, needs_no_conditions
+from ...gph_core.calibration.entry import NOISE_LEVELS
+from ...gph_core.paths.choice import FEW_STEPS, Choice, Conditions, never
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.policies.fitted import Fitted
+from ...gph_core.policies.fitted import NEEDED, Fitted
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
 from . import compatibility, conditions, fingerprint, samplers
+
+# What fitted weights need to be equal, as it is: looked at first, which is quick.
+EXACT = tuple(name for name in NEEDED if name not in NOISE_LEVELS)
 
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
 
@@ -60,7 +65,7 @@ class RunListener(Protocol):
 
 def choice_of(
     plan: RunPlan, guider, sampler, sigmas: list[float], continues: bool = False,
-    holds: Callable[[Policy], bool] = needs_no_conditions,
+    holds: Callable[[Policy], bool] = never,
 ) -> Choice:  # fmt: skip
     """Schedule that a plan gives a guider's run with a sampler on these noise levels.
 
@@ -94,11 +99,19 @@ def conditions_of(guider, sigmas: list[float], policy: Policy) -> Conditions:
 def holds_for(guider, sampler, sigmas: list[float], latent_shape) -> Callable[[Policy], bool]:
     """Test of whether a fitted policy holds for a run."""
 
+    @cache  # a fingerprint of the model takes long, and there may be a thousand paths
+    def found() -> dict[str, Any]:
+        return conditions.conditions_of(guider, sampler, sigmas, latent_shape)
+
+    @cache
+    def can_cache() -> bool:
+        return not compatibility.incompatibility(Fitted(), guider.model_patcher, sampler, sigmas)
+
     def holds(policy: Policy) -> bool:
-        if compatibility.incompatibility(policy, guider.model_patcher, sampler, sigmas):
+        if not can_cache() or any(policy.conditions.get(n) != found()[n] for n in EXACT):
             return False
         try:
-            conditions.check_policy(policy, guider, sampler, sigmas, latent_shape)
+            conditions.check_policy(policy, found())
         except ValueError:
             return False
         return True
@@ -147,9 +160,9 @@ def _notes(
     num_steps, caches = len(sigmas) - 1, bool(choice.schedule.num_cached)
     if choice.note:
         yield choice.note
-    if caches and choice.policy.conditions:
-        note = conditions.check_policy(choice.policy, guider, sampler, sigmas, latent_shape)
-        if note:
+    if caches and (choice.policy.conditions or isinstance(choice.policy, Fitted)):
+        found = conditions.conditions_of(guider, sampler, sigmas, latent_shape)
+        if note := conditions.check_policy(choice.policy, found):
             yield note
     if num_steps <= FEW_STEPS and choice.gate is not None:
         yield f"{num_steps} steps leave an adaptive method little to decide"

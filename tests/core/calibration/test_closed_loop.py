@@ -7,6 +7,7 @@ import torch
 
 from gph_core.calibration.closed_loop import finished, fit, fitting, solved
 from gph_core.calibration.steps import Steps, euler
+from gph_core.policies import weights
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
 from gph_core.search.prefix import PrefixMemory
@@ -127,6 +128,23 @@ def test_a_strong_ridge_is_velocity_reuse_bit_for_bit():
     anchors = [Anchor(n, SIGMAS[n], (torch.randn(4),)) for n in (3, 1, 0)]
     predicted = found.policy.predict(anchors, Now(4, SIGMAS[4], SIGMAS[5]))
     assert torch.equal(predicted[0], anchors[0].feature[0])
+
+
+def test_a_fit_whose_equations_ask_for_more_keeps_the_bounds_that_are_believed(monkeypatch):
+    # Velocities a thousand times as small at steps 0 and 1 as between, and almost in one direction.
+    other = starts(1)[0]
+
+    def velocity(state, sigma):
+        scale = 1e-3 if sigma in (1.0, 0.8) else 1.0
+        return scale * (state.sign() + 1e-4 * (sigma - 0.9) * other)
+
+    found, _ = fitted(velocity, starts(), ridge=0)
+    weights.check(found.policy.weights)
+    (_, pairs), *_ = found.policy.weights
+    assert any(weight != reuse for (_, weight), reuse in zip(pairs, (1.0, 0.0), strict=True))
+    monkeypatch.setattr(weights, "confined", lambda found, *_: found)
+    with pytest.raises(ValueError, match="a fit gives"):
+        weights.check(fitted(velocity, starts(), ridge=0)[0].policy.weights)
 
 
 def test_runs_under_euler_go_by_the_weights_bit_for_bit():

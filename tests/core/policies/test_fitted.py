@@ -1,8 +1,9 @@
+import random
+
 import pytest
 import torch
 
 from gph_core.paths.custom import fit
-from gph_core.policies.as_json import policy_from_json
 from gph_core.policies.base import Anchor, Now
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
@@ -66,7 +67,7 @@ def test_a_run_of_the_first_steps_takes_their_weights():
 
 def test_conditions_that_are_no_object_are_refused():
     with pytest.raises(ValueError, match="must be an object, not 5"):
-        policy_from_json({"kind": "Fitted", "conditions": 5})
+        Fitted(conditions=5)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,22 @@ def test_conditions_that_are_no_object_are_refused():
 def test_weights_that_mean_nothing_are_refused(weights, reason):
     with pytest.raises(ValueError, match=reason):
         Fitted("0,1,3/6", weights)
+
+
+def test_what_is_covered_follows_from_the_newest_full_steps_alone():
+    """By the definition, which looks at all full steps before each cached one."""
+    draw = random.Random(1)
+    for _ in range(300):
+        count = draw.randint(2, 12)
+        schedule = Schedule((0, *(n for n in range(1, count) if draw.random() < 0.4)), count)
+        anchors = {
+            step: sorted(draw.sample(range(step), draw.randint(1, min(3, step))), reverse=True)
+            for step in range(1, count) if draw.random() < 0.7
+        }  # fmt: skip
+        weights = tuple((n, tuple((a, 1.0) for a in own)) for n, own in anchors.items())
+        policy, full = Fitted("", weights, spare=draw.randint(0, 2)), set(schedule.full_steps)
+        for step in schedule.cached_steps:
+            newest = sorted(n for n in full if n < step)[-policy.num_anchors :]
+            if step not in anchors or not set(anchors[step]) <= set(newest):
+                full.add(step)
+        assert policy.covered(schedule) == Schedule(tuple(full), count)
