@@ -14,9 +14,8 @@ not read::
 from __future__ import annotations
 
 import itertools
-import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -25,6 +24,7 @@ from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
 from ..schedule import Schedule
+from ..schedule_text import MAX_STEPS
 
 FORMAT, FITTED_FORMAT = 2, 3
 PUBLISHED, SEARCHED = "published", "searched here"
@@ -37,7 +37,8 @@ ORIGINS = (PUBLISHED, SEARCHED, RETARGETED, SHARED, DRAWN)
 # recorded error, as the most frequent choice of an adaptive method, or as a baseline beside others.
 METHODS = ("searched", "planned", "adaptive", "control")
 
-MAX_SIGMAS = 10_001
+MAX_SIGMAS = MAX_STEPS + 1
+MAX_LINE = 300  # characters of a text of others, on a card
 
 
 @dataclass(frozen=True)
@@ -90,24 +91,42 @@ class GoldenPath:
 
     @property
     def card(self) -> str:
-        """Conditions and quality, one fact a line."""
-        schedule = self.schedule
+        """Conditions and quality, one fact a line; what others state stands below their name."""
+        schedule, facts = self.schedule, list(self._facts())
         lines = [
             self.name,
             f"{schedule}: {schedule.num_full} of {schedule.num_steps} steps full, "
             f"at most {schedule.num_steps / schedule.num_full:.2f}x faster",
             f"policy: {self.policy}",
-            self.origin,
         ]
+        if isinstance(self.policy, Fitted) and self.policy.missing:
+            missing = ", ".join(self.policy.missing)
+            lines.append(f"no speed takes it: its weights do not say for which {missing} they are")
+        if not facts or self.is_ours:
+            return "\n".join([*lines, self.origin, *facts])
+        return "\n".join([*lines, f"{self.origin}; its author states", *(f"  {f}" for f in facts)])
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether its figures were measured here or published with the pack."""
+        claims = self.origin == SHARED or self.conditions or self.quality or self.source
+        return self.origin in (PUBLISHED, SEARCHED) or not claims
+
+    def _facts(self) -> Iterator[str]:
         if self.model:
-            lines.append(f"model: {self.model}")
+            yield f"model: {one_line(self.model)}"
         if self.sigmas:
-            lines.append(f"noise levels: {_some(self.sigmas)}")
-        lines += [f"{name}: {_plain(value)}" for name, value in self.conditions.items()]
-        lines += [f"{name}: {value:g}" for name, value in self.quality.items()]
-        lines += [f"source: {self.source}"] if self.source else []
-        lines += [self.notes] if self.notes else []
-        return "\n".join(lines)
+            yield f"noise levels: {_some(self.sigmas)}"
+        for name, value in self.conditions.items():
+            yield f"{one_line(name)}: {one_line(_plain(value))}"
+        for name, number in self.quality.items():
+            yield f"{one_line(name)}: {number:g}"
+        if self.source:
+            yield f"source: {one_line(self.source)}"
+        first, *others = self.notes.splitlines() or [""]
+        if self.notes:
+            yield f"notes: {one_line(first)}"
+        yield from (f"  {one_line(line)}" for line in others)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what is not stated is left out."""
@@ -151,14 +170,19 @@ class GoldenPath:
             values["policy"] = policy_from_json(values["policy"])
         return cls(**values)
 
-    @classmethod
-    def from_text(cls, text: str) -> GoldenPath:
-        """Read JSON text; ``ValueError`` for anything else."""
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:  # the latter of a thousand brackets
-            raise ValueError(f"this is no JSON text: {error}") from error
-        return cls.from_json(data)
+
+def one_line(text: str) -> str:
+    """A text of others as a part of a line, without the end of a long one.
+
+    Without line breaks, and without marks that turn the direction of what follows.
+    """
+    words = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_LINE]).split())
+    return words if len(words) <= MAX_LINE else f"{words[: MAX_LINE - 1]}…"
+
+
+def fall(levels: Sequence[float]) -> bool:
+    """Whether noise levels fall from each one to the next, as those of a path do."""
+    return all(b < a for a, b in itertools.pairwise(levels))
 
 
 def _levels(values: Any) -> tuple[float, ...]:
@@ -166,7 +190,7 @@ def _levels(values: Any) -> tuple[float, ...]:
         not isinstance(values, list)
         or len(values) > MAX_SIGMAS
         or not all(_is_number(value) for value in values)
-        or any(b >= a for a, b in itertools.pairwise(values))
+        or not fall(values)
     ):
         raise ValueError("the field 'sigmas' must be a list of falling noise levels")
     return tuple(float(value) for value in values)
@@ -189,4 +213,4 @@ def _some(levels: tuple[float, ...]) -> str:
 
 
 def _plain(value: Any) -> str:
-    return "×".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "×".join(map(str, value[:MAX_LINE])) if isinstance(value, list) else str(value)

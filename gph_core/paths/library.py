@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+from ..files import strict_json, whole_file
+from ..files.names import NONE as NONE
+from ..files.names import check_known_name, check_name, folded
 from .golden_path import FORMAT, SEARCHED, SHARED, GoldenPath
+from .judging import check_size, judged
 
 DATA = Path(__file__).parents[1] / "data"
 BUNDLED = DATA / "golden_paths.json"
 FITTED = DATA / "fitted_paths.json"  # of the demo model, as `bench fitted-paths` searches them
-MAX_NAME = 100
-MAX_REASON = 300  # characters
-MAX_MIB = 16  # of a path's file; thousands of steps with weights have less
-NONE = "none"  # what lists offer beside names
-# Windows gives these names to devices, with any extension.
-_DEVICES = {"con", "prn", "aux", "nul", *(n + i for n in ("com", "lpt") for i in "123456789¹²³")}
+ENDING = ".json"
+# A file that was written less than so many seconds ago may be written again with the same time
+# stamp: FAT's have two seconds.
+SETTLED_S = 3.0
 
 
 @cache
@@ -34,6 +41,17 @@ def bundled_paths() -> tuple[GoldenPath, ...]:
     return (*map(read, data["paths"]), *map(GoldenPath.from_json, fitted))
 
 
+class _Known(NamedTuple):
+    """What was read from a file; another state of it has to be read again."""
+
+    state: tuple[int, ...] | None  # None if the file may change without a trace
+    found: GoldenPath | str  # or the reason why it is none
+
+
+# By folder and file. Paths are shared: nobody changes them.
+_KNOWN: defaultdict[Path, dict[str, _Known]] = defaultdict(dict)
+
+
 class UserPaths:
     """The paths in a folder; a name is that of its file without ``.json``."""
 
@@ -41,108 +59,165 @@ class UserPaths:
         self.folder = folder
 
     def read(self) -> tuple[list[GoldenPath], dict[str, str]]:
-        """All paths by name, and for each broken file the reason why it was left out."""
-        paths, broken = [], {}
-        for file in sorted(self.folder.glob("*.json"), key=lambda file: file.name.casefold()):
-            try:
-                paths.append(_read(file))
-            except ValueError as error:
-                broken[file.name] = str(error)
+        """All paths by name, and for each broken file the reason why it was left out.
+
+        A file is read again when it has changed.
+        """
+        paths, broken, known = [], {}, _KNOWN[self.folder]
+        entries = sorted(self._entries(), key=lambda entry: entry.name.casefold())
+        for entry in entries:
+            found = _found(entry, known)
+            if isinstance(found, str):
+                broken[entry.name] = found
+            else:
+                paths.append(found)
+        if len(known) > len(entries):
+            for gone in known.keys() - {entry.name for entry in entries}:
+                known.pop(gone, None)
         return paths, broken
 
     def get(self, name: str) -> GoldenPath:
         """A path by name; ``ValueError`` if there is none or its file is broken."""
-        file = self._existing(name)
-        try:
-            return _read(file)
-        except ValueError as error:
-            raise ValueError(f"{file.name} is no golden path: {error}") from error
+        check_known_name(name)
+        entries = {entry.name: entry for entry in self._entries()}
+        alike = (n for n in entries if folded(n) == folded(name + ENDING))
+        file = name + ENDING if name + ENDING in entries else next(alike, None)
+        if file is None:
+            raise ValueError(f"there is no golden path named {name!r} of yours")
+        found = _found(entries[file], _KNOWN[self.folder])
+        if isinstance(found, str):
+            raise ValueError(f"{file} is no golden path: {found}")
+        return found
+
+    def checked(self, path: GoldenPath) -> tuple[Path, bytes]:
+        """File and content of a path as ``save`` writes them.
+
+        Raises ``ValueError`` for a path or a name that cannot be saved.
+        """
+        check_name(path.name)
+        alike = self._alike(path.name)
+        if alike and path.name not in alike:
+            raise ValueError(
+                f"{path.name!r} and {alike[0]!r}, which is there, are one file on some systems; "
+                "choose another name, or write it like that one"
+            )
+        content = strict_json.dumps(path.to_json(), indent=1).encode()
+        judged(content)
+        return self._file(path.name), content
 
     def save(self, path: GoldenPath, overwrite: bool = False) -> Path:
         """Write a path under its name.
 
-        Raises ``FileExistsError`` for a name in use, ``ValueError`` for one that cannot be used.
+        Raises ``FileExistsError`` for a name in use, other errors as of ``checked``.
         """
-        file, text = self._file(path.name), json.dumps(path.to_json(), indent=1)
-        if not overwrite and self._find(path.name) is not None:
+        file, content = self.checked(path)
+        if not overwrite and self._alike(path.name):
             raise FileExistsError(f"there is a golden path named {path.name!r} already")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        # Whole or not at all: another process may read it meanwhile.
-        temporary = file.with_suffix(".tmp")
-        temporary.write_text(text, "utf-8")
-        temporary.replace(self._find(path.name) or file)
+        try:
+            whole_file.write(file, content)
+        finally:
+            self._forget(file)
         return file
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a path another name; errors as of ``save``."""
-        old, new = self._existing(name), self._file(new_name)
-        other = self._find(new_name)
-        if other is not None and other != old:
-            raise FileExistsError(f"there is a golden path named {new_name!r} already")
-        old.rename(new)
+        old = self._existing(name)
+        check_name(new_name)
+        new = self._file(new_name)
+        if others := [other for other in self._alike(new_name) if other != name]:
+            raise FileExistsError(f"there is a golden path named {others[0]!r} already")
+        try:
+            _move(old, new)
+        except FileExistsError:
+            raise FileExistsError(f"there is a golden path named {new_name!r} already") from None
+        finally:
+            self._forget(old, new)
 
     def delete(self, name: str) -> None:
-        """Delete a path; ``ValueError`` if there is none of that name."""
-        self._existing(name).unlink()
+        """Delete a path; ``ValueError`` if there is none of exactly that name."""
+        file = self._existing(name)
+        file.unlink()
+        self._forget(file)
 
     def import_text(self, text: str, overwrite: bool = False) -> GoldenPath:
         """Save a shared path; what its author searched was not searched here."""
-        path = GoldenPath.from_text(text)
+        path = judged(text)
         if path.origin == SEARCHED:
             path = replace(path, origin=SHARED)
         self.save(path, overwrite)
         return path
 
     def _file(self, name: str) -> Path:
-        check_name(name)
-        return self.folder / f"{name}.json"
-
-    def _find(self, name: str) -> Path | None:
-        """The file of a name, also where the file system tells no upper from lower case."""
-        wanted = f"{name}.json".casefold()
-        return next((f for f in self.folder.glob("*.json") if f.name.casefold() == wanted), None)
+        return self.folder / f"{name}{ENDING}"
 
     def _existing(self, name: str) -> Path:
-        check_name(name)
-        file = self._find(name)
-        if file is None:
-            raise ValueError(f"there is no golden path named {name!r} of yours")
-        return file
+        """File of exactly this name: others differ by upper and lower case alone."""
+        check_known_name(name)
+        alike = self._alike(name)
+        if name in alike:
+            return self._file(name)
+        there = f"; there is {alike[0]!r}" if alike else ""
+        raise ValueError(f"there is no golden path named {name!r} of yours{there}")
+
+    def _alike(self, name: str) -> list[str]:
+        """Names of paths whose files are one with that of a name on some systems."""
+        wanted, names = folded(name), (entry.name for entry in self._entries())
+        return [n[: -len(ENDING)] for n in names if folded(n[: -len(ENDING)]) == wanted]
+
+    def _entries(self) -> list[os.DirEntry[str]]:
+        """Files of the folder that can be paths; none if there is no folder."""
+        try:
+            with os.scandir(self.folder) as entries:
+                # Windows tells no upper from lower case.
+                return [e for e in entries if os.path.normcase(e.name).endswith(ENDING)]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _forget(self, *files: Path) -> None:
+        """Read files again that were just changed."""
+        for file in files:
+            _KNOWN[self.folder].pop(file.name, None)
 
 
-def _read(file: Path) -> GoldenPath:
-    """The path of a file, under the file's name; ``ValueError`` says why it is none."""
-    check_name(file.stem)
+def _found(entry: os.DirEntry[str], known: dict[str, _Known]) -> GoldenPath | str:
+    """The path of a file, under the file's name, or the reason why it is none."""
+    state = None
+    with suppress(OSError):  # what is wrong, reading tells
+        stat = entry.stat()
+        state = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+        before = known.get(entry.name)
+        if before is not None and before.state == state:
+            return before.found
+        if not 0 <= stat.st_mtime <= time.time() - SETTLED_S:
+            state = None
+    found = _read(Path(entry.path))
+    known[entry.name] = _Known(state, found)
+    return found
+
+
+def _read(file: Path) -> GoldenPath | str:
     try:
-        return replace(GoldenPath.from_text(_text_of(file)), name=file.stem)
+        check_known_name(file.stem)
+        if not file.is_file():
+            return "this is a folder or a device, no file"
+        check_size(file.stat().st_size)
+        return judged(file.read_bytes(), file.stem)
     except OSError as error:
-        raise ValueError(f"the file cannot be read: {error.strerror}") from error
-    except TypeError as error:
-        raise ValueError(f"a value is of another type: {error}") from error
+        return f"the file cannot be read: {error.strerror}"
     except ValueError as error:
-        raise ValueError(str(error)[:MAX_REASON]) from error  # it may quote the file
+        return str(error)
 
 
-def _text_of(file: Path) -> str:
-    if not file.is_file():
-        raise ValueError("this is a folder or a device, no file")
-    if (size := file.stat().st_size / 2**20) > MAX_MIB:
-        raise ValueError(f"the file has {size:.0f} MiB, a path has at most {MAX_MIB}")
-    return file.read_text("utf-8")
-
-
-def check_name(name: str) -> None:
-    """Raise ``ValueError`` unless the name is a file name on every system, and not ``NONE``."""
-    if not name or len(name) > MAX_NAME:
-        raise ValueError(f"a name has 1 to {MAX_NAME} characters, {name[:20]!r} has {len(name)}")
-    bad = sorted({c for c in name if not (c.isalnum() or c in " .,_-+()")})
-    if bad:
-        raise ValueError(
-            f"{name!r} contains {bad[0]!r}; letters, digits, spaces and . , _ - + ( ) can be used"
-        )
-    if name[0] in " ." or name[-1] in " .":
-        raise ValueError(f"{name!r} begins or ends with a space or a dot; leave that out")
-    if name.casefold() == NONE:
-        raise ValueError(f"{name!r} stands for no file in lists; choose another name")
-    if name.split(".")[0].rstrip().casefold() in _DEVICES:
-        raise ValueError(f"{name!r} is the name of a device on Windows; choose another name")
+def _move(old: Path, new: Path) -> None:
+    """Rename a file; ``FileExistsError`` for another one that has come meanwhile."""
+    if new.exists() and new.samefile(old):  # another case of the same name
+        old.rename(new)
+        return
+    try:
+        os.link(old, new)  # unlike a rename, nowhere does it take the place of a file
+    except FileExistsError:
+        raise
+    except OSError:  # this disk has no links
+        old.rename(new)
+    else:
+        old.unlink()

@@ -157,6 +157,8 @@ def path_of(
         notes.append(f"Guard: {objective.guard}; {changes_in_words(best.changes)}.")
     if best.name:
         notes.append(f"The search found nothing better than this control: {best.name}.")
+    # Equal images have an infinite PSNR, which a file cannot keep.
+    quality = {name: value for name, value in quality.items() if math.isfinite(value)}
     return GoldenPath(
         name, best.schedule, SEARCHED, best.policy, sigmas=tuple(sigmas),
         conditions=dict(conditions), quality=quality, notes=" ".join(notes),

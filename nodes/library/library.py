@@ -6,9 +6,10 @@ from typing import Any
 
 from comfy_api.latest import io
 
-from ...gph_core.paths.choice import provenance, same_levels
+from ...gph_core.paths.choice import provenance
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.library import bundled_paths, check_name
+from ...gph_core.paths.places import same_levels
 from ...gph_core.paths.retarget import retarget
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted

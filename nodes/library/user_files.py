@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...gph_core.paths.library import NONE, check_name
+from ...gph_core.files.names import check_known_name, check_name
+from ...gph_core.paths.library import NONE
 from ..schema import users
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class UserFiles:
             for path in folder.glob(f"*{self.ending}"):
                 name = path.relative_to(folder).as_posix().removesuffix(self.ending)
                 try:
-                    check_name(name)
+                    check_known_name(name)
                     found.append(mark + name)
                 except ValueError as error:
                     warn(name, folder, error)
@@ -46,10 +47,11 @@ class UserFiles:
 
     def path_of(self, name: str) -> Path:
         """File of the user's, to be written; it need not exist. Errors as of ``check_name``."""
+        check_name(name)
         return self._file(users.own_folder(), name)
 
     def readable(self, name: str) -> Path:
-        """File of a name in ``names``, which need not exist; errors as of ``check_name``."""
+        """File of a name in ``names``, which need not exist; errors as of ``check_known_name``."""
         return self._file(*users.place_of(name))
 
     def changed_at(self, name: str | None) -> dict[str, int]:
@@ -58,7 +60,7 @@ class UserFiles:
         return written_at(name, self.readable, every)
 
     def _file(self, folder: Path, name: str) -> Path:
-        check_name(name)
+        check_known_name(name)
         return folder / self.kind / f"{name}{self.ending}"
 
     def _folders(self) -> dict[str, Path]:

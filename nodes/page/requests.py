@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 from aiohttp import web
 
 from ...gph_core.files import strict_json
-from ...gph_core.paths.library import MAX_MIB
+from ...gph_core.paths.judging import MAX_MIB
 from ..schema.faults import quoted, shown, value_fault
 
 MAX_BODY_MIB = 2 * MAX_MIB  # a path's file is a text in it, where " and \ have two bytes

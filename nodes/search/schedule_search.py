@@ -9,7 +9,6 @@ from dataclasses import replace
 from comfy_api.latest import io
 
 from ...gph_core.paths.choice import provenance
-from ...gph_core.paths.library import check_name
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy, Site
@@ -57,7 +56,7 @@ from .path_search import search
 from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
 from .search_session import SearchSession
-from .session_checks import check
+from .session_checks import check, check_saving, check_study
 
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
@@ -156,7 +155,7 @@ class ScheduleSearch(Node):
 
     @classmethod
     def check_inputs(cls, study: str | None = None) -> None:
-        check_known((check_name, study))
+        check_known((check_study, study))
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
@@ -201,12 +200,13 @@ class ScheduleSearch(Node):
             return io.NodeOutput()
         user_paths.check_replaceable(session.path_name)
         check(session)
+        tried = (policy,) if policy else CHOICES[policies]
+        check_saving(session, tried)
         settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
             Race(max(2, batch_size)) if racing else None, session.fixed_ends,
             semantic.guard if semantic else Guard(),
         )  # fmt: skip
-        tried = (policy,) if policy else CHOICES[policies]
         with ExitStack() as started:
             if workers is not None:
                 prompt = upstream(cls.hidden.prompt, cls.hidden.unique_id, without="workers")

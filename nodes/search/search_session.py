@@ -118,16 +118,12 @@ class SearchSession:
     ) -> Contestant:
         """Contestant whose weights are fitted to every schedule that is scored."""
         space = search_space(self.num_steps, self.num_full, policy, self.fixed_ends)
-        shape = self.latent["samples"].shape
-        fitted_for = plain(
-            conditions.conditions_of(self.guider, self.sampler, self.sigmas.tolist(), shape)
-        )
         if isinstance(scoring, SampledExamples):
             memory = PrefixMemory(state_bytes) if state_bytes else None
-            fitted = FittedExamples(scoring.under(policy), fitted_for, memory)
+            fitted = FittedExamples(scoring.under(policy), self.fitted_for, memory)
         else:
             assert self.pool is not None
-            fitted = PooledFitted(self.pool, fitted_for)
+            fitted = PooledFitted(self.pool, self.fitted_for)
         return Contestant(
             policy, fitted, self._log("scoring", self.examples, policy), {},
             FittedValidation(validation, fitted.policy_for) if self.validation else None,
@@ -135,6 +131,12 @@ class SearchSession:
             self._spacings(space.required_full),
             list(self._controls(validation if self.validation else scoring)),
         )  # fmt: skip
+
+    @cached_property
+    def fitted_for(self) -> dict[str, Any]:
+        """Conditions of weights that are fitted here."""
+        shape, levels = self.latent["samples"].shape, self.sigmas.tolist()
+        return plain(conditions.conditions_of(self.guider, self.sampler, levels, shape))
 
     def _spacings(self, required: Collection[int]) -> list[Schedule]:
         """Schedules to begin with: first what a run takes without weights, if it may."""

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...gph_core.files.names import check_name
+from ...gph_core.paths.golden_path import SEARCHED, GoldenPath, fall
+from ...gph_core.policies.base import Policy
+from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.metric_table import OF_FRAMES
 from ...gph_core.quality.objective import metrics_of
+from ...gph_core.schedule import Schedule
 from ..hook import compatibility, fingerprint
+from ..library import user_paths
+from ..library.library import conditions_of
 from ..sample.assessing import is_video
 from ..sample.examples import Example
 from ..sample.sampling import samples_of
 
 if TYPE_CHECKING:
     from .search_session import SearchSession
+
+SHORTEST = ", 2 of 3"  # of what a path's name has behind that of its study
+
+
+def check_study(study: str) -> None:
+    """Raise ``ValueError`` for a study whose path could have no file, whatever it finds."""
+    check_name(study)
+    check_name(study + SHORTEST)
+
+
+def check_saving(session: SearchSession, policies: Sequence[Policy]) -> None:
+    """Raise ``ValueError`` if the path that a search finds could not be saved: hours would be lost.
+
+    A path that has all but its schedule and weights stands for it.
+    """
+    levels, known = session.sigmas.tolist(), conditions_of(session.guider.model_patcher)
+    for policy in policies:
+        has_weights = isinstance(policy, Fitted)
+        path = GoldenPath(
+            session.path_name, Schedule.all_full(session.num_steps), SEARCHED,
+            Fitted(conditions=session.fitted_for) if has_weights else policy,
+            sigmas=tuple(levels) if fall(levels) else (),  # others cannot be searched
+            conditions=session.described(), **known,
+        )  # fmt: skip
+        user_paths.library().checked(path)
 
 
 def check(session: SearchSession) -> None:

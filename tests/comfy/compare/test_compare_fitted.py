@@ -1,5 +1,6 @@
 """Compare Run with fitted weights: they name the run, and other schedules go without them."""
 
+import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
@@ -7,7 +8,7 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.hook import compatibility
+from golden_path_pack.nodes.hook import compatibility, conditions
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import conditions_of
 
@@ -33,11 +34,23 @@ def test_the_cached_run_is_named_fitted_and_uniform_repeats_residuals(model):
     assert f"fitted: your schedule: {Schedule.parse(PATH)}, policy fitted" in lines
 
 
+def test_weights_that_do_not_say_what_they_are_for_run_where_they_are_connected_with_a_note(model):
+    listener = tiny.Listener()
+    tiny.sample(tiny.attach(model, PATH, POLICY, listener))
+    (record,) = listener.records
+    assert (record.policy, len(record.cached_steps)) == ("fitted", len(WEIGHTS))
+    needed = "family, model, sigmas, cfg, sampler, sampler options"
+    assert record.notes[0].startswith(f"the weights do not say for which {needed} they were fitted")
+
+
 def test_a_speed_takes_the_fitted_path_of_the_library(model):
-    sigmas = tuple(zoo.sigmas(model, 8).tolist())
+    sigmas, guider = tuple(zoo.sigmas(model, 8).tolist()), comfy.samplers.CFGGuider(model)
+    guider.set_cfg(3.0)
+    euler = comfy.samplers.sampler_object("euler")
+    stated = conditions.conditions_of(guider, euler, sigmas, (1, 16, 8, 8))
     schedule = Schedule.parse("0,1,4,6/8")
     weights = tuple((step, ((full, 1.0),)) for step, full in ((2, 1), (3, 1), (5, 4), (7, 6)))
-    policy = Fitted(str(schedule), weights, {"cfg": 3.0})
+    policy = Fitted(str(schedule), weights, stated)
     path = GoldenPath("mine", schedule, SEARCHED, policy, sigmas=sigmas, **conditions_of(model))
     user_paths.library().save(path)
     found = report(compare(model, speed="Balanced"))

@@ -3,7 +3,7 @@
 import asyncio
 import io
 import json
-from pathlib import Path
+import os
 from types import SimpleNamespace
 from urllib.parse import quote
 
@@ -317,11 +317,13 @@ def test_broken_addresses_are_answered_and_wrong_methods_refused():
 
 def test_a_full_disk_is_said_in_words(monkeypatch):
     def full(*args, **kwargs):
-        raise OSError(28, "No space left on device", "mine.json")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fsync", full)
     ((status, answer),) = ask(("POST", OWN, {"name": "mine", "schedule": "0-2/6"}))
-    assert (status, answer) == (500, {"error": "No space left on device: mine.json"})
+    assert status == 500
+    file = user_paths.library().folder / "mine.json"
+    assert answer["error"] == f"No space left on device: {file}"
 
 
 def test_a_schedule_is_moved_to_another_number_of_steps():

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 from golden_path_pack.gph_core.paths.golden_path import GoldenPath
-from golden_path_pack.gph_core.paths.library import MAX_MIB, UserPaths, bundled_paths
+from golden_path_pack.gph_core.paths.judging import MAX_MIB
+from golden_path_pack.gph_core.paths.library import UserPaths, bundled_paths
 from golden_path_pack.nodes.page.requests import MAX_BODY_MIB, body_of
 
 from ...support import broken

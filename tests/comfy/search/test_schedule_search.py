@@ -12,7 +12,7 @@ from comfy_extras.nodes_model_advanced import ModelSamplingSD3, RescaleCFG
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.paths import speeds
 from golden_path_pack.gph_core.paths.choice import Conditions
-from golden_path_pack.gph_core.paths.golden_path import DRAWN, GoldenPath
+from golden_path_pack.gph_core.paths.golden_path import DRAWN, SEARCHED, GoldenPath
 from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
@@ -355,6 +355,28 @@ def test_a_path_that_was_saved_by_hand_is_not_replaced():
     with pytest.raises(ValueError, match=r"drawn by hand.*choose another study name"):
         demo()
     assert user_paths.read()[0].schedule == schedule
+
+
+@pytest.mark.parametrize(
+    ("study", "reason"),
+    [
+        ("径" * 74, "has 231 bytes, a file's name can have 226"),
+        ("Demo", "'Demo, 5 of 12' and 'demo, 5 of 12', which is there, are one file"),
+    ],
+    ids=["bytes", "case"],
+)
+def test_a_path_that_could_not_be_saved_is_refused_before_anything_runs(runs, study, reason):
+    path = GoldenPath("demo, 5 of 12", Schedule.parse("0-3,5/12"), SEARCHED, Reuse())
+    user_paths.library().save(path)
+    with pytest.raises(ValueError, match=reason):
+        demo(study=study)
+    assert not runs
+
+
+def test_a_study_whose_path_could_have_no_file_is_refused_as_it_is_queued():
+    assert ScheduleSearch.validate_inputs(study="a" * 91) is True
+    assert "100 characters" in ScheduleSearch.validate_inputs(study="a" * 93)
+    assert "226" in ScheduleSearch.validate_inputs(study="径" * 74)
 
 
 def test_cfg_without_a_negative_is_refused():

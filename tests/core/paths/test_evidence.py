@@ -4,12 +4,13 @@ import pytest
 
 from gph_core.paths.choice import Conditions, choose
 from gph_core.paths.evidence import SCORING, VALIDATION, evidence, measured
-from gph_core.paths.golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
+from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
 from gph_core.policies.extrapolation import Reuse
-from gph_core.policies.fitted import Fitted
+from gph_core.policies.fitted import NEEDED, Fitted
 from gph_core.schedule import Schedule
 
-WEIGHTS = Fitted("0/2", ((1, ((0, 1.0),)),), examples=16)
+CONDITIONS = dict.fromkeys(NEEDED, "any") | {"sigmas": [1.0, 0.5, 0.0], "cfg": 5.0}
+WEIGHTS = Fitted("0/2", ((1, ((0, 1.0),)),), CONDITIONS, examples=16)
 PATH = GoldenPath(
     "mine", Schedule.parse("0/2"), SEARCHED, WEIGHTS, family="Any", architecture={"depth": 1},
     sigmas=(1.0, 0.5, 0.0), quality={measured("PSNR", 50, VALIDATION): 26.8123},
@@ -20,7 +21,19 @@ PATH = GoldenPath(
     ("changes", "text"),
     [
         ({}, "fitted here on 16 examples, PSNR 26.8 dB on 50 others"),
-        ({"origin": SHARED}, "fitted elsewhere on 16 examples, PSNR 26.8 dB on 50 others"),
+        (
+            {"origin": SHARED},
+            "searched elsewhere, its author states: fitted on 16 examples, PSNR 26.8 dB on 50 "
+            "others",
+        ),
+        (
+            {"origin": SHARED, "policy": replace(WEIGHTS, examples=0), "quality": {}},
+            "searched elsewhere",
+        ),
+        (
+            {"origin": DRAWN, "policy": replace(WEIGHTS, examples=0)},
+            "drawn by hand, not measured, its author states: fitted, PSNR 26.8 dB on 50 others",
+        ),
         ({"origin": PUBLISHED, "quality": {}}, "fitted on 16 examples"),
         (
             {"quality": {"the same, uniform": 1.0, measured("LPIPS", 16, SCORING): 0.0512}},
@@ -40,7 +53,7 @@ def test_evidence_says_on_what_weights_were_fitted_and_measured(changes, text):
 
 
 def test_a_speed_says_it_of_the_path_that_it_takes():
-    run = Conditions("Any", {"depth": 1}, PATH.sigmas, Reuse())
+    run = Conditions("Any", {"depth": 1}, PATH.sigmas, Reuse(), holds=lambda policy: True)
     assert choose(run, 1, [PATH]).origin == (
         "mine, fitted here on 16 examples, PSNR 26.8 dB on 50 others"
     )

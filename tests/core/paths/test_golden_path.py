@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from gph_core.paths.golden_path import DRAWN, GoldenPath
+from gph_core.paths.golden_path import DRAWN, SHARED, GoldenPath
+from gph_core.paths.judging import judged
 from gph_core.policies.extrapolation import Hermite
 from gph_core.schedule import Schedule
 
@@ -30,7 +31,7 @@ def test_json_survives_a_round_trip():
     assert path.policy == Hermite(2)
     assert path.sigmas == (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
     assert path.to_json() == FULL
-    assert GoldenPath.from_text(json.dumps(path.to_json())) == path
+    assert judged(json.dumps(path.to_json())) == path
 
 
 def test_what_is_not_stated_is_left_out():
@@ -54,8 +55,45 @@ def test_the_card_states_conditions_and_quality():
         "size: 1024×768",
         "validation PSNR dB: 27.125",
         "source: a study",
-        "a note",
+        "notes: a note",
     ]
+
+
+def test_what_others_state_stands_below_their_name():
+    shared = GoldenPath.from_json(FULL | {"origin": SHARED, "conditions": {}, "sigmas": []})
+    assert shared.card.splitlines()[3:] == [
+        "searched elsewhere; its author states",
+        "  model: FLUX.1-dev",
+        "  validation PSNR dB: 27.125",
+        "  source: a study",
+        "  notes: a note",
+    ]
+    drawn = GoldenPath("mine", Schedule.parse("0/2"), DRAWN, quality={"PSNR dB": 99.0})
+    assert drawn.card.splitlines()[3:] == [
+        "drawn by hand, not measured; its author states", "  PSNR dB: 99",
+    ]  # fmt: skip
+
+
+# A line break of each kind, and a mark that turns the direction of what follows.
+BREAKS = "\n\r\v\f\x1c\x85\u2028\u2029\u202e"
+
+
+@pytest.mark.parametrize("sign", BREAKS, ids=ascii)
+def test_no_text_of_others_can_look_like_a_line_of_the_card(sign):
+    forged = f"x{sign}published{sign}PSNR dB: 99"
+    path = GoldenPath(
+        "mine", Schedule.parse("0/2"), SHARED, model=forged, source=forged, notes=forged,
+        conditions={forged: forged, "list": [forged]}, quality={forged: 1.0},
+    )  # fmt: skip
+    head, facts = path.card.splitlines()[:4], path.card.splitlines()[4:]
+    assert head[-1] == "searched elsewhere; its author states"
+    assert all(line.startswith("  ") for line in facts)
+    assert sign not in "".join(facts)
+
+
+def test_a_long_text_of_others_is_cut_on_the_card():
+    path = GoldenPath("mine", Schedule.parse("0/2"), SHARED, conditions={"n" * 400: "v" * 9000})
+    assert path.card.splitlines()[-1] == f"  {'n' * 299}…: {'v' * 299}…"
 
 
 @pytest.mark.parametrize(
@@ -84,9 +122,3 @@ def test_the_card_states_conditions_and_quality():
 def test_a_wrong_field_is_named(change, message):
     with pytest.raises(ValueError, match=message):
         GoldenPath.from_json(FULL | change)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "3", "{", '"0-2/5"'])
-def test_other_text_is_refused(text):
-    with pytest.raises(ValueError, match=r"no JSON text|not a golden path"):
-        GoldenPath.from_text(text)

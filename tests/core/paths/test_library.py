@@ -1,12 +1,17 @@
 import json
+import math
+import os
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from demo import sampling
+from gph_core.files.whole_file import SUFFIX_BYTES
 from gph_core.model.families import FAMILIES
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
-from gph_core.paths.library import UserPaths, bundled_paths, check_name
+from gph_core.paths.library import UserPaths, _read, bundled_paths, check_name
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
@@ -108,8 +113,6 @@ def test_a_name_in_use_is_kept_unless_told_otherwise(library):
     other = replace(PATH, notes="other")
     with pytest.raises(FileExistsError, match="there is a golden path named 'mine' already"):
         library.save(other)
-    with pytest.raises(FileExistsError):
-        library.save(replace(other, name="MINE"))  # the same file on Windows
     assert library.get("mine") == PATH
     library.save(other, overwrite=True)
     assert library.get("mine") == other
@@ -124,8 +127,9 @@ def test_the_name_of_a_file_is_that_of_its_path(library):
 def test_rename_and_delete(library):
     library.save(PATH)
     library.save(replace(PATH, name="second"))
-    with pytest.raises(FileExistsError):
-        library.rename("mine", "second")
+    for name in ("second", "Second"):
+        with pytest.raises(FileExistsError, match="named 'second' already"):
+            library.rename("mine", name)
     library.rename("mine", "Mine")
     library.rename("Mine", "third")
     library.delete("second")
@@ -141,9 +145,11 @@ def test_rename_and_delete(library):
     ("text", "reason"),
     [
         ("{", "no JSON text"),
+        (json.dumps(PATH.to_json() | {"conditions": {"cfg": float("nan")}}), "holds NaN"),
+        (json.dumps(PATH.to_json() | {"notes": "n" * 10_001}), "has 10,001 characters"),
         (json.dumps(PATH.to_json() | {"schedule": "0-9/5"}), "step 9 in '0-9/5' is outside"),
         (json.dumps(PATH.to_json() | {"architecture": 3}), "'architecture' is no object"),
-        ("\udcff", "codec"),
+        ("\udcff", "no JSON text"),
     ],
 )
 def test_a_broken_file_is_named_and_left_out(library, text, reason):
@@ -155,6 +161,38 @@ def test_a_broken_file_is_named_and_left_out(library, text, reason):
     assert reason in broken["broken.json"]
     with pytest.raises(ValueError, match=r"broken\.json is no golden path"):
         library.get("broken")
+
+
+def test_what_is_saved_can_be_read(library):
+    for wrong in ({"sigmas": (1.0, 0.9, 0.9, 0.5, 0.1, 0.0)}, {"conditions": {"x": math.inf}}):
+        with pytest.raises(ValueError, match=r"falling noise levels|JSON|finite"):
+            library.save(replace(PATH, **wrong))
+    assert not library.folder.exists()
+
+
+def test_weights_that_no_fit_gives_come_neither_by_import_nor_by_hand(library):
+    path = next(path for path in bundled_paths() if isinstance(path.policy, Fitted))
+    text = json.dumps(path.to_json() | {"name": "mine"}).replace("0.98291", "982.91")
+    with pytest.raises(ValueError, match="the weights of step 2 add up to 983"):
+        library.import_text(text)
+    assert not library.folder.exists()
+    library.folder.mkdir(parents=True)
+    (library.folder / "mine.json").write_text(text)
+    paths, broken = library.read()
+    assert paths == []
+    assert "the weights of step 2 add up to 983" in broken["mine.json"]
+
+
+@pytest.mark.parametrize("how", ["imported", "copied"])
+def test_only_the_pack_publishes(library, how):
+    text = json.dumps(PATH.to_json() | {"origin": PUBLISHED})
+    if how == "imported":
+        library.import_text(text)
+    else:
+        library.folder.mkdir(parents=True)
+        (library.folder / "mine.json").write_text(text)
+    assert library.get("mine") == replace(PATH, origin=SHARED)
+    assert library.read()[0] == [replace(PATH, origin=SHARED)]
 
 
 def test_a_shared_path_was_not_searched_here(library):
@@ -190,3 +228,141 @@ def test_names_that_are_no_file_names_are_refused(library, name):
         with pytest.raises(ValueError, match=r"name|contains|begins"):
             action()
     assert not library.folder.exists()
+
+
+@pytest.mark.parametrize("sign", ["a", "径", "𝔞"])
+def test_what_is_made_of_the_longest_name_is_a_file_name_on_every_system(sign):
+    names = [sign * count for count in range(1, 101)]
+    longest = [name for name in names if fits(name)][-1]
+    for ending in (".json", ".safetensors", ".jsonl"):
+        assert len(f"{longest}{ending}".encode()) + SUFFIX_BYTES <= 255
+
+
+def fits(name):
+    try:
+        check_name(name)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_name_of_too_many_bytes_is_refused_before_anything_is_written(library):
+    name = "径" * 76
+    with pytest.raises(ValueError, match="has 228 bytes, a file's name can have 226"):
+        library.save(replace(PATH, name=name))
+    assert not library.folder.exists()
+    # A file that is there can be read, and be given a shorter name.
+    library.save(PATH)
+    (library.folder / "mine.json").rename(library.folder / f"{name}.json")
+    assert library.get(name).name == name
+    library.rename(name, "short")
+    assert [path.name for path in library.read()[0]] == ["short"]
+
+
+# --- names that are one file on some systems ------------------------------------------------------
+
+
+def test_another_case_of_a_name_is_another_path(library):
+    library.save(PATH)
+    for action in (library.delete, lambda name: library.rename(name, "x")):
+        with pytest.raises(ValueError, match="named 'MINE' of yours; there is 'mine'"):
+            action("MINE")
+    for overwrite in (False, True):
+        with pytest.raises(ValueError, match="'MINE' and 'mine', which is there, are one file"):
+            library.save(replace(PATH, name="MINE"), overwrite)
+    assert library.get("MINE") == PATH  # which a workflow made on Windows may say
+    assert [file.name for file in library.folder.iterdir()] == ["mine.json"]
+
+
+def test_of_two_names_the_exact_one_is_deleted(library):
+    library.save(PATH)
+    content = (library.folder / "mine.json").read_bytes()
+    (library.folder / "MINE.json").write_bytes(content)
+    if len(list(library.folder.iterdir())) < 2:
+        pytest.skip("this file system tells no upper from lower case")
+    library.save(replace(PATH, notes="new"), overwrite=True)
+    library.delete("MINE")
+    assert library.read()[0] == [replace(PATH, notes="new")]
+
+
+def test_a_letter_with_its_accent_apart_is_the_same_letter(library):
+    apart = "cafe\u0301"
+    library.save(replace(PATH, name="caf\u00e9"))
+    with pytest.raises(ValueError, match="are one file on some systems"):
+        library.save(replace(PATH, name=apart))
+    assert library.get(apart).name == "caf\u00e9"
+
+
+def test_renaming_never_takes_the_place_of_a_file_that_comes_meanwhile(library, monkeypatch):
+    library.save(PATH)
+    monkeypatch.setattr(library, "_alike", lambda name: ["mine"] if name == "mine" else [])
+    (library.folder / "new.json").write_text("another's")
+    with pytest.raises(FileExistsError, match="named 'new' already"):
+        library.rename("mine", "new")
+    assert (library.folder / "new.json").read_text() == "another's"
+    assert library.get("mine") == PATH
+
+
+# --- what is kept in memory -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """Names of the files that were read."""
+    found = []
+
+    def read(file):
+        found.append(file.name)
+        return _read(file)
+
+    monkeypatch.setattr("gph_core.paths.library._read", read)
+    return found
+
+
+def settle(library, seconds=60):
+    for file in library.folder.iterdir():
+        then = file.stat().st_mtime - seconds
+        os.utime(file, (then, then))
+
+
+def test_a_file_is_read_once_until_it_changes(library, readings):
+    library.save(PATH)
+    library.save(replace(PATH, name="second"))
+    settle(library)
+    first = library.read()
+    readings.clear()
+    assert UserPaths(library.folder).read() == first  # also of a library made anew
+    assert library.get("mine") == PATH
+    assert readings == []
+    file = library.folder / "second.json"
+    file.write_text(file.read_text().replace("0-2/5", "0-3/5"))
+    settle(library)
+    assert library.get("second").schedule == Schedule.parse("0-3/5")
+    assert set(readings) == {"second.json"}
+
+
+def test_a_change_within_the_resolution_of_the_time_stamp_is_seen(library, monkeypatch):
+    """As on FAT: two seconds, and no other trace."""
+    library.save(PATH)
+    file = library.folder / "mine.json"
+    written, size = 2 * (time.time() // 2), file.stat().st_size
+
+    def stat():
+        rough = {"st_mtime_ns": int(written * 1e9), "st_ctime_ns": 0, "st_ino": 0}
+        return SimpleNamespace(st_mtime=written, st_size=size, **rough)
+
+    entry = SimpleNamespace(name=file.name, path=str(file), stat=stat)
+    monkeypatch.setattr(library, "_entries", lambda: [entry])
+    assert library.read()[0] == [PATH]
+    file.write_text(file.read_text().replace("0-2/5", "0-3/5"))  # of the same length
+    assert library.read()[0][0].schedule == Schedule.parse("0-3/5")
+
+
+def test_what_this_library_writes_is_read_again(library):
+    library.save(PATH)
+    settle(library)
+    library.read()
+    library.save(replace(PATH, notes="new"), overwrite=True)
+    assert library.get("mine").notes == "new"
+    library.delete("mine")
+    assert library.read() == ([], {})

@@ -1,0 +1,89 @@
+"""Judgement of a golden path before it is saved and before it runs, whoever wrote it.
+
+All paths of users come by here: the text of a file that is read, and the text that is to be saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..files import strict_json
+from ..policies import weights as bounds
+from ..policies.fitted import Fitted
+from ..schedule import Schedule
+from .golden_path import PUBLISHED, SHARED, GoldenPath, one_line
+
+MAX_MIB = 4  # 10,000 steps with three weights each and their noise levels have 2
+MAX_CHARACTERS = {"model": 200, "family": 200, "source": 1000, "notes": 10_000}
+MAX_FACTS, MAX_FACT_NAME = 200, 300  # conditions, say, and the characters of one's name
+
+
+def judged(text: str | bytes, name: str = "") -> GoldenPath:
+    """The path of a file's text; ``ValueError`` says what is found there, and what can be.
+
+    Only the pack itself publishes paths: who else says so has a shared one.
+
+    Args:
+        name: that the path gets, in the place of its own.
+    """
+    try:
+        return _judged(text, name)
+    except TypeError as error:
+        raise ValueError(f"a value is of another type: {one_line(str(error))}") from error
+    except ValueError as error:
+        raise ValueError(one_line(str(error))) from error  # it may quote the file
+
+
+def _judged(text: str | bytes, name: str) -> GoldenPath:
+    check_size(len(text if isinstance(text, bytes) else text.encode("utf-8", "replace")))
+    try:
+        data = strict_json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"this is no JSON text: {error}") from error
+    if isinstance(data, dict):
+        if data.get("origin") == PUBLISHED:
+            data["origin"] = SHARED
+        if name:
+            data["name"] = name
+    path = GoldenPath.from_json(data)
+    _check_texts(path)
+    if isinstance(path.policy, Fitted):
+        _check_fitted(path.policy, path.schedule)
+    return path
+
+
+def check_size(num_bytes: int) -> None:
+    """Raise ``ValueError`` for a file of too many bytes."""
+    if num_bytes > MAX_MIB * 2**20:
+        raise ValueError(f"it has {num_bytes / 2**20:.1f} MiB, a path has at most {MAX_MIB}")
+
+
+def _check_texts(path: GoldenPath) -> None:
+    for field, most in MAX_CHARACTERS.items():
+        if (count := len(getattr(path, field))) > most:
+            raise ValueError(
+                f"the field {field!r} has {count:,} characters, at most {most:,} are allowed"
+            )
+    for field in ("architecture", "conditions", "quality"):
+        facts: Mapping[str, Any] = getattr(path, field)
+        if len(facts) > MAX_FACTS or any(len(name) > MAX_FACT_NAME for name in facts):
+            raise ValueError(
+                f"the field {field!r} has {len(facts):,} entries; {MAX_FACTS} are allowed, with "
+                f"names of {MAX_FACT_NAME} characters at most"
+            )
+
+
+def _check_fitted(policy: Fitted, schedule: Schedule) -> None:
+    """Raise ``ValueError`` for weights that no fit gives, or that are of no schedule."""
+    if policy.schedule:
+        Schedule.parse(policy.schedule)
+    steps = [step for step, _ in policy.weights]
+    if len(set(steps)) < len(steps) or max(steps, default=0) >= schedule.num_steps:
+        raise ValueError(
+            f"the weights are of {len(steps)} steps up to {max(steps)}; each of the "
+            f"{schedule.num_steps} steps of the schedule can have weights once"
+        )
+    if policy.spare:
+        raise ValueError("the weights are of a part of a run; a path has those of the whole run")
+    bounds.check(policy.weights)
