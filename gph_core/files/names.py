@@ -7,8 +7,10 @@ import unicodedata
 from .whole_file import SUFFIX_BYTES
 
 MAX_NAME = 100  # characters
-# File systems count bytes of UTF-8. The longest that is added to a name, and what whole_file adds.
-MAX_NAME_BYTES = 255 - len(".safetensors") - SUFFIX_BYTES
+# File systems count bytes of UTF-8. What is added to a name, at most: the ending of an unfinished
+# calibration, or of the journal of the search that BudCache keeps beside one.
+ADDED_BYTES = max(len(".safetensors") + SUFFIX_BYTES, len(" BudCache 01234567.sqlite-journal"))
+MAX_NAME_BYTES = 255 - ADDED_BYTES
 NONE = "none"  # what lists offer beside names
 # Windows gives these names to devices, with any extension.
 _DEVICES = {"con", "prn", "aux", "nul", *(n + i for n in ("com", "lpt") for i in "123456789¹²³")}
