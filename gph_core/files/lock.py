@@ -17,7 +17,8 @@ def locked(path: Path) -> Iterator[BinaryIO]:
 
     Yields the file, opened for adding to it.
 
-    A file system without locks, as some of other machines are, lets everybody go on.
+    A file system without locks, as some of other machines are, lets everybody go on; so does
+    Windows after ten seconds.
     """
     with path.open("ab") as file:
         with suppress(OSError):

@@ -7,6 +7,7 @@ made exclusively, so that a link which waits under a known name leads nowhere.
 from __future__ import annotations
 
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import BinaryIO
 
 UNFINISHED = ".tmp"
 SUFFIX_BYTES = len(f".{uuid.uuid4().hex[:12]}{UNFINISHED}")  # added to a name while it is written
+_LEFT = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(UNFINISHED)}$")
 LEFT_S = 86400.0  # an unfinished file that nobody has touched for so long is of a killed process
 
 # Windows replaces no file that another process reads: seconds between the attempts.
@@ -38,7 +40,7 @@ def writing(path: Path, is_kept: bool = True) -> Iterator[BinaryIO]:
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}{UNFINISHED}")
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _clean_up(path)
+        _clean_up(path.parent)
         try:
             with temporary.open("x+b") as file:
                 yield file
@@ -99,11 +101,10 @@ def _replace(new: Path, path: Path) -> None:
     new.replace(path)
 
 
-def _clean_up(path: Path) -> None:
-    """Remove what processes that were killed have left of this file."""
-    for file in path.parent.iterdir():
-        name = file.name
-        if name.startswith(f"{path.name}.") and name.endswith(UNFINISHED):
+def _clean_up(folder: Path) -> None:
+    """Remove what processes that were killed have left in a folder."""
+    for file in folder.iterdir():
+        if _LEFT.search(file.name):
             with suppress(OSError):
                 if time.time() - file.lstat().st_mtime > LEFT_S:
                     file.unlink()

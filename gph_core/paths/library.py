@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
@@ -48,6 +49,7 @@ class _Known(NamedTuple):
     found: GoldenPath | str  # or the reason why it is none
 
 
+_SAVING = threading.Lock()  # a node and the page may save at the same moment
 # By folder and file. Paths are shared: nobody changes them.
 _KNOWN: defaultdict[Path, dict[str, _Known]] = defaultdict(dict)
 
@@ -69,7 +71,7 @@ class UserPaths:
             found = _found(entry, known)
             if isinstance(found, str):
                 broken[entry.name] = found
-            else:
+            elif found is not None:
                 paths.append(found)
         if len(known) > len(entries):
             for gone in known.keys() - {entry.name for entry in entries}:
@@ -82,9 +84,9 @@ class UserPaths:
         entries = {entry.name: entry for entry in self._entries()}
         alike = (n for n in entries if folded(n) == folded(name + ENDING))
         file = name + ENDING if name + ENDING in entries else next(alike, None)
-        if file is None:
+        found = _found(entries[file], _KNOWN[self.folder]) if file else None
+        if found is None:
             raise ValueError(f"there is no golden path named {name!r} of yours")
-        found = _found(entries[file], _KNOWN[self.folder])
         if isinstance(found, str):
             raise ValueError(f"{file} is no golden path: {found}")
         return found
@@ -110,13 +112,14 @@ class UserPaths:
 
         Raises ``FileExistsError`` for a name in use, other errors as of ``checked``.
         """
-        file, content = self.checked(path)
-        if not overwrite and self._alike(path.name):
-            raise FileExistsError(f"there is a golden path named {path.name!r} already")
-        try:
-            whole_file.write(file, content)
-        finally:
-            self._forget(file)
+        with _SAVING:
+            file, content = self.checked(path)
+            if not overwrite and self._alike(path.name):
+                raise FileExistsError(f"there is a golden path named {path.name!r} already")
+            try:
+                whole_file.write(file, content)
+            finally:
+                self._forget(file)
         return file
 
     def rename(self, name: str, new_name: str) -> None:
@@ -136,7 +139,7 @@ class UserPaths:
     def delete(self, name: str) -> None:
         """Delete a path; ``ValueError`` if there is none of exactly that name."""
         file = self._existing(name)
-        file.unlink()
+        file.unlink(missing_ok=True)  # another process may have been quicker
         self._forget(file)
 
     def import_text(self, text: str, overwrite: bool = False) -> GoldenPath:
@@ -179,8 +182,11 @@ class UserPaths:
             _KNOWN[self.folder].pop(file.name, None)
 
 
-def _found(entry: os.DirEntry[str], known: dict[str, _Known]) -> GoldenPath | str:
-    """The path of a file, under the file's name, or the reason why it is none."""
+def _found(entry: os.DirEntry[str], known: dict[str, _Known]) -> GoldenPath | str | None:
+    """The path of a file, under the file's name, or the reason why it is none.
+
+    None if the file has gone meanwhile: others delete and rename, too.
+    """
     state = None
     with suppress(OSError):  # what is wrong, reading tells
         stat = entry.stat()
@@ -191,6 +197,8 @@ def _found(entry: os.DirEntry[str], known: dict[str, _Known]) -> GoldenPath | st
         if not 0 <= stat.st_mtime <= time.time() - SETTLED_S:
             state = None
     found = _read(Path(entry.path))
+    if isinstance(found, str) and not os.path.lexists(entry.path):
+        return None
     known[entry.name] = _Known(state, found)
     return found
 
@@ -219,5 +227,9 @@ def _move(old: Path, new: Path) -> None:
         raise
     except OSError:  # this disk has no links
         old.rename(new)
-    else:
+        return
+    try:
         old.unlink()
+    except OSError:  # in use, on Windows
+        new.unlink()
+        raise

@@ -127,7 +127,8 @@ def figure(report: Mapping[str, Any]) -> Tensor:
                 label=f"within {margins[number]:.3g}{unit}",
             )  # fmt: skip
         axes.axvline(0.5, color=figures.EDGE, linewidth=1, linestyle="--")
-        axes.set_yticks(range(len(rows)), [_label(row) for row in rows], fontsize=12)
+        labels = [figures.literal(_label(row)) for row in rows]
+        axes.set_yticks(range(len(rows)), labels, fontsize=12)
         axes.set_xlim(-0.02, 1.02)
         axes.tick_params(axis="x", labelsize=12)
         axes.invert_yaxis()

@@ -80,7 +80,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
         over_steps.plot(row["state"], color=color, linestyle=line)
         cached = [step for step, value in enumerate(row["current"]) if value]
         over_steps.plot(cached, [row["current"][n] for n in cached], "^", color=color, mfc="none")
-        over_states.plot(row["gap"], color=color, linestyle=line, label=name)
+        over_states.plot(row["gap"], color=color, linestyle=line, label=figures.literal(name))
         errors = [run["gaps"][-1] for run in row["runs"]]
         sums.plot([sum(run["state"]) for run in row["runs"]], errors, "o", color=color)
         sums.plot(

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..paths.golden_path import one_line
 from ..schedule import Schedule
 
 FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
@@ -57,6 +58,11 @@ def mark(number: int) -> dict[str, str]:
     """Color and marker of one of several curves; beyond six they begin anew."""
     place = number % len(COLORS)
     return {"color": COLORS[place], "marker": MARKERS[place]}
+
+
+def literal(text: str) -> str:
+    """A text of people's, as it is drawn: matplotlib takes dollars for formulas."""
+    return one_line(text).replace("$", r"\$")
 
 
 def to_image(figure) -> Tensor:

@@ -39,7 +39,7 @@ def _strips(axes, recordings) -> None:
     for row in recordings:
         drawn = row["schedules"][:MOST_SCHEDULES]
         places.append(y + (len(drawn) - 1) / 2)
-        labels.append(row["name"])
+        labels.append(figures.literal(row["name"]))
         for entry in drawn:
             figures.strip(axes, y, Schedule.parse(entry["schedule"]))
             axes.annotate(
@@ -60,7 +60,8 @@ def _strips(axes, recordings) -> None:
 def _concentration(axes, recordings) -> None:
     for number, row in enumerate(recordings):
         shares = np.cumsum([entry["share"] for entry in row["schedules"][:_CURVE]])
-        label = f"{row['name']}: effective {row['effective']:.2f} of {row['different']}"
+        name = figures.literal(row["name"])
+        label = f"{name}: effective {row['effective']:.2f} of {row['different']}"
         places = np.arange(1, len(shares) + 1)
         axes.plot(places, shares, **figures.mark(number), markersize=7, label=label)
     axes.set_ylim(0, 1.04)

@@ -51,6 +51,8 @@ class StudyLog:
     A damaged file and a full disk raise ``OSError`` that names the file.
     """
 
+    needed: Sequence[str] = ()  # metrics that each measurement has to have
+
     def __init__(self, path: Path | None, conditions: Mapping[str, Any]) -> None:
         self.path = path
         with self._usable():
@@ -80,7 +82,11 @@ class StudyLog:
                 "WHERE schedule = ? ORDER BY example",
                 (str(schedule),),
             )
-            return dict(itertools.starmap(_entry, rows))
+            found = dict(itertools.starmap(_entry, rows))
+            for example, entry in found.items():
+                if missing := [name for name in self.needed if name not in entry.metrics]:
+                    raise ValueError(f"{schedule} has no {missing[0]} of example {example + 1}")
+            return found
 
     def add(
         self, schedule: Schedule, examples: Sequence[int], metrics: Sequence[Metrics],
@@ -160,7 +166,7 @@ class StudyLog:
         except (sqlite3.Error, *reading.ERRORS) as error:
             advice = (
                 "free some space, and queue again"
-                if "disk is full" in str(error)
+                if "disk is full" in str(error) or "disk I/O" in str(error)
                 else "if another search is using it, wait until that ends, otherwise move it away"
             )
             raise OSError(

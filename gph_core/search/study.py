@@ -92,6 +92,7 @@ class Study:
         self.scores: dict[Schedule, Score] = {}  # in the order in which they were asked for
         self._examples = examples
         self._log = StudyLog(None, {}) if log is None else log
+        self._log.needed = (*objective.metrics, *objective.guard.limits)
         self._judge = Judge(examples, objective, race)
         self._stops_when_stalled = stops_when_stalled
         self._on_score = on_score

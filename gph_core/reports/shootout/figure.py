@@ -64,4 +64,4 @@ def shown_metrics(report: Mapping[str, Any]) -> list[str]:
 def label_of(row: Mapping[str, Any], shown: Sequence[str]) -> str:
     """Name of a row, and a line with the means of some metrics."""
     means = (mean_of(row, name) for name in shown)
-    return f"{title_of(row)}\n{' · '.join(filter(None, means))}".rstrip()
+    return f"{figures.literal(title_of(row))}\n{' · '.join(filter(None, means))}".rstrip()

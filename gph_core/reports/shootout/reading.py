@@ -7,7 +7,7 @@ from typing import Any
 
 from ...files import shape, strict_json
 from ...quality.comparison import IDENTICAL
-from ...quality.reports import FORMAT, FULL
+from ...quality.reports import ADAPTIVE, FIXED, FORMAT, FULL, PLAIN
 from ...schedule import Schedule
 
 _SHAPE = {
@@ -42,6 +42,8 @@ def read(text: str) -> dict[str, Any]:
 def _check_row(row: Mapping[str, Any], num_examples: int) -> None:
     """Raise ``ValueError`` that names the row if something does not fit to the rest."""
     where = f"the row {row['name'][:50]!r} of the report"
+    if row["kind"] not in (FULL, FIXED, ADAPTIVE, PLAIN):
+        raise ValueError(f"{where} is of the kind {row['kind'][:50]!r}, which is none")
     if not row["schedules"]:
         raise ValueError(f"{where} has no schedule")
     for entry in row["schedules"]:

@@ -95,7 +95,7 @@ def _curves(axes, report: Mapping[str, Any]) -> None:
     some = runs[:: math.ceil(len(runs) / len(_STYLES))]  # far apart, so that prompts differ
     for run, (color, style) in zip(some, _STYLES, strict=False):
         first, second = np.array(run["curve"]).T
-        label = f"{run['prompt'][:18]} · {run['seed']}".strip(" ·")
+        label = figures.literal(f"{run['prompt'][:18]} · {run['seed']}".strip(" ·"))
         axes.plot(first, second, style, color=color, marker="o", markersize=3, label=label)
     axes.plot(0, 0, "o", color="white", markeredgecolor="black", markersize=8)
     shares = [report["summary"][name]["median"][0] for name in ("pc1", "pc1_pc2")]
@@ -118,7 +118,7 @@ def _angles(axes, groups: Mapping[str, Any]) -> None:
         axes.hlines(row, pairs["low"], pairs["high"], color=color, linewidth=9, alpha=0.5)
         axes.plot(pairs["median"], row, "D", color=color, markersize=8)
     axes.axvline(90, color="black", linestyle=":", linewidth=1)
-    labels = [f"{name}\n({pairs['pairs']})" for name, pairs in groups.items()]
+    labels = [f"{figures.literal(name)}\n({pairs['pairs']})" for name, pairs in groups.items()]
     axes.set_yticks(range(len(groups)), labels, fontsize=_SIZE - 1)
     axes.set_ylim(len(groups) - 0.5, -0.5)
 

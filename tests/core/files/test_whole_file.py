@@ -101,13 +101,14 @@ def test_a_link_under_a_name_of_old_is_not_followed(tmp_path):
 
 
 def test_what_a_killed_process_has_left_goes_with_the_next_writing(tmp_path):
-    old, fresh = tmp_path / "a.json.0123456789ab.tmp", tmp_path / "a.json.ba9876543210.tmp"
-    for file in (old, fresh):
-        file.write_bytes(b"half")
+    old, fresh, other = "b.safetensors.0123456789ab.tmp", "a.json.ba9876543210.tmp", "my notes.tmp"
+    for name in (old, fresh, other):
+        (tmp_path / name).write_bytes(b"half")
     long_ago = time.time() - whole_file.LEFT_S - 1
-    os.utime(old, (long_ago, long_ago))
+    for name in (old, other):  # the second is no file of ours
+        os.utime(tmp_path / name, (long_ago, long_ago))
     write(tmp_path / "a.json", b"new")
-    assert names(tmp_path) == ["a.json", fresh.name]
+    assert names(tmp_path) == ["a.json", fresh, other]
 
 
 def test_what_cannot_be_added_wholly_is_not_added(tmp_path, monkeypatch):

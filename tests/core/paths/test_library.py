@@ -367,3 +367,13 @@ def test_what_this_library_writes_is_read_again(library):
     assert library.get("mine").notes == "new"
     library.delete("mine")
     assert library.read() == ([], {})
+
+
+def test_a_file_that_goes_while_the_folder_is_read_is_no_broken_one(library, monkeypatch):
+    library.save(PATH)
+    entries = library._entries()
+    library.delete("mine")
+    monkeypatch.setattr(library, "_entries", lambda: entries)
+    assert library.read() == ([], {})
+    with pytest.raises(ValueError, match="there is no golden path named 'mine' of yours"):
+        library.get("mine")

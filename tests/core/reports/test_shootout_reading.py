@@ -66,6 +66,7 @@ def test_another_value_at_any_place_is_read_or_refused_in_words(new):
             "'uniform' .* 1 values of psnr, of 3",
         ),
         (("rows", 1, "metrics", "psnr", "values", 0), "good", "has the value 'good' of psnr"),
+        (("rows", 1, "kind"), "odd", "'uniform' of the report is of the kind 'odd', which is none"),
         (("rows", 1, "schedules"), [], "'uniform' of the report has no schedule"),
         (("rows", 1, "schedules", 0, "schedule"), "3/2", "no schedule that can be read"),
     ],

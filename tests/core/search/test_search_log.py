@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gph_core.quality.objective import PSNR
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search.algorithms.sampling import exhaustive
 from gph_core.search.budget import Budget
@@ -32,6 +33,14 @@ def test_measurements_are_kept_by_schedule_and_example(tmp_path):
     assert log.entries(A) == {0: ({"psnr": 1.0}, 2.0, 1.0)}
     assert [entry[1:] for entry in log.entries(B).values()] == [(4.0, 1.5), (4.0, 1.5)]
     assert log.spent() == (10.0, 4.0)
+
+
+def test_a_measurement_without_a_needed_metric_is_refused_with_the_file(tmp_path):
+    log = StudyLog(tmp_path / "log", {})
+    log.add(A, [0, 1], [{"psnr": 20.5}, {"lpips": 0.5}], 8.0, 3.0)
+    Study(MadeExamples(lambda schedule, example: 1.0, 2), PSNR, log=log)
+    with pytest.raises(OSError, match=r"log cannot be used \(0-1/5 has no psnr of example 2"):
+        log.entries(A)
 
 
 def test_what_is_known_already_stays():
