@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from ..files import reading
 from ..files.condition_diff import first_difference, plain
 from ..paths.places import GRID_TOLERANCE
 from .outcome import Outcome
@@ -20,6 +22,9 @@ NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
 OF_VALUES = ("family", "model")
 # Nobody has measured whether sensitivities are the same at other sizes.
 _NEEDED = {"SenCache": (*OF_VALUES, "latent")}
+
+# Of a report, numbers of examples that the values were made of or checked on.
+COUNTS = ("num_examples", "num_fit", "num_held_out")
 
 # What a run has that differs in a condition.
 WEIGHTS = "weights"
@@ -118,6 +123,17 @@ class Calibration:
                 f"{self.method} was calibrated with {difference_text(difference, 'this run has')}; "
                 "choose a calibration that was made for this run, or calibrate for it"
             )
+
+    @contextmanager
+    def damaged(self, part: str) -> Iterator[None]:
+        """Turn what a block raises that reads a part into ``ValueError`` that names the file."""
+        try:
+            yield
+        except reading.ERRORS as error:
+            raise ValueError(
+                f"{self.file} is damaged: its {part} of {self.method} cannot be read "
+                f"({reading.reason(error)}); delete it and calibrate again"
+            ) from error
 
     def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
         """Calibration with the tensors of one more example."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ..files import checksum, reading, shape, strict_json, whole_file
 from ..files.condition_diff import first_difference, plain
-from .entry import NOISE_LEVELS, Calibration, difference_text
+from .entry import COUNTS, NOISE_LEVELS, Calibration, difference_text
 
 FORMAT = "golden-path-calibration-2"
 FORMATS = ("golden-path-calibration-1", FORMAT)  # that can be read
@@ -62,8 +62,10 @@ def load_all(path: Path) -> dict[str, Calibration]:
         conditions, entries = (
             strict_json.loads(metadata[name], is_finite=False) for name in ("conditions", "entries")
         )
+        levels = {name: [shape.NUMBER] for name in NOISE_LEVELS if name in conditions}
+        shape.check(conditions, levels, "the conditions")
         return {
-            method: _entry(method, dict(conditions), fields, tensors, path.name, note)
+            method: _entry(method, conditions, fields, tensors, path.name, note)
             for method, fields in entries.items()
         }
     except reading.ERRORS as error:
@@ -162,11 +164,12 @@ def _entry(
     )
 
 
-# What others rely on in thresholds and runs.
+# What others rely on.
 _SHAPE = {
+    "report": dict,
     "thresholds": [{
         "settings": {"full steps": int, "policy": str},
-        "target": shape.NUMBER, "threshold": shape.NUMBER,
+        "target": shape.NUMBER, "threshold": shape.NUMBER, "num_examples": int,
     }],
     "runs": [{
         "settings": dict, "example": str, "num_cached": int,
@@ -181,6 +184,11 @@ def _check(fields: Any) -> None:
     A number may be infinite, as an interval of thresholds is, but not NaN.
     """
     shape.check(fields, _SHAPE, "the entry")
+    counts = {name: count for name, count in fields["report"].items() if name in COUNTS}
+    shape.check(counts, {...: int}, "the report")
+    for item in (counts, *fields["thresholds"]):
+        if below := [name for name in ("threshold", *COUNTS) if item.get(name, 0) < 0]:
+            raise ValueError(f"{below[0]} must be 0 or more; found {item[below[0]]}")
     for item in (*fields["thresholds"], *fields["runs"]):
         if wrong := [name for name, value in item.items() if value != value]:
             raise ValueError(f"{wrong[0]} is no number")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..files import reading
 from ..methods.method import Method, Setting
 from ..policies.base import Policy
 from .entry import Calibration
@@ -17,13 +16,8 @@ def fit_of(method: Method, calibration: Calibration | None) -> Any:
     """
     if calibration is None or not calibration.values:
         return None
-    try:
+    with calibration.damaged("values"):
         return method.read(calibration.values)
-    except reading.ERRORS as error:
-        raise ValueError(
-            f"{calibration.file} is damaged: its values for {method.name} cannot be read "
-            f"({reading.reason(error)}); delete it and calibrate again"
-        ) from error
 
 
 def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:

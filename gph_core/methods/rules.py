@@ -6,11 +6,14 @@ A rule that needs a fit is given the row that it stands in.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
+from ..files.tables import Form, num_steps
 from ..gates import accumulating
 from ..gates.base import Gate
 from ..gates.sensitivity import LIMITS, SenCache
@@ -18,7 +21,7 @@ from ..model.families import is_video
 from ..planning.magcache import magnitude_schedule
 from ..planning.planners import Plan
 from ..policies.extrapolation import Hermite, Reuse
-from ..policies.linear_fit import compounded_errors
+from ..policies.linear_fit import Products, compounded_errors
 from ..policies.linear_fit import fit as linear_fit
 from ..schedule import Schedule, image_uniform, uniform
 from .method import Method, Setting
@@ -70,6 +73,44 @@ def magcache(method: Method, threshold: float, setting: Setting) -> Schedule:
     return magnitude_schedule(table, setting.num_steps, threshold)
 
 
+def products_in(values: Mapping[str, Any]) -> Products:
+    """L2P's products in a calibration; ``ValueError`` for anything else."""
+    n = num_steps(values, "gram")
+    names = ("gram", "held_out") if "held_out" in values else ("gram",)
+    found = Form(names, (n, n)).read(values)
+    for name, gram in found.items():
+        if gram.diag().min() < 0:
+            raise ValueError(f"{name!r} holds squares below 0")
+    return Products(*found.values())
+
+
+def costs_in(values: Mapping[str, Any], num_tables: int | None = None) -> Tensor:
+    """Costs of jumps in a calibration, ``[N, N, N + 1]``; ``ValueError`` for anything else.
+
+    Args:
+        num_tables: in place of the first N.
+    """
+    n = num_steps(values, "costs")
+    form = Form(("costs",), (num_tables or n, n, n + 1), are_costs=True)
+    return form.read(values)["costs"]
+
+
+def costs(method: Method, setting: Setting) -> Tensor:
+    """Calibrated costs of jumps, of the setting's steps."""
+    found = method.fitted(setting)
+    _check_steps(method, found, setting)
+    return found
+
+
+def _check_steps(method: Method, table: Tensor, setting: Setting) -> None:
+    calibrated = table.shape[-2]
+    if calibrated != setting.num_steps:
+        raise ValueError(
+            f"{method.name} was measured on {calibrated} steps, this plan is for "
+            f"{setting.num_steps}; calibrate again for this step count"
+        )
+
+
 def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan:
     """L2P's weights on uniform spacing, with the error of what they predict.
 
@@ -77,6 +118,7 @@ def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan
         full_steps_only: predict from full steps alone, with weights of their own.
     """
     products, schedule = method.fitted(setting), spaced(setting)
+    _check_steps(method, products.fitted, setting)
     own = schedule if full_steps_only else None
     weights = linear_fit(products.fitted, own, conditions=setting.conditions)
     newest = torch.diag(torch.ones(len(weights.matrix) - 1), -1)  # repeats the last full output

@@ -20,11 +20,11 @@ from ..gates.first_block import FirstBlockCache
 from ..gates.sensitivity import Sensitivities
 from ..model.families import is_video
 from ..planning.dpcache import plan_near_published as plan_dpcache
+from ..planning.meancache import SPANS
 from ..planning.meancache import plan_near_published as plan_meancache
 from ..planning.planners import Plan
 from ..policies.causal_linear import CausalLinear
 from ..policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
-from ..policies.linear_fit import Products
 from ..policies.mean_velocity import MeanVelocity
 from ..policies.offset import OffsetReuse
 from ..policies.rest import RestReuse
@@ -97,7 +97,7 @@ METHODS: dict[str, Method] = {
             "uniform spacing",
             CausalLinear(torch.zeros(1, 1)),  # the plan's has the weights
             needs="products of outputs",
-            read=lambda values: Products(values["gram"], values.get("held_out")),
+            read=rules.products_in,
             plan=lambda s: rules.l2p(METHODS["L2P"], s),
         ),
         Method(
@@ -106,8 +106,8 @@ METHODS: dict[str, Method] = {
             "cheapest path through errors of predicted features",
             TokenTaylor(2),
             needs="costs of jumps",
-            read=lambda values: values["costs"],
-            plan=lambda s: plan_dpcache(METHODS["DPCache"].fitted(s), rules.num_full(s)),
+            read=rules.costs_in,
+            plan=lambda s: plan_dpcache(rules.costs(METHODS["DPCache"], s), rules.num_full(s)),
         ),
         Method(
             "BudCache",
@@ -124,8 +124,8 @@ METHODS: dict[str, Method] = {
             "cheapest path through errors of mean velocities",
             MeanVelocity(),
             needs="costs of jumps",
-            read=lambda values: values["costs"],
-            plan=lambda s: plan_meancache(METHODS["MeanCache"].fitted(s), rules.num_full(s)),
+            read=lambda values: rules.costs_in(values, len(SPANS)),
+            plan=lambda s: plan_meancache(rules.costs(METHODS["MeanCache"], s), rules.num_full(s)),
         ),
     )
 }
@@ -203,7 +203,9 @@ VARIANTS: dict[str, Method] = {
         replace(
             METHODS["DPCache"],
             form="greedy",
-            plan=lambda s: plan_dpcache(VARIANTS[GREEDY].fitted(s), rules.num_full(s), greedy=True),
+            plan=lambda s: plan_dpcache(
+                rules.costs(VARIANTS[GREEDY], s), rules.num_full(s), greedy=True
+            ),
         ),
     )
 }

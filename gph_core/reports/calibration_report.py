@@ -6,20 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calibration.entry import Calibration
-from ..files import reading
 from .texts import counted
 
 
 def described(entry: Calibration) -> str:
     """Line of a method; ``ValueError`` that names the file if it is damaged."""
     describe = _DESCRIBED.get(entry.method, lambda facts: counted(facts["num_examples"], "example"))
-    try:
+    with entry.damaged("report"):
         return describe(entry.report)
-    except reading.ERRORS as error:
-        raise ValueError(
-            f"{entry.file} is damaged: its report of {entry.method} cannot be read "
-            f"({reading.reason(error)}); delete it and calibrate again"
-        ) from error
 
 
 def _polynomial(facts: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 from ...gph_core.calibration.entry import Calibration, Fitted
-from ...gph_core.files import reading
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.texts import counted
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
@@ -93,13 +92,8 @@ def search(
 
 def _num_examples(entry: Calibration, num_full: int) -> int:
     """Number of examples that an existing schedule was found on."""
-    try:
+    with entry.damaged("report"):
         return int(entry.report.get(str(num_full), {"examples": 0})["examples"])
-    except reading.ERRORS as error:
-        raise ValueError(
-            f"{entry.file} is damaged: its report of {NAME} cannot be read "
-            f"({reading.reason(error)}); delete it and calibrate again"
-        ) from error
 
 
 def log_of(workload: Workload, file: Path) -> StudyLog:

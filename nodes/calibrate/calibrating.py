@@ -10,7 +10,7 @@ import comfy.model_management
 import comfy.utils
 from comfy.samplers import KSAMPLER
 
-from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.entry import COUNTS, Calibration
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
@@ -162,10 +162,11 @@ def _with_values(entry: Calibration, fit: Fit) -> Calibration:
     On another machine the same fit may end in another last digit, which is no reason to drop
     thresholds. Samples are only ever added, so that their number tells.
     """
-    counts = ("num_examples", "num_fit", "num_held_out")
-    if sum(entry.report.get(count, 0) for count in counts) == len(entry.samples):
+    if sum(entry.report.get(count, 0) for count in COUNTS) == len(entry.samples):
         return entry
-    return entry.with_values(fit.values(list(entry.samples.values())))
+    with entry.damaged("samples"):
+        samples = [fit.form.read(sample) for sample in entry.samples.values()]
+    return entry.with_values(fit.values(samples))
 
 
 @contextmanager

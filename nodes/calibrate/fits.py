@@ -10,7 +10,9 @@ from torch import Tensor
 
 from ...gph_core.calibration import planned, polynomial, residual_ratios, sensitivities
 from ...gph_core.calibration.entry import Fitted
+from ...gph_core.files.tables import Form
 from ...gph_core.gates.coefficients import SignalKind
+from ...gph_core.planning.meancache import SPANS
 from ..cache import time_changes
 from ..sample.workload import Workload
 from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
@@ -22,6 +24,7 @@ class Fit(NamedTuple):
     """Recipe for calibrating one method."""
 
     sample: Callable[[], Sample]
+    form: Form  # of the sample's tensors
     values: Callable[[Sequence[Mapping[str, Tensor]]], Fitted]
 
 
@@ -29,13 +32,18 @@ def fits_of(workload: Workload) -> dict[str, Fit]:
     """Fit of each method of ``FITTED``."""
     n, levels = workload.num_steps, workload.sigmas.tolist()
     times = time_changes.time_signal(workload.guider.model_patcher, levels)
+    changes, slopes = Form(("x", "y"), (None, n - 1)), Form(("sigmas", "jx", "jt"), (n,))
+    ratios, products = Form(("0",), (n,)), Form(("gram",), (n, n))
+    jumps, spans = ((size, n, n + 1) for size in (n, len(SPANS)))
+    costs = partial(Form, ("costs",), are_costs=True)
+    polynomial_of = partial(_polynomial, times is not None)
     return {
-        "TeaCache": Fit(lambda: TeaCacheSample(n, times), partial(_polynomial, times is not None)),
-        "SenCache": Fit(lambda: SenCacheSample(n), sensitivities.table),
-        "MagCache": Fit(lambda: MagCacheSample(n), residual_ratios.table),
-        "L2P": Fit(lambda: L2PSample(n), planned.products),
-        "DPCache": Fit(lambda: DPCacheSample(n), planned.costs),
-        "MeanCache": Fit(lambda: MeanCacheSample(levels), planned.costs),
+        "TeaCache": Fit(lambda: TeaCacheSample(n, times), changes, polynomial_of),
+        "SenCache": Fit(lambda: SenCacheSample(n), slopes, sensitivities.table),
+        "MagCache": Fit(lambda: MagCacheSample(n), ratios, residual_ratios.table),
+        "L2P": Fit(lambda: L2PSample(n), products, planned.products),
+        "DPCache": Fit(lambda: DPCacheSample(n), costs(jumps), planned.costs),
+        "MeanCache": Fit(lambda: MeanCacheSample(levels), costs(spans), planned.costs),
     }
 
 

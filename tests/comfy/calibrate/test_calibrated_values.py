@@ -78,5 +78,5 @@ def test_values_that_cannot_be_read_name_their_file():
     calibrated("MagCache", **given)
     entry = calibrations.load("mine", "MagCache")
     file.save(calibrations.FILES.path_of("mine"), replace(entry, values={"1": entry.values["0"]}))
-    with pytest.raises(ValueError, match=r"mine\.safetensors is damaged: its values for MagCac"):
+    with pytest.raises(ValueError, match=r"mine\.safetensors is damaged: its values of MagCac"):
         notes_of(given, adaptive.plan_of("MagCache", "Threshold", 0.1, "mine"))

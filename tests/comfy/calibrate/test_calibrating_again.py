@@ -1,10 +1,11 @@
 """What counts when a model is calibrated once more: examples, values, methods."""
 
+import math
 from dataclasses import replace
 
 import pytest
 import torch
-from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
+from golden_path_pack.nodes.calibrate.calibrating import FITTED, calibrate_all
 
 from .. import calibrating_runs, zoo
 from ..calibrating_runs import CASES, calibrate, workload
@@ -12,6 +13,13 @@ from ..calibrating_runs import CASES, calibrate, workload
 pytestmark = pytest.mark.usefixtures("inference")
 
 runs = calibrating_runs.runs  # a fixture
+
+
+@pytest.fixture(scope="module")
+def flux_entries():
+    work = workload("FLUX dev", count=2)
+    with torch.inference_mode():
+        return work, calibrate_all(work, FITTED, {}).entries
 
 
 def test_more_examples_are_sampled_without_those_before_and_the_same_ones_change_nothing(runs):
@@ -75,3 +83,30 @@ def test_a_method_that_joins_later_samples_for_itself_alone(runs):
     done = calibrate_all(work, ["SenCache", "MagCache"], {"SenCache": first})
     assert len(runs) == 4
     assert done.entries["SenCache"] is first
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda sample: {},
+        lambda sample: {"other": torch.zeros(2)},
+        lambda sample: {name: tensor[..., :-1] for name, tensor in sample.items()},
+        lambda sample: {name: tensor[None] for name, tensor in sample.items()},
+        lambda sample: {name: tensor * math.nan for name, tensor in sample.items()},
+        lambda sample: {name: tensor.long() for name, tensor in sample.items()},
+    ],
+)
+def test_samples_of_another_form_are_left_out_by_the_name_of_their_file(damage, flux_entries):
+    work, entries = flux_entries
+    crafted = {
+        method: replace(
+            entry, report={}, file="mine", samples={n: damage(s) for n, s in entry.samples.items()}
+        )
+        for method, entry in entries.items()
+    }
+    done = calibrate_all(work, list(crafted), crafted)
+    assert done.entries == {}
+    for method, reason in done.left_out.items():
+        words = f"{method}: mine is damaged: its samples of {method} cannot be read"
+        assert reason.startswith(words)
+    assert set(done.left_out) == set(FITTED)
