@@ -78,12 +78,15 @@ def _check_fitted(policy: Fitted, schedule: Schedule) -> None:
     """Raise ``ValueError`` for weights that no fit gives, or that are of no schedule."""
     if policy.schedule:
         Schedule.parse(policy.schedule)
-    steps = [step for step, _ in policy.weights]
-    if len(set(steps)) < len(steps) or max(steps, default=0) >= schedule.num_steps:
+    steps, cached = [step for step, _ in policy.weights], set(schedule.cached_steps)
+    # Weights that no run uses would bring the mean of the others into its bounds.
+    if unused := [step for step in steps if step not in cached]:
         raise ValueError(
-            f"the weights are of {len(steps)} steps up to {max(steps)}; each of the "
-            f"{schedule.num_steps} steps of the schedule can have weights once"
+            f"step {unused[0]} has weights, but {schedule} does not cache it; only cached steps "
+            "can have weights"
         )
+    if len(set(steps)) < len(steps):
+        raise ValueError("a step has weights more than once; each cached step can have them once")
     if policy.spare:
         raise ValueError("the weights are of a part of a run; a path has those of the whole run")
     bounds.check(policy.weights)

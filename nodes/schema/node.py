@@ -80,8 +80,7 @@ def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., An
     def checking(cls: type[Node], *known: Any, **values: Any) -> Any:
         inputs = _inputs_of(node)
         for name, value in bind(cls, *known, **values).arguments.items():
-            is_given = name in inputs and value is not None
-            fault = wire_fault(name, inputs[name].get_io_type(), value) if is_given else None
+            fault = None if value is None or name not in inputs else _wire(inputs[name], value)
             if fault is not None:
                 raise ValueError(fault)
         output = execute(cls, *known, **values)
@@ -90,6 +89,14 @@ def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., An
         return output
 
     return checking
+
+
+def _wire(given: io.Input, value: Any) -> str | None:
+    """What is wrong with a value at run time; ComfyUI does not look at numbers of links."""
+    kind = given.get_io_type()
+    if kind in ("FLOAT", "INT") and type(value) in (int, float):
+        return value_fault(given.id, "FLOAT", given.as_dict(), value)
+    return wire_fault(given.id, kind, value)
 
 
 def _by_user(fingerprint: Callable[..., Any]) -> Callable[..., Any]:

@@ -81,7 +81,7 @@ def remember(json_data: dict[str, Any]) -> dict[str, Any]:
     """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
     extra = json_data.get("extra_data")
     pnginfo = extra.get("extra_pnginfo") if isinstance(extra, dict) else None
-    if isinstance(pnginfo, dict):
+    if isinstance(pnginfo, dict) and not is_queued(json_data.get("prompt_id")):
         # What an image's workflow brought along belongs to that image.
         workflow = pnginfo.get("workflow")
         if isinstance(workflow, dict) and isinstance(workflow.get("extra"), dict):
@@ -89,6 +89,17 @@ def remember(json_data: dict[str, Any]) -> dict[str, Any]:
         _pnginfo[id_of(json_data)] = pnginfo
         forget_done(_pnginfo)
     return json_data
+
+
+def is_queued(prompt_id: Any) -> bool:
+    """Whether a prompt with this id runs or waits; another request can name the same one."""
+    return prompt_id is not None and str(prompt_id) in _in_queue()
+
+
+def _in_queue() -> set[str]:
+    queue = getattr(PromptServer, "instance", None) and PromptServer.instance.prompt_queue
+    running, waiting = queue.get_current_queue() if queue else ((), ())
+    return {item[1] for item in (*running, *waiting)}
 
 
 def id_of(json_data: dict[str, Any]) -> str:
@@ -112,9 +123,7 @@ def forget_done(known: dict[str, Any]) -> None:
     """Drop what is known of the oldest prompts, by their ids, that are no longer queued."""
     if len(known) <= KEPT:
         return
-    queue = PromptServer.instance.prompt_queue
-    running, waiting = queue.get_current_queue()
-    alive = {item[1] for item in (*running, *waiting)}
+    alive = _in_queue()
     for prompt_id in list(known)[: len(known) - KEPT]:
         if prompt_id not in alive:
             del known[prompt_id]

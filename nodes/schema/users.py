@@ -34,7 +34,8 @@ _assumed: str | None = None
 
 def current() -> str | None:
     """Id of the user who sent the request, or the running prompt; None stands for the server."""
-    return _asking.get() or _queued.get(prompts.current().id or "") or _assumed
+    running = prompts.current().id
+    return _asking.get() or (None if running is None else _queued.get(running)) or _assumed
 
 
 def folder(user: str | None) -> Path:
@@ -92,6 +93,8 @@ async def with_user(
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
     """Keep the user of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
     user = _asking.get()
+    if prompts.is_queued(json_data.get("prompt_id")):  # it has its user
+        return json_data
     if user is None:
         _queued.pop(str(json_data.get("prompt_id")), None)  # an earlier prompt had the same id
     else:

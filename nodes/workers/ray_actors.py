@@ -79,19 +79,25 @@ class Actors:
     ) -> None:
         self._ray, self._activity, self._command = required(workers.address), activity, command
         self._others = _children()
-        self._is_ours = joining.begin(self._ray, workers.address, activity.waits)
         self._actors: dict[int, Any] = {}
+        self._is_ours = joining.begin(self._ray, workers.address, activity.waits)
+        try:
+            self._start(workers)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, workers: Workers) -> None:
         gpus = self._ray.cluster_resources().get("GPU", 0)
         count = workers.count or int(gpus)
         if not count or count * workers.gpus > gpus:
-            self.close()
             wanted = f"{count} workers of {workers.gpus:g} GPUs each" if count else "a worker a GPU"
             raise ValueError(
                 f"{wanted}: Ray finds {gpus:g} GPUs; set another count, or gpus_per_worker to a "
                 "smaller number (0: the CPU)"
             )
         kind = self._ray.remote(host.Host).options(num_gpus=workers.gpus, num_cpus=0)
-        self._actors = {n: kind.remote(*command) for n in range(1, count + 1)}
+        self._actors = {n: kind.remote(*self._command) for n in range(1, count + 1)}
 
     @property
     def alive(self) -> list[int]:

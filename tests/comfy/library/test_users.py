@@ -299,13 +299,38 @@ def test_workers_are_told_the_user_and_read_the_files_of_that_user(root, monkeyp
 
 
 def test_users_of_no_more_prompts_than_needed_are_kept(root, monkeypatch):
-    queue = SimpleNamespace(get_current_queue=lambda: ([], [(0, "prompt 0")]))
+    waiting = []
+    queue = SimpleNamespace(get_current_queue=lambda: ([], waiting))
     instance = SimpleNamespace(prompt_queue=queue)
     monkeypatch.setattr(prompts.PromptServer, "instance", instance, raising=False)
     monkeypatch.setattr(users, "_queued", {})
     token = users._asking.set("ann")
     for number in range(prompts.KEPT + 10):
         users.remember({"prompt_id": f"prompt {number}"})
+        waiting[:] = [(0, "prompt 0")]
     users._asking.reset(token)
     assert "prompt 0" in users._queued  # still waits
     assert len(users._queued) <= prompts.KEPT + 1
+
+
+def test_a_request_cannot_take_over_the_prompt_of_another_user(root, monkeypatch):
+    queue = SimpleNamespace(get_current_queue=lambda: ([(0, "hers")], []))
+    instance = SimpleNamespace(prompt_queue=queue)
+    monkeypatch.setattr(users, "_queued", {"hers": "ann"})
+    monkeypatch.setattr(prompts, "_pnginfo", {"hers": {"workflow": {"id": "w"}}})
+    monkeypatch.setattr(prompts.PromptServer, "instance", instance, raising=False)
+    for user in ("bob", None):
+        token = users._asking.set(user)
+        other = {"prompt_id": "hers", "extra_data": {"extra_pnginfo": {"workflow": {"id": "x"}}}}
+        users.remember(prompts.remember(other))
+        users._asking.reset(token)
+    assert users._queued == {"hers": "ann"}
+    assert prompts._pnginfo["hers"]["workflow"]["id"] == "w"
+
+
+def test_an_empty_id_makes_nobody_the_user_of_what_runs_without_a_prompt(root, monkeypatch):
+    monkeypatch.setattr(users, "_queued", {})
+    token = users._asking.set("ann")
+    users.remember({"prompt_id": ""})
+    users._asking.reset(token)
+    assert users.current() is None

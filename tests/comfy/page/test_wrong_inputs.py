@@ -145,6 +145,8 @@ WRONG_FORMS = {
         13,
     ),
     "SIGMAS": (torch.zeros(1, 9), torch.tensor([math.nan, 0.0]), [1.0, 0.0], 13),
+    "FLOAT": (math.nan, math.inf, -1e30),
+    "INT": (math.nan, -(10**30)),
 }
 
 

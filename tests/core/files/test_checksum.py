@@ -91,7 +91,10 @@ def old_calibration(path, **changes):
         "tensors": ["coefficients"], "numbers": {"x_range": [0.1, 0.2]}, "report": {"r2": None},
         "samples": {"a cat/7": ["x"]}, "runs": [],
         "thresholds": [
-            {"settings": {"full steps": 3, "policy": "reuse"}, "target": 2, "threshold": 0.3}
+            {
+                "settings": {"full steps": 3, "policy": "reuse"}, "target": 2, "threshold": 0.3,
+                "num_examples": 4,
+            }
         ],
     }  # fmt: skip
     metadata = {
@@ -130,7 +133,7 @@ def test_a_calibration_of_an_older_version_is_read_with_a_note_and_renewed(tmp_p
 def test_a_threshold_that_is_no_number_is_refused(tmp_path):
     settings = {"full steps": 3, "policy": "reuse"}
     for threshold in (float("nan"), "0.3", None, True):
-        found = {"settings": settings, "target": 2, "threshold": threshold}
+        found = {"settings": settings, "target": 2, "threshold": threshold, "num_examples": 4}
         old_calibration(tmp_path / "mine.safetensors", thresholds=[found])
         with pytest.raises(ValueError, match=r"mine\.safetensors is a damaged .*threshold"):
             calibration_file.load_all(tmp_path / "mine.safetensors")

@@ -45,6 +45,15 @@ def test_weights_that_were_multiplied_are_refused(path, times):
         judged(text_of(with_weights(path, lambda weight: weight * times)))
 
 
+@pytest.mark.parametrize(("times", "padding"), [(-1, 5.0), (3, -3.0)])
+def test_weights_of_full_steps_do_not_bring_the_others_into_their_bounds(times, padding):
+    data = with_weights(FITTED[0], lambda weight: weight * times)
+    full = FITTED[0].schedule.full_steps[1:]
+    data["policy"]["weights"] += [[step, [[step - 1, padding]]] for step in full]
+    with pytest.raises(ValueError, match=f"step {full[0]} has weights, but .* not cache it"):
+        judged(text_of(data))
+
+
 def changed_policy(**changes):
     return DATA | {"policy": DATA["policy"] | changes}
 
@@ -63,10 +72,10 @@ FOUR = [12, [[step, 0.25] for step in (11, 9, 8, 7)]]
         (changed_policy(weights=[[2, [[0, 70.0], [1, -69.0]]]]), "they must be earlier"),
         (changed_policy(weights=[[2, [[1, 70.0], [0, -69.0]]], *WEIGHTS[1:]]),
          "step 2 add up to 1, their absolute values to 139; a fit gives -3 to 5, .* to 64"),
-        (changed_policy(weights=[*WEIGHTS, FOUR]), "each of the 50 steps .* weights once"),
+        (changed_policy(weights=[*WEIGHTS, FOUR]), "weights more than once"),
         (changed_policy(weights=[FOUR if pair[0] == 12 else pair for pair in WEIGHTS]),
          "step 12 has 4 weights, a fit gives 3"),
-        (changed_policy(weights=[*WEIGHTS, [50, [[49, 1.0]]]]), "up to 50; each of the 50 steps"),
+        (changed_policy(weights=[*WEIGHTS, [50, [[49, 1.0]]]]), "step 50 has weights, but"),
         (changed_policy(spare=2), "the weights are of a part of a run"),
         (changed_policy(schedule="soon"), "'soon' has no step count"),
         (changed_policy(conditions=[]), "must be an object"),
