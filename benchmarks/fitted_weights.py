@@ -60,7 +60,7 @@ def main() -> int:
     for setting in settings():
         found.append((setting, fits(setting)))
         print(json.dumps(row(*found[-1])), flush=True)
-    every = [fit for _, some in found for fit in some]
+    every = [(fit, setting.lab.steps) for setting, some in found for fit in some]
     multiplied = [refused(every, times) for times in TIMES]
     print("\n".join(map(json.dumps, multiplied)))
     if options.save:
@@ -108,7 +108,7 @@ def row(setting: Setting, some: Sequence[Fit]) -> dict:
     means = [mean(fit) for fit in some]
     return {
         "setting": str(setting.lab), "full": setting.full, "examples": setting.examples,
-        "fits": len(some), "beyond": sum(map(is_beyond, some)),
+        "fits": len(some), "beyond": sum(is_beyond(fit, setting.lab.steps) for fit in some),
         "sum": around([one.total for one in steps]),
         "absolute": round(max(one.absolute for one in steps), 2),
         "mean sum": around([one.total for one in means]),
@@ -127,24 +127,27 @@ def mean(fit: Fit) -> Size:
     return Size(*(sum(values) / len(sizes) for values in zip(*sizes, strict=True)))
 
 
-def is_beyond(fit: Fit) -> bool:
+def is_beyond(fit: Fit, num_steps: int) -> bool:
     """Whether the bounds do not hold."""
     try:
-        check(fit)
+        check(fit, num_steps)
     except ValueError:
         return True
     return False
 
 
-def refused(every: Sequence[Fit], times: float) -> dict:
+def refused(every: Sequence[tuple[Fit, int]], times: float) -> dict:
     """Share of the fits that are refused when all their weights are multiplied."""
-    many = [[(n, tuple((a, w * times) for a, w in pairs)) for n, pairs in fit] for fit in every]
-    return {"times": times, "refused": round(sum(map(is_beyond, many)) / len(many), 3)}
+    count = sum(
+        is_beyond([(n, tuple((a, w * times) for a, w in pairs)) for n, pairs in fit], steps)
+        for fit, steps in every
+    )
+    return {"times": times, "refused": round(count / len(every), 3)}
 
 
-def misses(every: Sequence[Fit], multiplied: Sequence[dict]) -> list[str]:
+def misses(every: Sequence[tuple[Fit, int]], multiplied: Sequence[dict]) -> list[str]:
     """Bars that are missed, in words."""
-    beyond = sum(map(is_beyond, every))
+    beyond = sum(is_beyond(*one) for one in every)
     words = []
     if beyond > MOST_BEYOND * len(every):
         words.append(f"the bounds change {beyond} of {len(every)} fits")

@@ -143,8 +143,8 @@ def fitting(
         weights: Sequence[float] = ()
         if course.step not in schedule.full_steps:
             before = [course.made[n] for n in schedule.cached_steps if n < course.step]
-            weights = yield loop.products(course)
-            weights = bounds.confined(weights, before, schedule.num_cached)
+            found = yield loop.products(course)
+            weights = bounds.confined(found, before, schedule.num_cached, schedule.num_steps)
         course = loop.after(course, weights)
         if memory and memory.wants(name, schedule, course.step):
             memory.keep(name, schedule, course)

@@ -89,4 +89,4 @@ def _check_fitted(policy: Fitted, schedule: Schedule) -> None:
         raise ValueError("a step has weights more than once; each cached step can have them once")
     if policy.spare:
         raise ValueError("the weights are of a part of a run; a path has those of the whole run")
-    bounds.check(policy.weights)
+    bounds.check(policy.weights, schedule.num_steps)

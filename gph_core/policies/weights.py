@@ -48,7 +48,14 @@ class Bounds(NamedTuple):
 
 
 OF_STEP = Bounds(-3.0, 5.0, 64.0)
-OF_MEAN = Bounds(-0.5, 1.25, 16.0)  # over the cached steps of a path
+# Over the cached steps of a path. In runs of few steps guidance makes honest sums negative.
+OF_MEAN, OF_FEW_STEPS = Bounds(0.05, 1.25, 16.0), Bounds(-0.5, 1.25, 16.0)
+FEW_STEPS = 11
+
+
+def of_mean(num_steps: int) -> Bounds:
+    """Bounds in the mean of the cached steps of a path of so many steps."""
+    return OF_FEW_STEPS if num_steps <= FEW_STEPS else OF_MEAN
 
 
 def size(weights: Sequence[float]) -> Size:
@@ -56,9 +63,13 @@ def size(weights: Sequence[float]) -> Size:
     return Size(sum(weights), sum(map(abs, weights)))
 
 
-def check(weights: Sequence[tuple[int, Weights]]) -> None:
-    """Raise ``ValueError`` for weights of cached steps that no fit gives."""
-    whole = Size(0.0, 0.0)
+def check(weights: Sequence[tuple[int, Weights]], num_steps: int) -> None:
+    """Raise ``ValueError`` for weights of cached steps that no fit gives.
+
+    Args:
+        num_steps: of the path.
+    """
+    whole, in_mean = Size(0.0, 0.0), of_mean(num_steps)
     for step, pairs in weights:
         if len(pairs) > MAX_ANCHORS:
             raise ValueError(
@@ -70,9 +81,9 @@ def check(weights: Sequence[tuple[int, Weights]]) -> None:
             raise ValueError(_beyond(f"the weights of step {step}", own, OF_STEP))
         whole += own
     count = len(weights)
-    if not OF_MEAN.hold(whole, count, ROUNDING):
+    if not in_mean.hold(whole, count, ROUNDING):
         mean = Size(whole.total / count, whole.absolute / count)
-        raise ValueError(_beyond("the weights of a step, in the mean,", mean, OF_MEAN))
+        raise ValueError(_beyond("the weights of a step, in the mean,", mean, in_mean))
 
 
 _ADVICE = "they are damaged or were changed; search again, or ask for the file again"
@@ -85,7 +96,9 @@ def _beyond(what: str, found: Size, bounds: Bounds) -> str:
     )
 
 
-def confined(found: Sequence[float], before: Sequence[Weights], num_cached: int) -> list[float]:
+def confined(
+    found: Sequence[float], before: Sequence[Weights], num_cached: int, num_steps: int
+) -> list[float]:
     """The weights of a step, as they are, or as near to reuse as the bounds ask for.
 
     They hold if they hold with reuse at all later steps; so the path never leaves them.
@@ -93,7 +106,7 @@ def confined(found: Sequence[float], before: Sequence[Weights], num_cached: int)
     Args:
         found: of the fit.
         before: of the cached steps before.
-        num_cached: of the path.
+        num_cached, num_steps: of the path.
     """
     whole = Size(0.0, 0.0)
     for pairs in before:
@@ -102,7 +115,7 @@ def confined(found: Sequence[float], before: Sequence[Weights], num_cached: int)
     whole += Size(later * REUSE.total, later * REUSE.absolute)
     for weights in _toward_reuse(found):
         own = size(weights)
-        if OF_STEP.hold(own) and OF_MEAN.hold(whole + own, num_cached):
+        if OF_STEP.hold(own) and of_mean(num_steps).hold(whole + own, num_cached):
             return weights
     return [1.0, *[0.0] * (len(found) - 1)]
 
