@@ -97,7 +97,8 @@ def is_queued(prompt_id: Any) -> bool:
 
 
 def _in_queue() -> set[str]:
-    queue = getattr(PromptServer, "instance", None) and PromptServer.instance.prompt_queue
+    server = getattr(PromptServer, "instance", None)  # there is none in tests
+    queue = getattr(server, "prompt_queue", None)
     running, waiting = queue.get_current_queue() if queue else ((), ())
     return {item[1] for item in (*running, *waiting)}
 
