@@ -38,12 +38,8 @@ PROFILES = {
 
 def measure(work: Work) -> dict:
     from golden_path_pack.gph_core.analysis.planes import angles_between, bases
-    from golden_path_pack.gph_core.analysis.profiles import (
-        in_json,
-        profile_of,
-        signal_to_floor,
-        spreads,
-    )
+    from golden_path_pack.gph_core.analysis.profiles import profile_of, signal_to_floor, spreads
+    from golden_path_pack.gph_core.files.strict_json import finite
     from golden_path_pack.gph_core.reports.trajectory.report import grouped
 
     lab = work.lab(work.size(STEPS, QUICK_STEPS))
@@ -58,7 +54,7 @@ def measure(work: Work) -> dict:
         "unit": "over runs; cv: coefficient of variation, percent; angles: degrees",
         "steps": lab.steps, "number of runs": len(runs), "window": first.window,
         "precision": PRECISION, "latent_coordinates": first.num_coordinates, "summary": spread_of,
-        "signal_to_floor": in_json(signal_to_floor(together)),
+        "signal_to_floor": finite(signal_to_floor(together)),
         "plane_angles": grouped(
             workload.names(), angles_between(planes), first.num_coordinates
         ),
