@@ -35,7 +35,7 @@ if os.environ.get("COMFYUI_PATH"):
 @pytest.fixture(scope="module")
 def model():
     """A tiny random FLUX."""
-    from . import tiny
+    from ..support.comfy import tiny
 
     return tiny.flux()
 
@@ -43,7 +43,7 @@ def model():
 @pytest.fixture(scope="module")
 def reference(model):
     """Its sample without the cache."""
-    from . import tiny
+    from ..support.comfy import tiny
 
     return tiny.sample(model)
 

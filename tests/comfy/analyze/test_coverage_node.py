@@ -8,9 +8,9 @@ from golden_path_pack.gph_core.quality import reports
 from golden_path_pack.gph_core.quality.margin_choice import DERIVED, OWN, PUBLISHED
 from golden_path_pack.nodes.analyze.coverage import Coverage
 
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.shootouts import shootout
 from ...support.made_shootouts import EARLY, HERMITE, row, text
-from ..search.test_schedule_search import examples
-from ..shootouts import shootout
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

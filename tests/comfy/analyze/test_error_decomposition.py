@@ -19,8 +19,8 @@ from golden_path_pack.nodes.sample.sampler_variants import reporting_states, sta
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
-from ..isolations import demo_inputs, inputs
-from ..tiny_recordings import adaptive, by_hand, examples, fixed
+from ...support.comfy.isolations import demo_inputs, inputs
+from ...support.comfy.tiny_recordings import adaptive, by_hand, examples, fixed
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

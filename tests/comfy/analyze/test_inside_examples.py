@@ -13,7 +13,7 @@ from demo.inside_examples import CHOICES, FULL_STEPS, RUN, SCHEDULES, SENSITIVE
 from demo.workflow import nodes_of_type, to_prompt
 from gph_core.schedule import Schedule
 
-from ..listener import events_of
+from ...support.comfy.listener import events_of
 
 ANALYSES = {
     RUN.name: {"GPH_RecordTrajectory", "GPH_TrajectoryProfile", "GPH_ErrorDecomposition"},

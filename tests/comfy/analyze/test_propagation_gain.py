@@ -15,10 +15,10 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.analyze import isolating
 from golden_path_pack.nodes.analyze.propagation_gain import PropagationGain
 
-from .. import tiny
-from ..isolations import PROMPTS, STEPS, demo_inputs, inputs, run
-from ..recorded_runs import recorded
-from ..tiny_recordings import examples
+from ...support.comfy import tiny
+from ...support.comfy.isolations import PROMPTS, STEPS, demo_inputs, inputs, run
+from ...support.comfy.recorded_runs import recorded
+from ...support.comfy.tiny_recordings import examples
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from golden_path_pack.nodes.analyze.schedule_statistics import ScheduleStatistics
 
+from ...support.comfy.tiny_recordings import adaptive, run
 from ...support.made_shootouts import EARLY, EVEN, HERMITE, REUSE, row, text
 from ..record.test_most_frequent import RUNS, A, B, made
-from ..tiny_recordings import adaptive, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

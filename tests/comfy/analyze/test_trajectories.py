@@ -21,8 +21,9 @@ from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
 from safetensors.torch import load_file
 
-from .. import tiny, zoo
-from ..tiny_recordings import STEPS, adaptive, fixed
+from ...support.comfy import tiny
+from ...support.comfy.tiny_recordings import STEPS, adaptive, fixed
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -25,7 +25,8 @@ from golden_path_pack.nodes.shootout.candidates import LineUp
 
 import dev
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 
 BLOCKS, OUTPUTS = {"residual", "Taylor", "two-anchor"}, {"output"}
 POLICIES = {

@@ -7,9 +7,10 @@ from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
-from .. import tiny, zoo, zoo_images
-from ..calibrate_nodes import with_lora
-from ..planned import NEED_NONE, STEPS, calibrate, plan
+from ...support.comfy import tiny
+from ...support.comfy.calibrate_nodes import with_lora
+from ...support.comfy.planned import NEED_NONE, STEPS, calibrate, plan
+from ...support.zoo import zoo, zoo_images
 
 pytestmark = pytest.mark.usefixtures("user")
 

@@ -10,9 +10,9 @@ from golden_path_pack.gph_core.policies.extrapolation import Taylor
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
-from .. import tiny
-from ..isolations import STEPS, inputs, run
-from ..planned import plan as planned
+from ...support.comfy import tiny
+from ...support.comfy.isolations import STEPS, inputs, run
+from ...support.comfy.planned import plan as planned
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -11,8 +11,9 @@ from golden_path_pack.gph_core.policies.linear_fit import fit, gram
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.schedule import Schedule
 
-from .. import tiny, zoo, zoo_images
-from ..planned import STEPS, calibrate, plan
+from ...support.comfy import tiny
+from ...support.comfy.planned import STEPS, calibrate, plan
+from ...support.zoo import zoo, zoo_images
 
 pytestmark = [pytest.mark.by_turns, pytest.mark.usefixtures("user")]
 

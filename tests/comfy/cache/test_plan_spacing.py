@@ -6,8 +6,8 @@ from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 
-from .. import zoo, zoo_images, zoo_videos
-from ..planned import NEED_NONE, plan
+from ...support.comfy.planned import NEED_NONE, plan
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 pytestmark = pytest.mark.usefixtures("user")
 

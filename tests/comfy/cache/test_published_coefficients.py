@@ -17,8 +17,9 @@ from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import patching, starting
 
-from .. import tiny, zoo, zoo_images, zoo_videos
-from ..gated import FEW, fitted
+from ...support.comfy import tiny
+from ...support.comfy.gated import FEW, fitted
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 FLUX = {

@@ -14,7 +14,8 @@ from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import patching
 
-from .. import tiny, zoo, zoo_images, zoo_videos
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 
 def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):

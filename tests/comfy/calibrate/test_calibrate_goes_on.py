@@ -10,8 +10,8 @@ from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
 
-from .. import calibrate_nodes
-from ..calibrate_nodes import calibrated, found, inputs
+from ...support.comfy import calibrate_nodes
+from ...support.comfy.calibrate_nodes import calibrated, found, inputs
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 

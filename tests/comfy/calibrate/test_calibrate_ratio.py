@@ -10,8 +10,8 @@ from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
 from golden_path_pack.nodes.library import calibrations
 
-from .. import calibrate_nodes
-from ..calibrate_nodes import FULL, STEPS, calibrated, found, inputs, realised
+from ...support.comfy import calibrate_nodes
+from ...support.comfy.calibrate_nodes import FULL, STEPS, calibrated, found, inputs, realised
 
 pytestmark = [pytest.mark.by_turns, pytest.mark.usefixtures("in_a_run")]
 

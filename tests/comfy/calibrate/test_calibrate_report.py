@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..calibrate_nodes import STEPS, calibrated, found, inputs
+from ...support.comfy.calibrate_nodes import STEPS, calibrated, found, inputs
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

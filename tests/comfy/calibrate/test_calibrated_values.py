@@ -13,8 +13,16 @@ from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
 
-from .. import zoo
-from ..calibrate_nodes import CASES, FULL, STEPS, calibrated, found, inputs, with_lora
+from ...support.comfy.calibrate_nodes import (
+    CASES,
+    FULL,
+    STEPS,
+    calibrated,
+    found,
+    inputs,
+    with_lora,
+)
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

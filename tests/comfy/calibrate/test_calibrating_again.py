@@ -7,8 +7,9 @@ import pytest
 import torch
 from golden_path_pack.nodes.calibrate.calibrating import FITTED, calibrate_all
 
-from .. import calibrating_runs, zoo
-from ..calibrating_runs import CASES, calibrate, workload
+from ...support.comfy import calibrating_runs
+from ...support.comfy.calibrating_runs import CASES, calibrate, workload
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("inference")
 

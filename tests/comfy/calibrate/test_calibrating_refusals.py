@@ -11,8 +11,8 @@ from golden_path_pack.nodes.calibrate import calibrating, calibration_runs, fits
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.hook import compatibility
 
-from .. import calibrating_runs
-from ..calibrating_runs import EXAMPLES, STEPS, calibrate, workload
+from ...support.comfy import calibrating_runs
+from ...support.comfy.calibrating_runs import EXAMPLES, STEPS, calibrate, workload
 
 pytestmark = pytest.mark.usefixtures("inference")
 

@@ -14,8 +14,8 @@ from golden_path_pack.nodes.calibrate import budcache, calibrating
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.sample.guider import guider_for
 
-from ..calibrating_runs import CFG, EXAMPLES, STEPS, workload
-from ..recorded_runs import array, change, quantile, recorded
+from ...support.comfy.calibrating_runs import CFG, EXAMPLES, STEPS, workload
+from ...support.comfy.recorded_runs import array, change, quantile, recorded
 
 pytestmark = pytest.mark.usefixtures("inference")
 

@@ -12,7 +12,7 @@ from golden_path_pack.nodes.calibrate.calibrate import Calibrate
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
 from golden_path_pack.nodes.library import calibrations
 
-from ..calibrate_nodes import calibrated, inputs
+from ...support.comfy.calibrate_nodes import calibrated, inputs
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -12,7 +12,8 @@ from golden_path_pack.nodes.hook import compatibility, conditions
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import conditions_of
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 from .test_compare_run import PATH, UNIFORM, compare, images, report, seen
 
 pytestmark = pytest.mark.usefixtures("user")

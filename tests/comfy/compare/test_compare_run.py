@@ -24,7 +24,8 @@ from golden_path_pack.nodes.compare.compare_run import CompareRun
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample import lpips_weights
 
-from .. import tiny, zoo, zoo_images, zoo_videos
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 pytestmark = pytest.mark.by_turns
 

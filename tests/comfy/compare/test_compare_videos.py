@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from .. import zoo
+from ...support.zoo import zoo
 from .test_compare_run import CASES, compare, report
 
 WAN = CASES["Wan 2.1 14B"]

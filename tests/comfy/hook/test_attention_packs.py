@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 
 SCHEDULE = "0-2,5/8"
 BLOCKS = 5

@@ -11,7 +11,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.hook.branch_calls import WITHOUT_BLOCKS
 
-from .. import tiny
+from ...support.comfy import tiny
 
 POLICIES = [Reuse(), TwoAnchor()]
 EVERY = tuple(range(8))

@@ -19,7 +19,8 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 import nodes
 
-from .. import by_hand, tiny, zoo
+from ...support.comfy import by_hand, tiny
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.by_turns
 

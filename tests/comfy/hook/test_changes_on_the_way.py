@@ -10,7 +10,8 @@ from comfy_extras import nodes_custom_sampler as custom
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 
-from .. import tiny, zoo, zoo_all
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_all
 
 LATE = "steps were computed in full because a branch had no anchor yet"
 POLICIES = [Reuse(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED)]

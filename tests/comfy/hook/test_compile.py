@@ -9,9 +9,10 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
+from ...support.comfy import tiny
 from ...support.selection import later
-from .. import tiny, zoo
-from ..zoo_all import CASES
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES
 from .test_families import attach
 
 

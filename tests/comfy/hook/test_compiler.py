@@ -21,8 +21,9 @@ from torch import is_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .. import tiny, zoo, zoo_all
-from ..gated import plan
+from ...support.comfy import tiny
+from ...support.comfy.gated import plan
+from ...support.zoo import zoo, zoo_all
 from .test_threads import together
 
 CASE = zoo_all.CASES["LTX-2"]

@@ -16,7 +16,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Tay
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 
 pytestmark = pytest.mark.by_turns
 

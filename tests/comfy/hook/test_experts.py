@@ -12,7 +12,8 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 import nodes
 
-from .. import by_hand, tiny, zoo, zoo_videos
+from ...support.comfy import by_hand, tiny
+from ...support.zoo import zoo, zoo_videos
 from .test_steps_and_sizes import BLOCKS, advice, balanced, guided, latent, on_sigmas, spaced
 
 PROMPTS = tiny.conditioning(1), tiny.conditioning(2)

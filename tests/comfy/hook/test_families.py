@@ -13,8 +13,9 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
-from .. import tiny, zoo
-from ..zoo_all import BATCH_OF_ONE, CASES, FAMILIES
+from ...support.comfy import tiny
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import BATCH_OF_ONE, CASES, FAMILIES
 
 pytestmark = pytest.mark.by_turns
 

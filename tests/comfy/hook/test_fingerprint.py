@@ -13,7 +13,8 @@ from comfy.patcher_extension import WrappersMP
 from comfy_extras.nodes_context_windows import ContextWindowsManualNode
 from golden_path_pack.nodes.hook import fingerprint
 
-from .. import tiny, zoo, zoo_videos
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_videos
 
 quantized = pytest.importorskip("comfy_kitchen.tensor")
 

@@ -10,7 +10,8 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.nodes.hook.branches import TWICE
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 
 SCHEDULE, FULL, CACHED = "0,1,4/8", (0, 1, 4), (2, 3, 5, 6, 7)
 POLICIES = [Reuse(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED)]

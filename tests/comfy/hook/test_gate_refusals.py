@@ -22,8 +22,9 @@ from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.shootout.candidates import LineUp
 
-from .. import tiny, zoo
-from ..gated import CASES, FLUX, RULES, STEPS, plan
+from ...support.comfy import tiny
+from ...support.comfy.gated import CASES, FLUX, RULES, STEPS, plan
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.by_turns
 

@@ -7,8 +7,8 @@ import pytest
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import zoo
-from ..gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
+from ...support.comfy.gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
+from ...support.zoo import zoo
 from .test_families import attach, counted, same
 
 pytestmark = pytest.mark.by_turns

@@ -7,8 +7,9 @@ import torch
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.nodes.hook import patching
 
-from .. import tiny, zoo
-from ..gated import CASES, FEW, FLUX, RULES, STEPS, plan, sampled_both_ways
+from ...support.comfy import tiny
+from ...support.comfy.gated import CASES, FEW, FLUX, RULES, STEPS, plan, sampled_both_ways
+from ...support.zoo import zoo
 from .test_families import attach, same
 from .test_other_extensions import CountedControl, controlled, scales_tokens, skips_the_block
 from .test_samplers import BETWEEN_STEPS

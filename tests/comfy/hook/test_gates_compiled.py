@@ -4,9 +4,9 @@ import pytest
 import torch
 from golden_path_pack.nodes.hook import patching
 
+from ...support.comfy import tiny
+from ...support.comfy.gated import FLUX, plan, sampled, threshold_both_ways
 from ...support.selection import later
-from .. import tiny
-from ..gated import FLUX, plan, sampled, threshold_both_ways
 from .test_compile import EACH_BLOCK, WHOLE, CountingBackend, compiled
 
 

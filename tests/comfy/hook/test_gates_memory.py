@@ -10,8 +10,9 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.nodes.hook import patching, starting
 
-from .. import tiny, zoo
-from ..gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
+from ...support.comfy import tiny
+from ...support.comfy.gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
+from ...support.zoo import zoo
 from .test_families import attach
 from .test_memory import LATENT, TOKENS
 

@@ -5,9 +5,10 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.nodes.hook import patching
 
-from .. import tiny, zoo
-from ..gated import FEW, RULES, STEPS, plan, run, run_both_ways
-from ..zoo_all import CASES, FAMILIES
+from ...support.comfy import tiny
+from ...support.comfy.gated import FEW, RULES, STEPS, plan, run, run_both_ways
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES, FAMILIES
 from .test_families import attach, same
 
 pytestmark = pytest.mark.by_turns

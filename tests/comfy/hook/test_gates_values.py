@@ -13,8 +13,8 @@ from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.schedule import Schedule
 
-from .. import zoo
-from ..gated import CASES, STEPS, forced, run_both_ways
+from ...support.comfy.gated import CASES, STEPS, forced, run_both_ways
+from ...support.zoo import zoo
 from .test_signals import ATTENTION
 
 pytestmark = pytest.mark.by_turns

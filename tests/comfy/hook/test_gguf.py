@@ -17,7 +17,7 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.hook import fingerprint
 from golden_path_pack.nodes.hook.compatibility import identify
 
-from .. import tiny
+from ...support.comfy import tiny
 from .test_weights import LAYER, lora
 
 SCHEDULE = "0-2,5/8"

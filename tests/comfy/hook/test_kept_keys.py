@@ -6,9 +6,10 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.hook import patching
 
-from .. import prefixed, tiny, zoo
-from ..gated import plan
-from ..zoo_all import CASES
+from ...support.comfy import tiny
+from ...support.comfy.gated import plan
+from ...support.zoo import prefixed, zoo
+from ...support.zoo.zoo_all import CASES
 from .test_families import attach
 
 CASE = CASES["Qwen-Image 2.1, references"]

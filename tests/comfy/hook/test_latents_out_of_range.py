@@ -15,8 +15,9 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.run.latent_range import ALREADY_BEFORE
 
-from .. import tiny, zoo
-from ..zoo_all import CASES
+from ...support.comfy import tiny
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES
 from .test_families import attach
 
 SCHEDULE = "0,1,3/6"

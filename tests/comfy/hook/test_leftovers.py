@@ -10,7 +10,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
-from .. import tiny
+from ...support.comfy import tiny
 
 
 def modules(model):

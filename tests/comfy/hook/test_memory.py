@@ -24,7 +24,8 @@ from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.hook import starting
 from golden_path_pack.nodes.sample.sampling import Keeper, Sampling
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 
 SCHEDULE = "0-2,4/8"
 LINEAR = CausalLinear(torch.rand(8, 8, generator=torch.Generator().manual_seed(4)).tril(-1))

@@ -14,7 +14,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook.branch_calls import StackCalls
 from golden_path_pack.nodes.hook.branches import TILES, TWICE, Branches
 
-from .. import tiny
+from ...support.comfy import tiny
 
 
 def scales_tokens(args, extra):

@@ -11,7 +11,8 @@ from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNSURE
 
-from .. import by_hand, tiny, zoo
+from ...support.comfy import by_hand, tiny
+from ...support.zoo import zoo
 
 FULL, CACHED, STEPS = (0, 1, 4), (2, 3, 5, 6, 7), 8
 

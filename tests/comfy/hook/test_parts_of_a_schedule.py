@@ -6,7 +6,7 @@ from comfy_extras import nodes_custom_sampler, nodes_model_advanced
 
 import nodes
 
-from .. import tiny
+from ...support.comfy import tiny
 from .test_experts import grid, in_parts, two_experts
 from .test_steps_and_sizes import guided, ksampler, latent, on_sigmas
 

@@ -16,7 +16,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import samplers
 
-from .. import by_hand, tiny
+from ...support.comfy import by_hand, tiny
 
 pytestmark = pytest.mark.by_turns
 

@@ -13,7 +13,7 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 from .test_other_extensions import CountedControl, controlled
 
 multigpu = pytest.importorskip("comfy.multigpu")

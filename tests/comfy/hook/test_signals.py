@@ -9,7 +9,7 @@ import torch
 from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families, signals
 
-from .. import zoo, zoo_all, zoo_images
+from ...support.zoo import zoo, zoo_all, zoo_images
 
 pytestmark = pytest.mark.by_turns
 

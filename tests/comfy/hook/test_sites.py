@@ -15,7 +15,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor, Toke
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 
 BLOCKS = 5  # of the tiny FLUX
 REPEATS = CausalLinear(torch.diag(torch.ones(7), -1))

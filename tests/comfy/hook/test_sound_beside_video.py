@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from .. import tiny, zoo
-from ..zoo_all import CASES
+from ...support.comfy import tiny
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES
 from .test_families import attach, counted
 
 PROMPTS, FLOAT = 2, 4

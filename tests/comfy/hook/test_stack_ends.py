@@ -14,8 +14,9 @@ from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny, zoo
-from ..zoo_all import CASES
+from ...support.comfy import tiny
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES
 from .test_families import attach, same
 
 # How a block of each list hands on its arguments: these places, the image's tokens first.

@@ -22,7 +22,8 @@ from golden_path_pack.nodes.hook import patching
 
 import nodes
 
-from .. import tiny, zoo, zoo_videos
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_videos
 
 BLOCKS = 5  # of the tiny FLUX; both prompts run in one batch
 

@@ -10,7 +10,7 @@ import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 from .test_leftovers import assert_same_modules, modules
 
 ROUNDS = 3

@@ -7,7 +7,7 @@ import pytest
 import torch
 from golden_path_pack.gph_core.model import families, signals
 
-from .. import zoo, zoo_videos
+from ...support.zoo import zoo, zoo_videos
 
 WAN = [case for case in zoo_videos.CASES if case.family.startswith("Wan")]
 T2V = next(case for case in WAN if case.name == "Wan 2.1 1.3B")

@@ -12,7 +12,8 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.anchors import concatenated, joined
 
-from .. import tiny, zoo, zoo_all
+from ...support.comfy import tiny
+from ...support.zoo import zoo, zoo_all
 
 KV_CACHE = "FLUX.2 Klein, edit, references at timestep zero"
 # ComfyUI 0.24.1 itself fails where its batch changes, with or without a cache.

@@ -12,8 +12,9 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.fitted import Fitted
 
-from .. import tiny, zoo
-from ..zoo_unlisted import CASES
+from ...support.comfy import tiny
+from ...support.zoo import zoo
+from ...support.zoo.zoo_unlisted import CASES
 from .test_families import attach, same
 
 STEPS, FULL = 6, (0, 1, 3)

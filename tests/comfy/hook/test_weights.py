@@ -8,7 +8,7 @@ import pytest
 import torch
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
-from .. import tiny
+from ...support.comfy import tiny
 
 SCHEDULE = "0,1,4/8"
 LAYER = "diffusion_model.double_blocks.1.img_mlp.0"

@@ -26,7 +26,7 @@ from golden_path_pack.nodes.schema import prompts
 
 import nodes
 
-from .. import tiny
+from ...support.comfy import tiny
 
 FLUX = "FLUX.1-dev, 9 of 50, PSNR, hill climbing"
 

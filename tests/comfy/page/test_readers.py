@@ -8,8 +8,8 @@ from golden_path_pack.nodes.semantic import clip_judge, image_reward
 from golden_path_pack.nodes.semantic.image_reward import VOCABULARY
 from safetensors.torch import save_file
 
+from ...support.comfy import tiny_reward
 from ...support.damages import Reader, faults
-from .. import tiny_reward
 
 
 def write_words(path):

@@ -16,8 +16,8 @@ from demo.subjects import WORKFLOW
 from demo.workflow import nodes_of_type
 from gph_core.run.record import RunRecord
 
+from ...support.comfy.listener import events_of
 from ...support.served import refusal, run
-from ..listener import events_of
 
 
 def test_the_pack_loads_without_a_warning(url, server_log):

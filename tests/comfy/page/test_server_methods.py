@@ -4,8 +4,8 @@ import uuid
 
 from demo.workflow import nodes_of_type
 
+from ...support.comfy.listener import events_of
 from ...support.served import refusal, run
-from ..listener import events_of
 
 
 def test_a_schedule_comes_with_its_policy(object_info):

@@ -26,7 +26,7 @@ from golden_path_pack.nodes.schema.types import ScheduleText, origin_of
 from golden_path_pack.nodes.semantic.clip_judge import ClipJudge
 from golden_path_pack.nodes.workers.ray_actors import Workers
 
-from .. import judged, tiny_clip
+from ...support.comfy import judged, tiny_clip
 
 RECORD = RunRecord(
     "0/2", "your schedule", "Flux", "stack residual", "reuse", (1.0, 0.5, 0.0), (0,), (1,), (1.0,),

@@ -12,7 +12,7 @@ import torch
 import dev
 from demo import comfyui
 
-from .. import tiny
+from ...support.comfy import tiny
 
 BLOCKS = re.findall(
     r"```python\n(.*?)```", (dev.ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL

@@ -10,7 +10,7 @@ from golden_path_pack.gph_core.run.record_file import RecordedRun
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
-from ..tiny_recordings import adaptive, fixed, run
+from ...support.comfy.tiny_recordings import adaptive, fixed, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

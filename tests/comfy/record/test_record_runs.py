@@ -16,8 +16,8 @@ from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 from golden_path_pack.nodes.record.record_runs import RecordRuns
 from golden_path_pack.nodes.sample.sampling import Sampling
 
-from .. import tiny
-from ..tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, plan, run
+from ...support.comfy import tiny
+from ...support.comfy.tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, plan, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

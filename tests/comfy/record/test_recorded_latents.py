@@ -8,8 +8,9 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.nodes.record import recordings
 from safetensors.torch import load_file
 
-from .. import tiny, zoo
-from ..tiny_recordings import STEPS, by_hand, examples, fixed, run
+from ...support.comfy import tiny
+from ...support.comfy.tiny_recordings import STEPS, by_hand, examples, fixed, run
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

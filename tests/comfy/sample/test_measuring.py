@@ -17,7 +17,7 @@ from golden_path_pack.nodes.sample.examples import Example, sampling_of
 from golden_path_pack.nodes.sample.measuring import SampledExamples
 from golden_path_pack.nodes.sample.sampling import Sampling
 
-from .. import tiny
+from ...support.comfy import tiny
 from ..hook.test_other_levels import lying
 
 SCHEDULE, OTHER = Schedule.parse("0-2,5/8"), Schedule.parse("0-2,6/8")

@@ -10,7 +10,8 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.compare.compare_session import sampling_of
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 
 SCHEDULE = Schedule.parse("0-2,5/8")
 

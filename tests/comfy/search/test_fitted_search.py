@@ -34,10 +34,12 @@ from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
 from golden_path_pack.nodes.search.search_session import SearchSession
 
+from ...support.comfy import tiny
+from ...support.comfy.demo_examples import examples
 from ...support.selection import later
-from .. import tiny, zoo
+from ...support.zoo import zoo
 from .searched import once
-from .test_schedule_search import demo, examples
+from .test_schedule_search import demo
 
 pytestmark = pytest.mark.usefixtures("in_a_run", "user")
 STEPS = 12

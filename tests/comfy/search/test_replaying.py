@@ -14,8 +14,8 @@ from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.record import recordings
 from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
-from .. import tiny
-from ..tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, run
+from ...support.comfy import tiny
+from ...support.comfy.tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.prefix import PrefixMemory
 from golden_path_pack.nodes.sample.sampling import Sampling
 
-from .. import zoo, zoo_images, zoo_videos
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 pytestmark = pytest.mark.by_turns
 

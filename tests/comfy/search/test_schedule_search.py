@@ -29,25 +29,13 @@ from golden_path_pack.nodes.search import search_session
 from golden_path_pack.nodes.search.schedule_search import REUSE, SEVERAL, ScheduleSearch
 from golden_path_pack.nodes.search.search_inputs import FIRST_ONLY
 
-from .. import zoo, zoo_images, zoo_videos
+from ...support.comfy.demo_examples import examples
+from ...support.zoo import zoo, zoo_images, zoo_videos
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 KINDS = ["FLUX dev", "Qwen-Image", "Wan 2.1 14B", "HunyuanVideo", "LTX-2"]
-PROMPTS = ("two red circles", "a large blue square", "green ring above pink cross")
-
-
-def examples():
-    """Three, of the demo model."""
-    clip = comfy_model.DemoCLIP()
-    away, *toward = (
-        clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in ("", *PROMPTS)
-    )
-    return tuple(
-        Example(prompt, positive, away, seed)
-        for seed, (prompt, positive) in enumerate(zip(PROMPTS, toward, strict=True))
-    )
 
 
 def demo(**changes):

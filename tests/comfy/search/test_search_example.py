@@ -15,7 +15,7 @@ from demo.workflow import cached_run, nodes_of_type, to_prompt
 from gph_core.paths.golden_path import GoldenPath
 from gph_core.schedule import Schedule
 
-from ..listener import events_of
+from ...support.comfy.listener import events_of
 
 
 def get(url, path):

@@ -14,7 +14,7 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import REUSE, ScheduleSearch
 
-from .. import zoo
+from ...support.zoo import zoo
 from .test_schedule_search import demo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")

@@ -17,7 +17,8 @@ from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import FITTED, ScheduleSearch
 
-from .. import tiny, zoo
+from ...support.comfy import tiny
+from ...support.zoo import zoo
 from .searched import once
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]

@@ -7,8 +7,8 @@ import pytest
 import torch
 from golden_path_pack.nodes.semantic.clip_judge import ClipJudge
 
-from .. import tiny_clip
-from ..tiny_clip import SIDE
+from ...support.comfy import tiny_clip
+from ...support.comfy.tiny_clip import SIDE
 
 MEAN = torch.tensor([0.48145466, 0.4578275, 0.40821073])
 DEVIATION = torch.tensor([0.26862954, 0.26130258, 0.27577711])

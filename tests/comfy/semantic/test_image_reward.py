@@ -12,8 +12,8 @@ from golden_path_pack.nodes.semantic.image_reward import OFF, PUBLISHED, VOCABUL
 from golden_path_pack.nodes.semantic.semantic_metrics import SemanticMetricsNode
 from safetensors.torch import save_file
 
-from .. import tiny_reward
-from ..tiny_reward import SIDE, WORDS, ByHand
+from ...support.comfy import tiny_reward
+from ...support.comfy.tiny_reward import SIDE, WORDS, ByHand
 
 MEAN = torch.tensor([0.48145466, 0.4578275, 0.40821073])
 DEVIATION = torch.tensor([0.26862954, 0.26130258, 0.27577711])

@@ -11,9 +11,10 @@ from golden_path_pack.nodes.sample.assessing import assessor_for
 from golden_path_pack.nodes.search.schedule_search import ScheduleSearch
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
-from .. import shootouts
-from ..judged import Brightness, semantic
-from ..search.test_schedule_search import PROMPTS, demo, examples, runs  # noqa: F401
+from ...support.comfy import shootouts
+from ...support.comfy.demo_examples import PROMPTS, examples
+from ...support.comfy.judged import Brightness, semantic
+from ..search.test_schedule_search import demo, runs  # noqa: F401
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 

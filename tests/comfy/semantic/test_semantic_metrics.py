@@ -14,9 +14,9 @@ from golden_path_pack.nodes.semantic.semantic_metrics import SemanticMetricsNode
 
 import nodes
 
-from .. import tiny_clip
+from ...support.comfy import tiny_clip
+from ...support.comfy.judged import Brightness, semantic
 from ..compare.test_compare_run import compare
-from ..judged import Brightness, semantic
 
 pytestmark = pytest.mark.usefixtures("temporary")
 OFF = "off"

@@ -13,9 +13,9 @@ from golden_path_pack.nodes.hook import compatibility
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.sampling import Sampling
 
-from .. import zoo
-from ..search.test_schedule_search import examples
-from ..shootouts import calibrate, report_of, workload
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.shootouts import calibrate, report_of, workload
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

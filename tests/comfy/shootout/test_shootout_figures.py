@@ -16,9 +16,10 @@ from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 
-from .. import tiny, zoo
-from ..search.test_schedule_search import CASES
-from ..shootouts import VAE, calibrate, report_of, shootout, workload
+from ...support.comfy import tiny
+from ...support.comfy.shootouts import VAE, calibrate, report_of, shootout, workload
+from ...support.zoo import zoo
+from ...support.zoo.zoo_all import CASES
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -9,7 +9,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import conditions_of
 
-from ..shootouts import report_of, workload
+from ...support.comfy.shootouts import report_of, workload
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 SCHEDULE = Schedule.parse("0,2,5,8/10")

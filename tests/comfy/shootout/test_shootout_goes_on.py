@@ -10,8 +10,8 @@ from golden_path_pack.nodes.sample.sampler_variants import ending_after
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.shootout.shootout_session import FILES
 
-from ..search.test_schedule_search import examples
-from ..shootouts import calibrate, report_of
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.shootouts import calibrate, report_of
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 

@@ -8,8 +8,8 @@ import pytest
 from golden_path_pack.nodes.schema import prompts
 from golden_path_pack.nodes.shootout import candidate_runs
 
-from ..search.test_schedule_search import examples
-from ..shootouts import report_of, shootout
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.shootouts import report_of, shootout
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

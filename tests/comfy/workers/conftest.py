@@ -10,8 +10,8 @@ import yaml
 
 import dev
 
+from ...support.comfy import tiny_reward
 from ...support.served import object_info_of
-from .. import tiny_reward
 
 WEIGHTS, VOCABULARY = "ImageReward.pt", "vocab.txt"
 

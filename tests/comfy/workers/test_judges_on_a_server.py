@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
-from .. import tiny_reward
-from ..listener import events_of
+from ...support.comfy import tiny_reward
+from ...support.comfy.listener import events_of
 from .conftest import WEIGHTS
 
 pytestmark = pytest.mark.long

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from ..listener import events_of
+from ...support.comfy.listener import events_of
 
 WORKERS = {"address": "local", "count": 2, "gpus_per_worker": 0.0}
 PROMPTS = "two red circles\na large blue square\ngreen ring above pink cross"

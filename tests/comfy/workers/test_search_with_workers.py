@@ -21,7 +21,7 @@ from demo import examples
 from demo.search_example import NAME
 from demo.workflow import nodes_of_type, to_prompt
 
-from ..listener import events_of
+from ...support.comfy.listener import events_of
 
 EVALUATIONS = 6
 LONGEST_S = 240

@@ -16,7 +16,7 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
 
-from . import zoo, zoo_images, zoo_videos
+from ..zoo import zoo, zoo_images, zoo_videos
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 STEPS, FULL = 12, 7

@@ -15,7 +15,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
-from . import zoo
+from ..zoo import zoo
 
 BLOCKS = (comfy.ldm.flux.layers.DoubleStreamBlock, comfy.ldm.flux.layers.SingleStreamBlock)
 

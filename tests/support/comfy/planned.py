@@ -15,7 +15,7 @@ from golden_path_pack.nodes.hook.conditions import conditions_of
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.schema.types import COUNT
 
-from . import zoo
+from ..zoo import zoo
 
 STEPS = 12
 NEED_NONE = {

@@ -20,8 +20,8 @@ from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
-from . import zoo
-from .search.test_schedule_search import examples
+from ..zoo import zoo
+from .demo_examples import examples
 
 STEPS, FULL = 10, 4
 VAE = comfy_model.DemoVAE()

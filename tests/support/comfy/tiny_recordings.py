@@ -9,7 +9,8 @@ from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.record.record_runs import RecordRuns
 from golden_path_pack.nodes.sample.examples import Example
 
-from . import tiny, zoo
+from ..zoo import zoo
+from . import tiny
 
 STEPS = 8
 

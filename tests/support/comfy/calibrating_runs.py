@@ -10,7 +10,7 @@ from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
-from . import zoo, zoo_images, zoo_videos
+from ..zoo import zoo, zoo_images, zoo_videos
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 STEPS, EXAMPLES, CFG = 8, 3, 3.0

@@ -8,7 +8,7 @@ from golden_path_pack.nodes.analyze.propagation_gain import PropagationGain
 from golden_path_pack.nodes.sample.demo import DemoModel
 from golden_path_pack.nodes.sample.examples import ScoringExamples
 
-from . import zoo
+from ..zoo import zoo
 from .tiny_recordings import examples
 
 STEPS = 6

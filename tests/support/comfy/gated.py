@@ -15,8 +15,9 @@ from golden_path_pack.nodes.cache import adaptive_plan
 from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
 from golden_path_pack.nodes.hook import compatibility, patching
 
-from . import tiny, zoo
-from .zoo_all import CASES
+from ..zoo import zoo
+from ..zoo.zoo_all import CASES
+from . import tiny
 
 FLUX = CASES["FLUX dev"]  # as the tiny model of ``tiny``
 # A table's schedule is settled before; variants look at what their rows look at.
