@@ -1,12 +1,19 @@
-"""Fitted values of a method, and the settings under which a threshold of it holds."""
+"""Conditions under which fitted values, thresholds and weights hold."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..methods.method import Method, Setting
 from ..policies.base import Policy
-from .entry import Calibration
+from ..policies.fitted import NEEDED, Fitted
+from .entry import NOISE_LEVELS, OF_VALUES, Calibration
+
+# The conditions without which a policy with weights for each step means nothing.
+OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
+# What fitted weights need to be equal, as it is: looked at first, which is quick.
+EXACT = tuple(name for name in NEEDED if name not in NOISE_LEVELS)
 
 
 def fit_of(method: Method, calibration: Calibration | None) -> Any:
@@ -25,3 +32,24 @@ def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, A
     forced = str(method.forced(setting, policy))
     form = {"form": method.form} if method.form else {}
     return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}
+
+
+def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:
+    """Line on how a run differs from what a policy was fitted for; empty if it does not.
+
+    Raises ``ValueError`` if its weights mean nothing there. Unknown conditions are not compared.
+
+    Args:
+        of_run: conditions of the run, as of a calibration.
+    """
+    stated = {name: value for name, value in policy.conditions.items() if name in of_run}
+    same = {name: of_run[name] for name in stated}
+    needed = NEEDED if isinstance(policy, Fitted) else OF_WEIGHTS
+    line = Calibration(str(policy), stated).check_values(same, needed)
+    if not isinstance(policy, Fitted) or not policy.missing:
+        return line
+    missing = (
+        f"the weights do not say for which {', '.join(policy.missing)} they were fitted, so nobody "
+        "knows whether they suit this run; compare it with a full one"
+    )
+    return "; ".join(filter(None, (missing, line)))

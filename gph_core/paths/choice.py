@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -64,7 +64,9 @@ class Conditions:
         guided: whether CFG is above 1, or the model was trained to imitate that.
         halfway: the model's noise level in the middle of its own schedule.
         continues: no noise is added before the first step.
-        drops_a_level: whether *KSampler* leaves out the last noise level but one for the sampler.
+        sigma_max: the model's highest noise level.
+        grids: noise levels of as many steps, as each scheduler has them.
+        time_changes: see ``Setting``.
     """
 
     family: str | None
@@ -76,7 +78,9 @@ class Conditions:
     guided: bool = True
     halfway: float = 0.5
     continues: bool = False
-    drops_a_level: bool = False
+    sigma_max: float = 1.0
+    grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: ()
+    time_changes: Callable[[], Sequence[float]] | None = None
 
     @property
     def num_steps(self) -> int:

@@ -11,10 +11,11 @@ from torch import Tensor
 from ...gph_core.analysis.decomposition import Decomposition, decompose
 from ...gph_core.analysis.decomposition_file import LINES, Split
 from ...gph_core.paths.choice import Choice
-from ..hook import compatibility, fingerprint, starting
+from ...gph_core.run_plan import RunPlan
+from ..hook import fingerprint
 from ..hook.calls import Switch
 from ..library.user_files import UserFiles
-from ..sample import euler, guider
+from ..sample import euler
 from ..sample.euler import Velocities
 from ..sample.sampling import Observer
 from ..sample.workload import Workload
@@ -36,7 +37,7 @@ class Analysis:
     """
 
     workload: Workload
-    plans: Mapping[str, starting.RunPlan]
+    plans: Mapping[str, RunPlan]
     name: str
 
     def __post_init__(self) -> None:
@@ -60,12 +61,9 @@ class Analysis:
     def begin(self) -> dict[tuple[str, str], Decomposition]:
         """Load known results, by plan and example; those of others are left out."""
         work = self.workload
-        conditions = guider.conditions_of(
-            work.guider, work.examples, work.latent, work.sampler, work.sigmas
-        )
         known = {
             (split.plan, split.example): split.decomposition
-            for split in LINES.begin(FILES.path_of(self.name), conditions)
+            for split in LINES.begin(FILES.path_of(self.name), work.run_conditions)
         }
         plans = {name: _identity(choice) for name, choice in self.choices.items()}
         examples = work.names()
@@ -84,27 +82,17 @@ class Analysis:
         LINES.append(FILES.path_of(self.name), split)
         return found
 
-    def _choice(self, plan: starting.RunPlan) -> Choice:
-        return self.workload.choice_of(plan)
+    def _choice(self, plan: RunPlan) -> Choice:
+        return self.workload.setup.choice_of(plan)
 
     def _check(self, choice: Choice) -> None:
-        work, patcher = self.workload, self.workload.guider.model_patcher
-        if choice.schedule.num_steps != work.num_steps:
-            raise ValueError(
-                f"the schedule covers {choice.schedule.num_steps} steps but the sampler runs "
-                f"{work.num_steps}; choose a schedule of {work.num_steps} steps"
-            )
-        levels = work.sigmas.tolist()
-        if reason := compatibility.refusal(choice, patcher, work.sampler, levels):
-            raise ValueError(reason)
+        self.workload.setup.check(choice)
         if not choice.schedule.num_cached:
             raise ValueError("no step is cached, so there is no error; choose another schedule")
-        _, family = compatibility.identify(patcher)
-        choice.policy.check(choice.schedule, family)
 
 
 def decomposed(
-    work: Workload, number: int, plan: starting.RunPlan, callback: Callable | None = None
+    work: Workload, number: int, plan: RunPlan, callback: Callable | None = None
 ) -> Decomposition:
     """Decompose a run of one of the examples, by number, under a plan.
 

@@ -11,13 +11,12 @@ from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import decomposition_report, figures
+from ...gph_core.run_plan import RunPlan, fixed
 from ...gph_core.schedule import Schedule
-from ..cache.plan import CachePlan
-from ..hook import patching, starting
+from ..hook import patching
 from ..sample.examples import Example
-from ..sample.guider import guider_for
 from ..sample.progress import Progress
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
@@ -125,11 +124,11 @@ class ErrorDecomposition(Node):
         )
 
 
-def plans_of(model, schedules: str, policy: Policy) -> dict[str, starting.RunPlan]:
+def plans_of(model, schedules: str, policy: Policy) -> dict[str, RunPlan]:
     """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:
-        return {name: CachePlan("Custom", one, policy) for name, one in written.items()}
+        return {name: fixed(one, policy) for name, one in written.items()}
     plan = patching.plan_of(model)
     if plan is None:
         raise ValueError(

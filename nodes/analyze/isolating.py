@@ -10,12 +10,14 @@ from torch import Tensor
 
 from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
 from ...gph_core.analysis.isolated_steps_file import LINES, Measured
+from ...gph_core.calibration.fitted import check_policy
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun
-from ..hook import calls, compatibility, conditions, fingerprint, starting
+from ...gph_core.run_plan import BUDGET_MIB
+from ..hook import calls, fingerprint
 from ..hook.calls import Switch
 from ..library.user_files import UserFiles
-from ..sample import euler, guider
+from ..sample import euler
 from ..sample.euler import Velocities
 from ..sample.workload import Workload
 
@@ -55,12 +57,11 @@ class Isolation:
                 f"{NAME} caches single steps between the first and the last one, but this run "
                 f"has only {work.num_steps} steps; use three or more"
             )
-        levels, patcher = work.sigmas.tolist(), work.guider.model_patcher
-        reason = compatibility.incompatibility(self.policy, patcher, work.sampler, levels)
+        reason = work.setup.incompatibility(self.policy)
         if reason is not None:
             raise ValueError(reason)
         new_run(work, self.policy, self.reach)
-        if note := conditions.check_policy(self.policy, self.workload.conditions()):
+        if note := check_policy(self.policy, work.setup.conditions):
             self.notes.append(note)
 
     @property
@@ -73,9 +74,7 @@ class Isolation:
         """Conditions that the measurements share, besides the examples."""
         work = self.workload
         return {
-            **guider.conditions_of(
-                work.guider, work.examples, work.latent, work.sampler, work.sigmas
-            ),
+            **work.run_conditions,
             "policy": fingerprint.of_policy(self.policy),
             "longest jump": self.reach + 1,
         }
@@ -113,9 +112,8 @@ class Isolation:
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
     """New ``IsolatedRun`` for one of the examples; errors as of ``IsolatedRun``."""
-    _, family = compatibility.identify(work.guider.model_patcher)
-    budget = starting.BUDGET_MIB * 2**20
-    return IsolatedRun(policy, work.sigmas.tolist(), reach, budget, family)
+    budget = BUDGET_MIB * 2**20
+    return IsolatedRun(policy, work.setup.sigmas, reach, budget, work.setup.name)
 
 
 def isolate(

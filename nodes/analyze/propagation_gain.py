@@ -12,9 +12,8 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import figures, propagation_report
 from ..sample.examples import Example
-from ..sample.guider import guider_for
 from ..sample.progress import Progress
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
@@ -124,7 +123,7 @@ class PropagationGain(Node):
         report = propagation_report.report_of(prompts, named, levels, policy)
         text = propagation_report.text_of(report, isolation.notes)
         return io.NodeOutput(
-            StepSensitivity.of(prompts, levels, policy, work.conditions()),
+            StepSensitivity.of(prompts, levels, policy, work.setup.conditions),
             propagation_report.figure(report),
             json_text(report),
             ui=summary_output(text),

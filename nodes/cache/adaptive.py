@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from comfy_api.latest import io
@@ -12,12 +11,12 @@ from ...gph_core.methods.table import ADAPTIVE, ALL
 from ...gph_core.paths.library import NONE
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
+from ...gph_core.run_plan import THRESHOLD, RunPlan, adaptive
 from ..hook import patching
 from ..library import calibrations
 from ..schema.inputs import check_choice
 from ..schema.node import Node
 from ..schema.types import COUNT, METHODS, PolicyType
-from .adaptive_plan import THRESHOLD, AdaptivePlan
 from .report import Reporter
 
 CHOICES = (*SPEEDS, COUNT, THRESHOLD)
@@ -128,16 +127,15 @@ class AdaptiveCache(Node):
         cls, model, method: str, speed: str, threshold: float, calibration: str,
         policy: Policy | None = None, full_steps: int = 10,
     ) -> io.NodeOutput:  # fmt: skip
-        plan = plan_of(method, speed, threshold, calibration, full_steps)
-        if policy is not None:
-            plan = replace(plan, policy=policy)
+        plan = plan_of(method, speed, threshold, calibration, full_steps, policy)
         reporter = Reporter(cls.hidden.unique_id, "Adaptive Cache")
         return io.NodeOutput(patching.attach(model, plan, reporter))
 
 
 def plan_of(
-    method: str, speed: str, threshold: float, calibration: str, full_steps: int = 0
-) -> AdaptivePlan:
+    method: str, speed: str, threshold: float, calibration: str, full_steps: int = 0,
+    policy: Policy | None = None,
+) -> RunPlan:  # fmt: skip
     """Plan from the node's inputs; ``ValueError`` says what is missing."""
     row, is_speed = ALL[method], speed != THRESHOLD
     check_threshold(threshold)
@@ -149,4 +147,5 @@ def plan_of(
             "its file, or set the speed to Threshold and try thresholds"
         )
     chosen = None if is_speed else threshold
-    return AdaptivePlan(row, row.policy, chosen, full_steps if speed == COUNT else speed, entry)
+    speed_or_count = full_steps if speed == COUNT else speed
+    return adaptive(row, policy or row.policy, chosen, speed_or_count, entry)

@@ -11,9 +11,10 @@ from ...gph_core.paths.custom import OWN
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
+from ...gph_core.run_plan import BUDGET_MIB, RunPlan, by_speed, fixed
 from ...gph_core.schedule import Schedule
 from ..hook import patching
-from ..hook.starting import BUDGET_MIB
+from ..library import user_paths
 from ..schema.inputs import check_choice, check_known
 from ..schema.node import Node
 from ..schema.types import (
@@ -24,7 +25,6 @@ from ..schema.types import (
     ScheduleType,
     origin_of,
 )
-from .plan import CachePlan
 from .report import Reporter
 
 CUSTOM, OFF = "Custom", "Off"
@@ -130,17 +130,25 @@ class GoldenPathCache(Node):
         if speed == OFF:
             Reporter(cls.hidden.unique_id).off()
             return io.NodeOutput(model)
-        is_custom = speed == CUSTOM
-        plan = CachePlan(
-            speed=speed,
-            custom=Schedule.parse(schedule) if is_custom else None,
-            policy=policy or Reuse(),
-            device_budget=CACHE_DEVICES[cache_device](cache_budget_mib),
-            origin=(is_custom and origin_of(schedule)) or OWN,
-        )
-        if plan.custom is not None:
-            plan.policy.check(plan.custom)
+        budget = CACHE_DEVICES[cache_device](cache_budget_mib)
+        plan = plan_of(speed, schedule, policy or Reuse(), budget)
         return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
+
+
+def plan_of(
+    speed: str, schedule: str, policy: Policy, device_budget: float = BUDGET_MIB * 2**20
+) -> RunPlan:
+    """Plan of a speed, or of the schedule of ``CUSTOM``; ``ValueError`` if its policy needs more.
+
+    Args:
+        device_budget: see ``RunPlan``.
+    """
+    if speed != CUSTOM:
+        user_paths.every()  # read now, so that runs begin without delay
+        return by_speed(speed, policy, user_paths.every, device_budget)
+    custom = Schedule.parse(schedule)
+    policy.check(custom)
+    return fixed(custom, policy, device_budget, origin=origin_of(schedule) or OWN)
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> None:

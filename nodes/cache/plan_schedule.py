@@ -19,7 +19,7 @@ from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.planning.planners import Plan
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.plan_report import calibration_text, plan_text
-from ..hook.conditions import of_model, of_sigmas
+from ..hook.setup import of_model, of_sigmas
 from ..library import calibrations
 from ..schema.inputs import check_choice, count_input, speed_input
 from ..schema.node import Node

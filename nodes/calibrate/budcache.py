@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from ...gph_core.calibration.entry import Calibration, Fitted
+from ...gph_core.experiments.examples import UnderPolicy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.texts import counted
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
-from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.study import Study
-from ..hook import compatibility, fingerprint
+from ..hook import fingerprint
 from ..sample.assessing import assessor_for
-from ..sample.examples import sampling_of
-from ..sample.guider import conditions_of
-from ..sample.measuring import SampledExamples
+from ..sample.runner import LocalRunner
 from ..sample.workload import Workload
 from .calibration_runs import OnPart
 
@@ -46,10 +45,9 @@ def search(
             f"BudCache computes the steps 0, 1, 2 and {n - 1} in full, so 4 to {n - 1} of {n} "
             f"steps can be full, not {num_full}; choose another speed or full_steps"
         )
-    patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
-    if reason := compatibility.incompatibility(Reuse(), patcher, workload.sampler, levels):
+    if reason := workload.setup.incompatibility(Reuse()):
         raise ValueError(f"{NAME}: {reason}")
-    conditions = workload.conditions()
+    conditions = workload.setup.conditions
     entry = entry or Calibration(NAME, conditions)
     entry.check(conditions)
     num_examples = min(EXAMPLES, len(workload))
@@ -61,17 +59,11 @@ def search(
             "schedule, connect as many examples, or choose another name"
         )
     setting = as_in_seed_paper(n, num_full, random.Random(0))
-    examples = SampledExamples(
-        num_examples,
-        sampling_of(
-            workload.examples, workload.guider, workload.latent, workload.sampler, workload.sigmas
-        ),
-        Reuse(),
-        assessor_for(setting.objective.name, None, ""),
-        PrefixMemory(STATE_BYTES),
-        on_run=lambda: progress(min(len(study.scores) / TYPICAL, 1)),
-    )
-    study = Study(examples, setting.objective, log=log)
+    first = replace(workload, examples=workload.examples[:EXAMPLES])
+    assessor = assessor_for(setting.objective.name, None, "")
+    runner = LocalRunner(first, assessor)
+    runner.references.on_run = lambda: progress(min(len(study.scores) / TYPICAL, 1))
+    study = Study(UnderPolicy(runner, Reuse(), STATE_BYTES), setting.objective, log=log)
     study.run(setting.search)
     best = study.best
     if best is None:
@@ -84,7 +76,7 @@ def search(
         "schedule": str(best),
         "scored": len(study.scores),
         "latent_mse": -study.best_mean,
-        "examples": len(examples),
+        "examples": num_examples,
     }
     report = {**entry.report, str(num_full): facts}
     return entry if values == entry.values else entry.with_values(Fitted(values, report))
@@ -101,11 +93,11 @@ def log_of(workload: Workload, file: Path) -> StudyLog:
 
     Other conditions have another file, so that searches do not collide.
     """
-    w = workload
+    first = replace(workload, examples=workload.examples[:EXAMPLES])
     # With the image and the guider's own prompts, for which a calibration file does not ask.
     conditions = {
-        **conditions_of(w.guider, w.examples[:EXAMPLES], w.latent, w.sampler, w.sigmas),
-        "examples": w.names()[:EXAMPLES],
+        **first.run_conditions,
+        "examples": first.names(),
     }
     name = f"{file.stem} {NAME} {fingerprint.of_values(conditions)[:8]}.sqlite"
     file.parent.mkdir(parents=True, exist_ok=True)

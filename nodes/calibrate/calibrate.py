@@ -14,8 +14,7 @@ from ...gph_core.reports.calibration_report import described
 from ...gph_core.reports.texts import counted
 from ..library import calibrations
 from ..sample.examples import Example
-from ..sample.guider import guider_for
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import (
     check_known,
     count_input,
@@ -111,7 +110,7 @@ class Calibrate(OnFile):
         if capture.take(CalibrationRuns(workload)):  # in a worker
             return io.NodeOutput()
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
-        entries = file.load_for(path, workload.conditions())
+        entries = file.load_for(path, workload.setup.conditions)
         save = partial(file.save, path)
         if method != budcache.NAME:
             methods = FITTED if method == ALL else (method,)

@@ -86,7 +86,7 @@ class CalibrateRatio(OnFile):
         check_name(calibration)
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
-        entries = file.load_for(path, workload.conditions())
+        entries = file.load_for(path, workload.setup.conditions)
         count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
         assert count is not None
         row = ALL[method]

@@ -15,7 +15,7 @@ from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.reports.texts import counted, named
-from ..hook import compatibility, samplers
+from ..hook import samplers
 from ..sample.workload import Workload
 from ..workers.jobs import Job, Mapped
 from .calibration_runs import CalibrationRuns, OnPart
@@ -73,7 +73,7 @@ def calibrate_all(
     Raises:
         ValueError: none of the methods is possible, or an entry was made under other conditions.
     """
-    reasons, conditions = reasons_against(workload), workload.conditions()
+    reasons, conditions = reasons_against(workload), workload.setup.conditions
     left_out = {method: reason for method in methods if (reason := reasons[method])}
     found = {m: entries.get(m) or Calibration(m, conditions) for m in methods if not reasons[m]}
     if not found:
@@ -95,12 +95,9 @@ def calibrate_all(
 
 def reasons_against(workload: Workload) -> dict[str, str]:
     """Reasons why methods of ``FITTED`` cannot be calibrated here, by method; empty if they can."""
-    patcher, sampler = workload.guider.model_patcher, workload.sampler
-    levels = workload.sigmas.tolist()
-    family, name = compatibility.identify(patcher)
-    found = {
-        m: compatibility.incompatibility(p, patcher, sampler, levels) for m, p in SITES.items()
-    }
+    setup, sampler = workload.setup, workload.sampler
+    levels, family, name = setup.sigmas, setup.family, setup.name
+    found = {m: setup.incompatibility(p) for m, p in SITES.items()}
     if family is not None and family.signal is None:
         found["TeaCache"] = f"the input of the first block of {name} cannot be read"
     if max(levels) > 1:

@@ -35,7 +35,7 @@ class CalibrationRuns:
     @property
     def conditions(self) -> dict[str, Any]:
         """Conditions that are the same on every worker."""
-        return self.workload.conditions() | {"examples": self.workload.names()}
+        return self.workload.setup.conditions | {"examples": self.workload.names()}
 
     def samples(
         self, number: int, methods: Sequence[str], on_part: OnPart = lambda part: None

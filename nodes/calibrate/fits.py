@@ -13,7 +13,6 @@ from ...gph_core.calibration.entry import Fitted
 from ...gph_core.files.tables import Form
 from ...gph_core.gates.coefficients import SignalKind
 from ...gph_core.planning.meancache import SPANS
-from ..cache import time_changes
 from ..sample.workload import Workload
 from .adaptive_samples import MagCacheSample, SenCacheSample, TeaCacheSample
 from .calibration_samples import Sample
@@ -30,8 +29,8 @@ class Fit(NamedTuple):
 
 def fits_of(workload: Workload) -> dict[str, Fit]:
     """Fit of each method of ``FITTED``."""
-    n, levels = workload.num_steps, workload.sigmas.tolist()
-    times = time_changes.time_signal(workload.guider.model_patcher, levels)
+    n, levels = workload.num_steps, workload.setup.sigmas
+    times = workload.setup.time_signal()
     changes, slopes = Form(("x", "y"), (None, n - 1)), Form(("sigmas", "jx", "jt"), (n,))
     ratios, products = Form(("0",), (n,)), Form(("gram",), (n, n))
     jumps, spans = ((size, n, n + 1) for size in (n, len(SPANS)))

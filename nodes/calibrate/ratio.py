@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,8 @@ from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
+from ...gph_core.run_plan import adaptive, setting_of
 from ...gph_core.schedule import Schedule
-from ..cache.adaptive_plan import AdaptivePlan, setting_of
-from ..hook import compatibility
 from ..sample.sampling import check_finite
 from ..sample.workload import Workload
 from .calibrating import Save
@@ -45,19 +44,17 @@ def calibrate_ratio(
             all in this workflow, the entry was made under other conditions, or it has this
             threshold from more examples.
     """
-    conditions = workload.conditions()
+    conditions = workload.setup.conditions
     entry = entry or Calibration(method.name, conditions)
     entry.check(conditions)
-    patcher, levels = workload.guider.model_patcher, workload.sigmas.tolist()
-    fit = fit_of(method, entry)
-    setting = setting_of(patcher, workload.run_conditions(policy), num_full, fit)
+    setting = setting_of(workload.setup.known(policy), num_full, fit_of(method, entry))
     assert method.select is not None  # as of every method that has a threshold
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)
     gate, title = None if is_decided else selected, method.title
     choice = Choice(forced, title, policy, gate, method=title)
-    if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
+    if reason := workload.setup.refusal(choice):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
     settings = settings_of(method, setting, policy)
     _keep_better(entry, settings, workload)
@@ -83,14 +80,6 @@ def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Work
             f"{len(workload)} of this run; use that threshold, connect as many examples, or "
             "choose another name"
         )
-
-
-@dataclass(frozen=True)
-class _Trial(AdaptivePlan):
-    """Plan under conditions that were checked before."""
-
-    def check(self, guider, sampler, sigmas, latent) -> None:
-        """Accept every run, as the conditions were checked before."""
 
 
 @dataclass
@@ -136,7 +125,8 @@ class _Trials:
             self.progress(min((self._count + part) / total, 1))
 
         on_part(0.0)
-        plan = _Trial(self.method, self.policy, threshold, self.num_full, self.entry)
+        plan = adaptive(self.method, self.policy, threshold, self.num_full, self.entry)
+        plan = replace(plan, calibration=None)  # its conditions were checked before
         sampling, n = self.workload.sampling(example), self.workload.num_steps
         latent, record = sampling.under(plan, lambda step, *_: on_part((step + 1) / n))
         check_finite(latent, record)

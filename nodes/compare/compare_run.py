@@ -17,24 +17,21 @@ from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import compare_report, figures
 from ...gph_core.run.levels import along
-from ...gph_core.schedule import Schedule
-from ..cache.cache import CUSTOM, check_speed
-from ..cache.plan import CachePlan
+from ..cache.cache import CUSTOM, check_speed, plan_of
 from ..hook import samplers
 from ..library import user_paths
 from ..sample import lpips_weights
 from ..sample.assessing import decode
 from ..sample.examples import Example
-from ..sample.guider import guider_for
-from ..sample.levels import scheduled
 from ..sample.progress import Progress
+from ..sample.workload import guider_for
 from ..schema import prompts
 from ..schema.inputs import semantic_input
 from ..schema.node import Node
 from ..schema.summary import json_text
 from ..schema.types import COMPARE, DEFAULT_SCHEDULE, PolicyType, ScheduleType
 from ..semantic import judges
-from .compare_session import prepare, sampling_of
+from .compare_session import prepare, sampling_of, scheduled
 from .image_metrics import mean_or_block, measured_beside_first
 
 NAME = "Golden Path Compare Run"
@@ -213,11 +210,7 @@ class CompareRun(Node):
         else:
             levels = along(sigmas)
         sampler = sampler or comfy.samplers.sampler_object(sampler_name)
-        plan = CachePlan(
-            speed=speed,
-            custom=Schedule.parse(schedule) if speed == CUSTOM else None,
-            policy=policy or Reuse(),
-        )
+        plan = plan_of(speed, schedule, policy or Reuse())
         sampling = sampling_of(guider, latent_image, sampler, sigmas, seed)
         session = prepare(sampling, plan, levels)
         runs = session.run(Progress(patcher, session.num_steps))

@@ -20,9 +20,8 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.reports.compare_report import CACHED, FEWER, FITTED, FULL, UNIFORM, Run
 from ...gph_core.run.levels import Levels
+from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
-from ..cache.plan import CachePlan
-from ..hook import compatibility, starting
 from ..sample.progress import Progress
 from ..sample.sampling import CPU, Sampling, check_finite, samples_of
 
@@ -114,37 +113,41 @@ def sampling_of(
     return Sampling(guider, noise, samples, sampler, sigmas, seed, mask=mask)
 
 
-def prepare(sampling: Sampling, plan: CachePlan, levels: Levels) -> CompareSession:
+def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession:
     """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
-    patcher = sampling.guider.model_patcher
-    sigmas = sampling.sigmas.tolist()
-    holds = starting.holds_for(sampling.guider, sampling.sampler, sigmas, sampling.latent.shape)
-    choice = starting.choice_of(plan, sampling.guider, sampling.sampler, sigmas, holds=holds)
+    setup = sampling.setup
+    choice = setup.choice_of(plan)
     schedule = choice.schedule
-    if schedule.num_steps != num_steps:
-        raise ValueError(
-            f"the schedule covers {schedule.num_steps} steps but the sampler runs {num_steps}; "
-            "set the same step count, or choose a speed that fits any step count"
-        )
+    setup.check_covers(schedule)
     if not schedule.num_cached:
         raise ValueError(
             f"all {num_steps} steps would be full, so there is nothing to compare; use more "
             "steps, or a schedule with cached steps"
         )
-    known, family = compatibility.identify(patcher)
-    choice.policy.check(schedule, family)
+    choice.policy.check(schedule, setup.name)
     policy = plan.policy
     if isinstance(choice.policy, Fitted):  # no other schedule has its weights
-        policy = Reuse(Site.STACK if known else Site.GUIDED)
+        policy = Reuse(Site.STACK if setup.family else Site.GUIDED)
     num_full, needed = schedule.num_full, policy.min_anchors
     # With just as many full steps as the policy needs, these are the only ones.
     uniform = spacing(num_steps, num_full, needed) if num_full > needed else schedule
     try:
-        policy.check(uniform, family)
+        policy.check(uniform, setup.name)
         no_uniform = ""
     except ValueError as error:
         no_uniform = str(error)
     return CompareSession(sampling, choice, uniform, policy, levels(num_full), no_uniform)
+
+
+def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
+    """Noise levels that *KSampler* takes."""
+
+    def levels(num_steps: int) -> Tensor:
+        return comfy.samplers.KSampler(
+            patcher, num_steps, CPU, sampler_name, scheduler, denoise, patcher.model_options
+        ).sigmas
+
+    return levels

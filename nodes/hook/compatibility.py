@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...gph_core.gates.base import Look
 from ...gph_core.model import families
@@ -14,6 +14,9 @@ from ...gph_core.policies.mean_velocity import MeanVelocity
 from . import samplers
 from .model_call import uncompiled
 
+if TYPE_CHECKING:
+    from .setup import SamplingSetup
+
 
 def identify(patcher) -> tuple[Family | None, str]:
     """Family of a MODEL, if known, and a name for it."""
@@ -22,19 +25,18 @@ def identify(patcher) -> tuple[Family | None, str]:
     return family, family.name if family else type(transformer).__name__
 
 
-def incompatibility(policy: Policy, patcher, sampler, sigmas: list[float]) -> str | None:
+def of_policy(policy: Policy, setup: SamplingSetup) -> str | None:
     """Reason why no run can be cached and, behind a semicolon, a remedy; None if one can."""
-    family, name = identify(patcher)
-    sampler_name = samplers.name(sampler)
+    sampler_name = samplers.name(setup.sampler)
     said = f"the sampler {sampler_name}"
-    for step, (sigma, following) in enumerate(itertools.pairwise(sigmas)):
+    for step, (sigma, following) in enumerate(itertools.pairwise(setup.sigmas)):
         if following >= sigma:
             return f"the noise levels do not fall at step {step} ({sigma:g} to {following:g})"
-    if policy.site is Site.STACK and family is None:
+    if policy.site is Site.STACK and setup.family is None:
         return (
-            f"{name} is not a supported transformer (docs/models.md lists them); policies on "
-            "outputs and velocities and paths with fitted weights work with any model, of the "
-            "adaptive methods EasyCache"
+            f"{setup.name} is not a supported transformer (docs/models.md lists them); use an "
+            "output or velocity policy, a path with fitted weights, or EasyCache: these work with "
+            "any model"
         )
     if samplers.needs_every_call(sampler_name):
         return f"{said} needs all of its model calls; choose another"
@@ -43,7 +45,7 @@ def incompatibility(policy: Policy, patcher, sampler, sigmas: list[float]) -> st
             f"{said} needs both prompts at every step, which {policy} leaves out; choose a "
             "residual policy, or another sampler"
         )
-    if isinstance(policy, MeanVelocity) and samplers.is_stochastic(sampler):
+    if isinstance(policy, MeanVelocity) and samplers.is_stochastic(setup.sampler):
         return (
             f"{policy} follows the states of the run, to which {said} adds noise; choose another "
             "policy or sampler"
@@ -51,22 +53,13 @@ def incompatibility(policy: Policy, patcher, sampler, sigmas: list[float]) -> st
     return None
 
 
-def refusal(choice: Choice, patcher, sampler, sigmas: list[float]) -> str | None:
-    """Reason why a run under a choice cannot be cached, its policy's or its gate's; None if it can.
-
-    See ``incompatibility``.
-    """
-    reason = incompatibility(choice.policy, patcher, sampler, sigmas)
-    return reason or gate_incompatibility(choice, patcher)
-
-
-def gate_incompatibility(choice: Choice, patcher) -> str | None:
-    """Reason why a gate cannot work, if ``incompatibility`` finds none.
+def of_gate(choice: Choice, setup: SamplingSetup) -> str | None:
+    """Reason why a gate cannot work, if ``of_policy`` finds none.
 
     The model's reason comes before the policy's.
     """
     gate, policy, method = choice.gate, choice.policy, choice.method
-    family, name = identify(patcher)
+    family, name, patcher = setup.family, setup.name, setup.patcher
     if gate is None:
         return None
     if patcher.get_additional_models_with_key("multigpu"):

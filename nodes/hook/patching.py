@@ -23,12 +23,14 @@ from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.latent_range import LatentRange
+from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
 from . import calls, compatibility, compiler
 from .fingerprint import KEY
 from .model_call import uncompiled
 from .observing import ObservedCalls, Watcher
-from .starting import RunListener, RunPlan, start
+from .setup import SamplingSetup
+from .starting import RunListener, start
 
 # One run of ours at a time on each ComfyUI model; an RLock, as a run may begin within another.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
@@ -82,9 +84,10 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
 
     def outer_sample(executor, noise, latent_image, sampler, sigmas, *args, **kwargs):
         guider = executor.class_obj
+        setup = SamplingSetup(guider, sampler, sigmas.tolist(), latent_image.shape)
         with (
-            _wrapped(guider, wrappers(sigmas.tolist())) as options,
-            _without_compiler(guider.model_patcher, options),
+            _wrapped(guider, wrappers(setup.sigmas)) as options,
+            _without_compiler(setup, options),
         ):
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
 
@@ -108,12 +111,9 @@ class _PlannedSampling:
             return executor(
                 noise, latent_image, sampler, sigmas, denoise_mask, callback, *args, **kwargs
             )
-        guider, plan, reporter = executor.class_obj, self.plan, self.reporter
-        note = plan.check(guider, sampler, sigmas, latent_image)
-        continues, shape = not noise.any(), latent_image.shape
-        run = start(plan, reporter, guider, sampler, sigmas.tolist(), shape, continues)
-        if note and run.schedule.num_cached:
-            run.note(note)
+        guider, reporter, shape = executor.class_obj, self.reporter, latent_image.shape
+        setup = SamplingSetup(guider, sampler, sigmas.tolist(), shape)
+        run = start(self.plan, reporter, setup, continues=not noise.any())
         latents = LatentRange([math.prod(shape[1:]) for shape in kwargs.get("latent_shapes") or ()])
         wrappers = calls.ranged(calls.wrappers(run), run, latents)
         if self.switch is not None:
@@ -121,7 +121,7 @@ class _PlannedSampling:
         keeps_tokens = run.policy.site is Site.STACK and run.schedule.num_cached > 0
         with (
             _wrapped(guider, wrappers) as options,
-            _without_compiler(guider.model_patcher, options, keeps_tokens) as was_on,
+            _without_compiler(setup, options, keeps_tokens) as was_on,
         ):
             if was_on:
                 run.note(compiler.NOTE)
@@ -174,18 +174,17 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
 
 
 def _without_compiler(
-    patcher, options: dict, keeps_tokens: bool = True
+    setup: SamplingSetup, options: dict, keeps_tokens: bool = True
 ) -> AbstractContextManager[bool]:
     """Block without ComfyUI's compiler if it takes the MODEL and tokens are kept; yields whether.
 
     Args:
         options: the transformer options of the run.
     """
-    family, _ = compatibility.identify(patcher)
-    if not keeps_tokens or family is None or not family.compiled_by_comfyui:
+    if not keeps_tokens or setup.family is None or not setup.family.compiled_by_comfyui:
         return nullcontext(False)
-    transformer = uncompiled(patcher.model.diffusion_model)
-    return compiler.off_for(transformer, patcher.load_device, options)
+    transformer = uncompiled(setup.patcher.model.diffusion_model)
+    return compiler.off_for(transformer, setup.patcher.load_device, options)
 
 
 @contextmanager

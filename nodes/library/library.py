@@ -188,7 +188,7 @@ class SaveGoldenPath(Node):
     ) -> io.NodeOutput:  # fmt: skip
         known: dict[str, Any] = {} if policy is None else {"policy": policy}
         if model is not None:
-            known |= conditions_of(model)
+            known |= stated_model(model)
         if sigmas is not None:
             known["sigmas"] = tuple(sigmas.tolist())
         path = GoldenPath(name, Schedule.parse(schedule), DRAWN, notes=notes, **known)
@@ -198,8 +198,8 @@ class SaveGoldenPath(Node):
         return io.NodeOutput(path.card)
 
 
-def conditions_of(model) -> dict[str, Any]:
-    """Conditions that identify a MODEL: its family and the whole numbers of its configuration.
+def stated_model(model) -> dict[str, Any]:
+    """Facts that identify a MODEL in a path: its family and the whole numbers of its configuration.
 
     The class stands for the family of a model that is not listed, texts for missing numbers.
     """

@@ -6,10 +6,15 @@ from copy import copy
 from pathlib import Path
 
 from ...gph_core.paths.golden_path import SEARCHED, GoldenPath
-from ...gph_core.paths.library import UserPaths, check_name
+from ...gph_core.paths.library import UserPaths, bundled_paths, check_name
 from ..schema import users
 from ..schema.users import SERVERS
 from .user_files import warn
+
+
+def every() -> tuple[GoldenPath, ...]:
+    """All paths that a run can take: those of the users first, then the bundled ones."""
+    return (*read(), *bundled_paths())
 
 
 def library() -> UserPaths:

@@ -8,8 +8,7 @@ from ...gph_core.paths.library import check_name
 from ...gph_core.reports import runs_report
 from ..hook import patching
 from ..sample.examples import Example
-from ..sample.guider import guider_for
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import check_known, guider_input, sampling_inputs, workers_input
 from ..schema.node import Node
 from ..schema.types import METHODS, RunsType

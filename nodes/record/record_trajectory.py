@@ -10,8 +10,7 @@ from ...gph_core.paths.library import check_name
 from ...gph_core.reports.texts import counted
 from ..hook import samplers
 from ..sample.examples import Example
-from ..sample.guider import guider_for
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output

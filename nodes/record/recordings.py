@@ -18,9 +18,9 @@ from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run import record_file
 from ...gph_core.run.record_file import RecordedRun
+from ...gph_core.run_plan import RunPlan, fixed
 from ...gph_core.schedule import Schedule
-from ..cache.plan import CachePlan
-from ..hook import fingerprint, samplers, starting
+from ..hook import fingerprint, samplers
 from ..library.user_files import UserFiles
 from ..sample.progress import Progress
 from ..sample.sampler_variants import reporting_states
@@ -93,7 +93,7 @@ class Recording:
     """
 
     workload: Workload
-    plan: starting.RunPlan | None
+    plan: RunPlan | None
     name: str
     keeps_signals: bool
     keeps_latents: bool
@@ -170,10 +170,10 @@ class Recording:
         return RecordedRun(work.names()[number], example.prompt, example.seed, record)
 
     @property
-    def _plan(self) -> starting.RunPlan:
+    def _plan(self) -> RunPlan:
         # On outputs, so that the blocks of the model need not be known.
         full = Schedule.all_full(self.workload.num_steps)
-        return self.plan or CachePlan("Custom", full, Reuse(Site.OUTPUT))
+        return self.plan or fixed(full, Reuse(Site.OUTPUT))
 
     def _states(self, file: Path):
         if not self.keeps_latents:
@@ -183,13 +183,9 @@ class Recording:
     @property
     def _conditions(self) -> dict[str, Any]:
         work = self.workload
-        own = all(example.negative is not None for example in work.examples)
-        replaced = {"positive", "negative"} if own else {"positive"}
-        choice = work.choice_of(self._plan)
+        choice = work.setup.choice_of(self._plan)
         return {
-            **fingerprint.of_sampling(
-                work.guider, work.latent, work.sampler, work.sigmas, replaced
-            ),
+            **work.run_conditions,
             "method": choice.origin if choice.gate else "fixed schedule",
             "schedule": str(choice.schedule),
             "policy": fingerprint.of_policy(choice.policy),

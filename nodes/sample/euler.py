@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
 from ..hook import samplers
+from .sampling import CPU, Sampling
 
 
 def refuse_others(analysis: str, sampler) -> None:
@@ -60,3 +62,15 @@ def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor])
         return work(Velocities(model, sigmas, extra_args or {}, on_step), x)
 
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+
+
+def velocity_at(sampling: Sampling, step: int, state: Tensor) -> Tensor:
+    """Guided velocity of a batch at a step, in main memory."""
+    taken: list[Tensor] = []
+
+    def work(velocities: Velocities, start: Tensor) -> Tensor:
+        taken.append(velocities.at(step, state.to(start)).to(CPU))
+        return start
+
+    replace(sampling, sampler=in_place_of(sampling.sampler, work)).full()
+    return taken[0]

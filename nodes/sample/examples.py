@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
-import comfy.sample
 import node_helpers
-import torch
 from comfy_api.latest import io
-from torch import Tensor
 
 from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
 from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
 from ..schema.inputs import check_known
 from ..schema.node import Node
 from ..schema.types import CATEGORY, ExamplesType
-from .batching import merged
-from .sampling import Sampling, samples_of
 
 
 @dataclass(frozen=True)
@@ -30,53 +22,6 @@ class Example:
     positive: list
     negative: list | None
     seed: int
-
-
-def sampling_of(
-    examples: Sequence[Example], guider, latent: Mapping[str, Any], sampler, sigmas
-) -> Callable[[Sequence[int]], Sampling | None]:
-    """Sampling of some examples, by number, as one batch.
-
-    Args:
-        guider: its positive conditioning, and the negative one if the example has one, are
-            replaced.
-        latent: of one item.
-    """
-    samples = samples_of(guider.model_patcher, latent)
-
-    def prepare(numbers: Sequence[int]) -> Sampling | None:
-        chosen = [examples[number] for number in numbers]
-        positive = merged([example.positive for example in chosen])
-        given = [example.negative for example in chosen if example.negative is not None]
-        negative = merged(given) if given else None
-        if positive is None or len(given) not in (0, len(chosen)) or (given and negative is None):
-            return None
-        if len(chosen) > 1 and (samples.is_nested or "noise_mask" in latent):
-            return None
-        noise = [comfy.sample.prepare_noise(samples, example.seed) for example in chosen]
-        several = len(chosen) > 1
-        return Sampling(
-            guider=_with(guider, positive, negative),
-            noise=torch.cat(cast(list[Tensor], noise)) if several else noise[0],
-            latent=samples.repeat(len(chosen), *[1] * (samples.ndim - 1)) if several else samples,
-            sampler=sampler,
-            sigmas=sigmas,
-            seed=chosen[0].seed,
-            name=tuple(numbers),
-            mask=latent.get("noise_mask"),
-            prompts=tuple(example.prompt for example in chosen),
-        )
-
-    return prepare
-
-
-def _with(guider, positive: list, negative: list | None):
-    """Copy of the guider with other conditionings."""
-    other = copy.copy(guider)
-    other.original_conds = dict(guider.original_conds)
-    conds = {"positive": positive} | ({} if negative is None else {"negative": negative})
-    other.inner_set_conds(conds)
-    return other
 
 
 class ScoringExamples(Node):

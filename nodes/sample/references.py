@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 
 from .assessing import Assessor, Output
 from .sampling import Sampling
+from .workload import Workload
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,9 +32,6 @@ class References:
     """Batches of examples with their full runs, which are computed when they are needed.
 
     Args:
-        count: how many examples there are.
-        prepare: a ``Sampling`` of the examples of some numbers, None where they cannot be one
-            batch.
         assessor: makes results of latents.
         batch: examples that are sampled at once, where they can be.
         on_run: called before each run.
@@ -41,8 +39,7 @@ class References:
         notes: what the user should know, in sentences, each once.
     """
 
-    count: int
-    prepare: Callable[[Sequence[int]], Sampling | None]
+    workload: Workload
     assessor: Assessor
     batch: int = 1
     on_run: Callable[[], None] = lambda: None
@@ -52,6 +49,11 @@ class References:
 
     def __post_init__(self) -> None:
         self.batch = min(self.batch, self.count)
+
+    @property
+    def count(self) -> int:
+        """Number of examples."""
+        return len(self.workload)
 
     def batches(self) -> list[Batch]:
         """Batches of all examples; the first call finds out whether they can be sampled at once."""
@@ -86,9 +88,9 @@ class References:
         self.batch = largest // 2
         self.note(f"out of memory: from now on examples are sampled {self.batch} at a time")
 
-    def emptied(self) -> References:
-        """Copy without any results; notes are shared."""
-        return replace(self, _batches=[])
+    def empty(self) -> None:
+        """Free all results; they are computed again where they are needed."""
+        self._batches = []
 
     def note(self, text: str) -> None:
         """Tell the user something, once."""
@@ -101,14 +103,14 @@ class References:
         is_checked = False
         for first in range(0, self.count, self.batch):
             numbers = tuple(range(first, min(first + self.batch, self.count)))
-            whole = self.prepare(numbers)
+            whole = self.workload.batch(numbers)
             if whole is None:
                 self.note(
                     "not all examples can be sampled at once, because their prompts differ in "
                     "length or in other conditioning, or the latent has a mask or sound; those "
                     "are sampled one by one"
                 )
-                found += [Batch((n,), self._alone(n)) for n in numbers]
+                found += [Batch((n,), self.workload.sampling(n)) for n in numbers]
                 continue
             if len(numbers) > 1 and not is_checked:
                 if self._has_cross_talk(whole, numbers):
@@ -118,16 +120,14 @@ class References:
             found.append(Batch(numbers, whole))
         return found
 
-    def _alone(self, number: int) -> Sampling:
-        alone = self.prepare([number])
-        assert alone is not None
-        return alone
-
     def _has_cross_talk(self, whole: Sampling, numbers: Sequence[int]) -> bool:
         """Whether an item of a batch differs from the item alone, after one step to the end."""
         one_step = torch.stack([whole.sigmas[0], torch.zeros_like(whole.sigmas[0])])
         self.on_run()
-        together, alone = whole.plain(one_step)[:1], self._alone(numbers[0]).plain(one_step)
+        together, alone = (
+            whole.plain(one_step)[:1],
+            self.workload.sampling(numbers[0]).plain(one_step),
+        )
         if (together - alone).norm() <= CROSS_TALK * alone.norm():
             return False
         self.note(

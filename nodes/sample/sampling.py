@@ -6,10 +6,12 @@ import copy
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import comfy.model_management
 import comfy.sample
+import comfy.utils
 import torch
 from torch import Tensor
 
@@ -17,12 +19,13 @@ from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Anchor, Policy
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
+from ...gph_core.run_plan import RunPlan, fixed
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
-from ..cache.plan import CachePlan
-from ..hook import compatibility, compiler, patching, starting
+from ..hook import compatibility, compiler, patching
 from ..hook.calls import Switch
 from ..hook.observing import Watcher
+from ..hook.setup import SamplingSetup
 from ..schema.wires import is_finite
 from .sampler_variants import ending_after, starting_from
 
@@ -52,6 +55,14 @@ class Sampling:
 
     def __post_init__(self) -> None:
         compatibility.refuse_other_caches(self.guider.model_patcher)
+
+    @cached_property
+    def setup(self) -> SamplingSetup:
+        """What this run has in common with others."""
+        latent = self.latent
+        if latent.is_nested:  # sampled as one
+            latent, _ = comfy.utils.pack_latents(latent.unbind())
+        return SamplingSetup(self.guider, self.sampler, self.sigmas.tolist(), latent.shape)
 
     def full(self, callback: Callable | None = None) -> Tensor:
         """Latent of a run whose steps are all full."""
@@ -88,11 +99,11 @@ class Sampling:
         self, schedule: Schedule, policy: Policy, callback: Callable | None = None
     ) -> tuple[Tensor, RunRecord]:
         """Latent and record of a run under a schedule."""
-        return self.under(CachePlan("Custom", schedule, policy), callback)
+        return self.under(fixed(schedule, policy), callback)
 
     def under(
         self,
-        plan: starting.RunPlan,
+        plan: RunPlan,
         callback: Callable | None = None,
         observer: Observer | None = None,
         switch: Switch | None = None,
@@ -121,7 +132,7 @@ class Sampling:
         Args:
             before: a step; only states of earlier ones are used.
         """
-        plan = CachePlan("Custom", schedule, policy, for_others=True)
+        plan = fixed(schedule, policy, for_others=True)
         observer = Observer(memory.longest(self.name, schedule, before))
         keeper = Keeper(memory, self.name, schedule, observer)
         model = patching.attach(self.guider.model_patcher, plan, observer)
@@ -167,6 +178,12 @@ def check_finite(latent, record: RunRecord | None = None) -> None:
     if record is not None:
         raise ValueError(f"a run gave values that are not finite: {'; '.join(record.notes)}")
     raise ValueError(NOT_FINITE)
+
+
+def equal(one, other) -> bool:
+    """Whether latents are equal bit for bit."""
+    pairs = zip(*(x.unbind() if x.is_nested else (x,) for x in (one, other)), strict=True)
+    return all(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in pairs)
 
 
 class Observer:

@@ -1,30 +1,33 @@
-"""Workload of calibrations and comparisons: examples, sampled one by one."""
+"""What is sampled: examples of one model under one setting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
+import comfy.sample
+import comfy.samplers
 import comfy.utils
+import torch
 from torch import Tensor
 
-from ...gph_core.paths.choice import Choice, Conditions
-from ...gph_core.policies.base import Policy
 from ...gph_core.reports.texts import counted
-from ..hook import compatibility, conditions, fingerprint, starting
-from .examples import Example, sampling_of
+from ..hook import compatibility, fingerprint, patching
+from ..hook.setup import SamplingSetup
+from .batching import merged
+from .examples import Example
 from .sampling import Sampling, samples_of
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Examples of one model under one setting.
-
-    A method decides for a batch as a whole, so each example is sampled alone.
+    """Examples of one model under one setting, checked.
 
     Args:
-        guider: from ``search_session.guider_for``; its prompts are replaced by the examples'.
+        guider: from ``guider_for``; its prompts are replaced by the examples'.
         examples: of equal ones the first is kept.
         latent: a LATENT of one image.
     """
@@ -73,39 +76,76 @@ class Workload:
 
     def sampling(self, number: int) -> Sampling:
         """Sampling of one example."""
-        prepare = sampling_of(self.examples, self.guider, self.latent, self.sampler, self.sigmas)
-        found = prepare([number])
-        assert found is not None
-        return found
+        alone = self.batch([number])
+        assert alone is not None
+        return alone
+
+    def batch(self, numbers: Sequence[int]) -> Sampling | None:
+        """Sampling of some examples at once; None where they cannot be one batch."""
+        chosen, samples = [self.examples[number] for number in numbers], self._samples
+        positive = merged([example.positive for example in chosen])
+        given = [example.negative for example in chosen if example.negative is not None]
+        negative = merged(given) if given else None
+        several = len(chosen) > 1
+        if positive is None or len(given) not in (0, len(chosen)) or (given and negative is None):
+            return None
+        if several and (samples.is_nested or "noise_mask" in self.latent):
+            return None
+        noise = [comfy.sample.prepare_noise(samples, example.seed) for example in chosen]
+        return Sampling(
+            guider=_with(self.guider, positive, negative),
+            noise=torch.cat(cast(list[Tensor], noise)) if several else noise[0],
+            latent=samples.repeat(len(chosen), *[1] * (samples.ndim - 1)) if several else samples,
+            sampler=self.sampler,
+            sigmas=self.sigmas,
+            seed=chosen[0].seed,
+            name=tuple(numbers),
+            mask=self.latent.get("noise_mask"),
+            prompts=tuple(example.prompt for example in chosen),
+        )
+
+    @cached_property
+    def _samples(self) -> Any:
+        return samples_of(self.guider.model_patcher, self.latent)
 
     def names(self) -> list[str]:
         """Identifiers of the examples in a calibration, short and equal in every session."""
         return list(self._names)
 
-    def conditions(self) -> dict[str, Any]:
-        """Conditions of a calibration on these examples."""
-        return conditions.conditions_of(
-            self.guider, self.sampler, self.sigmas.tolist(), self._latent_shape
-        )
-
-    def choice_of(self, plan: starting.RunPlan) -> Choice:
-        """Schedule that a plan gives each run."""
-        levels = self.sigmas.tolist()
-        return starting.choice_of(plan, self.guider, self.sampler, levels, holds=self._holds)
-
-    @property
-    def _holds(self) -> Callable[[Policy], bool]:
-        levels = self.sigmas.tolist()
-        return starting.holds_for(self.guider, self.sampler, levels, self._latent_shape)
-
-    @property
-    def _latent_shape(self) -> Sequence[int]:
-        samples = samples_of(self.guider.model_patcher, self.latent)
+    @cached_property
+    def setup(self) -> SamplingSetup:
+        """What all runs have in common."""
+        samples = self._samples
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
-        return samples.shape
+        return SamplingSetup(self.guider, self.sampler, self.sigmas.tolist(), samples.shape)
 
-    def run_conditions(self, policy: Policy) -> Conditions:
-        """Known conditions of each run before it starts."""
-        run = starting.conditions_of(self.guider, self.sigmas.tolist(), policy)
-        return replace(run, holds=self._holds)
+    @cached_property
+    def run_conditions(self) -> dict[str, Any]:
+        """Conditions of the latents of full runs, except for the examples themselves."""
+        own = all(example.negative is not None for example in self.examples)
+        replaced = {"positive", "negative"} if own else {"positive"}
+        return fingerprint.of_sampling(
+            self.guider, self.latent, self.sampler, self.sigmas, replaced
+        )
+
+
+def _with(guider, positive: list, negative: list | None):
+    """Copy of the guider with other conditionings."""
+    other = copy.copy(guider)
+    other.original_conds = dict(guider.original_conds)
+    conds = {"positive": positive} | ({} if negative is None else {"negative": negative})
+    other.inner_set_conds(conds)
+    return other
+
+
+def guider_for(model, guider, cfg: float, example: Example):
+    """Guider without a cache: the given one, or one with CFG for the model."""
+    if guider is None:
+        guider = comfy.samplers.CFGGuider(patching.without_cache(model))
+        guider.set_cfg(cfg)
+        conds = {"positive": example.positive}
+        if example.negative is not None or cfg == 1:
+            conds["negative"] = example.negative or example.positive  # at CFG 1 not evaluated
+        guider.inner_set_conds(conds)
+    return guider

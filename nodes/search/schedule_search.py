@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from comfy_api.latest import io
 
+from ...gph_core.experiments.search import search
 from ...gph_core.paths.choice import provenance
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
@@ -22,10 +22,10 @@ from ...gph_core.search.budget import Budget
 from ...gph_core.search.protocol import SearchSettings
 from ...gph_core.search.racing import Race
 from ..library import user_paths
-from ..library.library import conditions_of
+from ..library.library import stated_model
 from ..sample import lpips_weights
 from ..sample.examples import Example
-from ..sample.guider import guider_for
+from ..sample.workload import Workload, guider_for
 from ..schema import prompts
 from ..schema.inputs import (
     SHARES,
@@ -49,14 +49,11 @@ from ..schema.types import (
 )
 from ..semantic.judges import SemanticMetrics
 from ..workers import capture
-from ..workers.pool import Pool
+from ..workers.pooled_runner import pooled
 from ..workers.ray_actors import Workers
-from ..workers.upstream import upstream
-from .path_search import search
 from .search_inputs import AUTOMATIC, REQUIRED_STEPS, advanced_inputs
 from .search_live import SearchLive
-from .search_session import SearchSession
-from .session_checks import check, check_saving, check_study
+from .search_session import SearchInputs, check_study
 
 SEVERAL = "several, keep the best"
 # Five that differ: of the source paper's five without Taylor (Hermite was better there), and
@@ -178,46 +175,34 @@ class ScheduleSearch(Node):
         count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
         budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
         live = SearchLive(cls.hidden.unique_id, objective, budget)
-        session = SearchSession(
-            guider=guider_for(model, guider, cfg, examples[0]),
-            examples=examples,
-            validation=validation,
-            latent=latent,
-            sampler=sampler,
-            sigmas=sigmas,
-            objective=objective,
-            vae=vae,
-            lpips=lpips,
-            num_full=count,
-            batch=batch_size,
-            state_bytes=state_gib * 2**30,
-            study=study,
-            live=live,
-            fixed_ends=REQUIRED_STEPS[required_steps],
-            semantic=semantic,
-        )
-        if capture.take(session):  # in a worker
+        guider = guider_for(model, guider, cfg, examples[0])
+        scoring = Workload(guider, examples, latent, sampler, sigmas)
+        inputs = SearchInputs(
+            scoring, replace(scoring, examples=validation), objective, vae, lpips, batch_size,
+            semantic,
+        )  # fmt: skip
+        if capture.take(inputs):  # in a worker
             return io.NodeOutput()
-        user_paths.check_replaceable(session.path_name)
-        check(session)
+        # A study may serve several numbers of full steps.
+        name = f"{study}, {count} of {scoring.num_steps}"
+        user_paths.check_replaceable(name)
+        inputs.check(count)
         tried = (policy,) if policy else CHOICES[policies]
-        check_saving(session, tried)
+        inputs.check_saving(name, tried)
+        fixed_ends = REQUIRED_STEPS[required_steps]
         settings = SearchSettings(
             count, budget, None if algorithm == AUTOMATIC else algorithm, objective, seed,
-            Race(max(2, batch_size)) if racing else None, session.fixed_ends,
+            Race(max(2, batch_size)) if racing else None, fixed_ends,
             semantic.guard if semantic else Guard(),
         )  # fmt: skip
-        with ExitStack() as started:
-            if workers is not None:
-                prompt = upstream(cls.hidden.prompt, cls.hidden.unique_id, without="workers")
-                pool = started.enter_context(
-                    closing(Pool(workers, session, (prompt, cls.hidden.unique_id)))
-                )
-                session = replace(session, pool=pool)
-            delivery, notes = search(session, tried, settings, in_order=policies == AUTOMATIC)
+        with pooled(workers, inputs, live, cls.hidden) as runners:
+            session = inputs.session(study, count, runners, state_gib * 2**30, fixed_ends)
+            live.enter("preparing")
+            in_order = policies == AUTOMATIC
+            delivery, notes = search(session, tried, settings, live, in_order)
         path = search_report.path_of(
-            delivery, session.path_name, conditions_of(session.guider.model_patcher),
-            sigmas.tolist(), session.described(), bool(validation),
+            delivery, name, stated_model(guider.model_patcher), sigmas.tolist(),
+            inputs.described(), bool(validation),
         )  # fmt: skip
         user_paths.library().save(path, overwrite=True)
         best, text = delivery.best, search_report.table(delivery, bool(validation), notes)

@@ -13,43 +13,18 @@ from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, choose_fitted, spacing
 from ...gph_core.paths.full_steps import check_full
-from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.reports.texts import named
 from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
+from ...gph_core.run_plan import RunPlan, adaptive, fixed, setting_of, settled
 from ...gph_core.schedule import Schedule
-from ..cache.adaptive_plan import AdaptivePlan, setting_of
-from ..cache.plan import CachePlan
-from ..hook import compatibility, fingerprint, starting
+from ..hook import fingerprint
 from ..library import user_paths
 from ..sample.sampling import Sampling
 from ..sample.workload import Workload
-
-
-@dataclass(frozen=True)
-class Settled:
-    """Plan whose choice is already made: all examples have the same noise levels."""
-
-    choice: Choice
-    device_budget: float = starting.BUDGET_MIB * 2**20
-    for_others: bool = False
-
-    @property
-    def policy(self) -> Policy:
-        return self.choice.policy
-
-    @property
-    def is_chosen(self) -> bool:
-        return False
-
-    def check(self, guider, sampler, sigmas, latent) -> None:
-        """Accept every run, as it was checked for all examples at once."""
-
-    def resolve(self, patcher, run, sigma_max: float, continues: bool) -> Choice:
-        return self.choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +74,7 @@ class LineUp:
         check_full(self.num_full, self.workload.num_steps)
         # Those of one file have the same conditions.
         for entry in list(self.calibrations.values())[:1]:
-            entry.check(self.workload.conditions())
+            entry.check(self.workload.setup.conditions)
 
     def candidates(
         self, names: Sequence[str], own: Mapping[str, Schedule]
@@ -124,7 +99,7 @@ class LineUp:
                 absent[name] = str(error)
         for name, schedule in own.items():
             try:
-                choice = self._resolved(CachePlan("Custom", schedule, self.policy))
+                choice = self._resolved(fixed(schedule, self.policy))
                 found.append(self._of(name, choice))
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
@@ -155,32 +130,21 @@ class LineUp:
 
     def _of(self, name: str, choice: Choice) -> Candidate:
         """Candidate with a cache; ``ValueError`` says why it cannot run."""
-        workload = self.workload
-        patcher, schedule = workload.guider.model_patcher, choice.schedule
-        if schedule.num_steps != workload.num_steps:
-            raise ValueError(
-                f"the schedule covers {schedule.num_steps} steps but the sampler runs "
-                f"{workload.num_steps}; choose a schedule of {workload.num_steps} steps"
-            )
-        levels = workload.sigmas.tolist()
-        if reason := compatibility.refusal(choice, patcher, workload.sampler, levels):
-            raise ValueError(reason)
-        _, family = compatibility.identify(patcher)
-        choice.policy.check(schedule, family)
-        plan = Settled(choice)
+        self.workload.setup.check(choice)
+        plan, schedule = settled(choice), choice.schedule
         return Candidate(name, choice.origin, schedule, lambda s, cb: s.under(plan, cb), choice)
 
     def _path(self) -> Choice:
         """Choice of *Golden Path Cache* among the paths without weights."""
-        run = self.workload.run_conditions(self.policy)
-        every = user_paths.read() + bundled_paths()
+        run = self.workload.setup.known(self.policy)
+        every = user_paths.every()
         paths = [path for path in every if not isinstance(path.policy, Fitted)]
         return choose(run, self.num_full, paths)
 
     def _fitted(self) -> Choice:
         """Choice of *Golden Path Cache* among the paths with weights."""
-        run = self.workload.run_conditions(Reuse())
-        choice = choose_fitted(run, self.num_full, user_paths.read() + bundled_paths())
+        run = self.workload.setup.known(Reuse())
+        choice = choose_fitted(run, self.num_full, user_paths.every())
         if choice is None:
             raise ValueError(
                 f"no path with weights for {self.num_full} of {self.workload.num_steps} full "
@@ -197,13 +161,12 @@ class LineUp:
                     f"no threshold is known for {self.num_full} full steps; run Calibrate Ratio "
                     "for this method and number, and choose its file"
                 )
-            return self._resolved(AdaptivePlan(method, method.policy, None, self.num_full, entry))
-        run = self.workload.run_conditions(method.policy)
-        fit = fit_of(method, entry)
-        setting = setting_of(self.workload.guider.model_patcher, run, self.num_full, fit)
+            return self._resolved(adaptive(method, method.policy, None, self.num_full, entry))
+        run = self.workload.setup.known(method.policy)
+        setting = setting_of(run, self.num_full, fit_of(method, entry))
         plan = planned(method, setting)
         origin = f"{method.rule}; {plan.note}" if plan.note else method.rule
         return Choice(plan.schedule, origin, plan.policy)
 
-    def _resolved(self, plan: starting.RunPlan) -> Choice:
-        return self.workload.choice_of(plan)
+    def _resolved(self, plan: RunPlan) -> Choice:
+        return self.workload.setup.choice_of(plan)

@@ -26,9 +26,8 @@ from ..library import calibrations
 from ..sample import lpips_weights
 from ..sample.assessing import is_video
 from ..sample.examples import Example
-from ..sample.guider import guider_for
 from ..sample.sampling import samples_of
-from ..sample.workload import Workload
+from ..sample.workload import Workload, guider_for
 from ..schema.inputs import (
     check_known,
     count_input,

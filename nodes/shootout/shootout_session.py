@@ -16,7 +16,6 @@ from ...gph_core.quality.metric_table import COMPARED, OF_IMAGES
 from ...gph_core.quality.shootout import CandidateRun, Results
 from ...gph_core.reports.shootout.report import Standing
 from ..library.user_files import UserFiles
-from ..sample import guider
 from ..sample.assessing import Assessor, ImageMetric, image_metric
 from ..sample.workload import Workload
 from ..semantic.judges import SemanticMetrics
@@ -116,9 +115,7 @@ def conditions_of(workload: Workload, assessed_by: dict[str, Any]) -> dict[str, 
     """
     device = workload.guider.model_patcher.load_device
     return {
-        **guider.conditions_of(
-            workload.guider, workload.examples, workload.latent, workload.sampler, workload.sigmas
-        ),
+        **workload.run_conditions,
         "device": comfy.model_management.get_torch_device_name(device),
         **assessed_by,
     }

@@ -9,9 +9,8 @@ from typing import Any
 
 # By the kind of a request; the page has words for these.
 DOES = {
-    "load": "loading", "controls": "checking", "begin": "references", "measure": "scoring",
-    "known_until": "fitting", "fit_starts": "fitting", "fit_goes_on": "fitting",
-    "fit_policy": "fitting", "fit_metrics": "fitting", "job": "sampling",
+    "load": "loading", "controls": "checking", "full": "references", "measure": "scoring",
+    "watched": "references", "velocities": "fitting", "measure_ends": "fitting", "job": "sampling",
 }  # fmt: skip
 WAITING, LOST = "waiting", "lost"
 PAUSE_S = 0.25  # between two looks at whether the user has cancelled

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from ...gph_core.experiments.study_logs import SCORING
 from ..hook import samplers
 from .activity import Activity
-from .crew import Crew
+from .crew import Again, Crew
 from .ray_actors import Lost, Request, Workers
 from .upstream import Prompt
-from .worker import SCORING
+from .worker import AGAIN
+
+Result = TypeVar("Result")
 
 
-class Part(NamedTuple):
-    """Examples of a shard, by their numbers in the search."""
+class Shard(NamedTuple):
+    """Examples that move together, by their numbers in each part."""
 
     scoring: tuple[int, ...]
     validation: tuple[int, ...]
@@ -27,19 +30,22 @@ class Pool(Crew):
     """Workers with the examples of a search.
 
     Args:
-        session: a ``SearchSession``.
+        inputs: ``SearchInputs``.
+        live: ``SearchLive``.
     """
 
-    def __init__(self, workers: Workers, session: Any, prompt: tuple[Prompt, str]) -> None:
-        self._begun: set[tuple[str, bool]] = set()
+    def __init__(
+        self, workers: Workers, inputs: Any, live: Any, prompt: tuple[Prompt, str]
+    ) -> None:
+        self.inputs, self.live = inputs, live
+        self._begun: dict[str, list[Any]] = {}  # policies that have full runs, by part
         self._holders: dict[int, int] = {}  # workers, by shard
-        self._activity = Activity(session.live.on_run, session.live.on_workers)
-        super().__init__(workers, session, prompt, self._activity)
+        super().__init__(workers, inputs, prompt, Activity(live.on_run, live.on_workers))
         try:
-            count = len(self._actors.alive)
-            alone = samplers.is_stochastic(session.sampler)
+            count, scoring = len(self._actors.alive), inputs.scoring
+            alone = samplers.is_stochastic(scoring.sampler)
             # As on one machine, unless that would leave workers without any.
-            self.batch = 1 if alone else min(session.batch, -(-len(session.examples) // count))
+            self.batch = 1 if alone else min(inputs.batch, -(-len(scoring) // count))
             self.shards = self._shared_out(count)
             self._holders = dict(enumerate(self._actors.alive))
             self.repeated(lambda: self._add(self._holders))
@@ -50,42 +56,45 @@ class Pool(Crew):
     def close(self) -> None:
         """End all workers."""
         super().close()
-        self.session.live.on_workers([])
+        self.live.on_workers([])
 
     def ask(self, name: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Answers of shards to the same question, with arguments by shard.
 
         Raises:
-            Again: a worker was lost; its shards are on others now.
+            Again: a worker was lost, and its shards are on others now; or one has smaller batches.
             RuntimeError: no worker is left.
         """
-        return self.asked({
+        answers = self.asked({
             shard: Request(self._holders[shard], "ask", (shard, name, *given))
             for shard, given in arguments.items()
         }, name)  # fmt: skip
+        if AGAIN in answers.values():
+            raise Again
+        return answers
 
-    def begin(self, part: str, is_fitted: bool) -> None:
-        """Compute the full runs of all examples."""
-        if (part, is_fitted) in self._begun:
-            return
-        count = len(self.session.examples if part == SCORING else self.session.validation)
-        self.session.live.on_reference(0, count)
-        given = {s: (part, is_fitted) for s, some in self.shards.items() if some.of(part)}
-        self.repeated(lambda: self.ask("begin", given))
-        self.session.live.on_reference(count, count)
-        self._begun.add((part, is_fitted))
+    def begin(
+        self, part: str, policy: Any, name: str, given: Mapping[int, tuple[Any, ...]]
+    ) -> dict[int, Any]:
+        """Answers of shards to a question that makes them compute the full runs for a policy."""
+        begun = self._begun.setdefault(part, [])
+        count = len(self.inputs.scoring if part == SCORING else self.inputs.validation)
+        if not begun:
+            self.live.on_reference(0, count)
+        answers = self.ask(name, given)
+        if not begun:
+            self.live.on_reference(count, count)
+        begun.append(policy)
+        return answers
 
-    def forget(self, name: str, *arguments: Any) -> None:
-        """Let all shards free something."""
-        self.repeated(lambda: self.ask(name, dict.fromkeys(self.shards, arguments)))
-        self._begun.clear()
+    def has_begun(self, part: str, policy: Any) -> bool:
+        """Whether the full runs of a part are there for a policy."""
+        return policy in self._begun.get(part, ())
 
-    def all_notes(self) -> list[str]:
-        """Notes of the workers, and about them."""
-        told = self.repeated(lambda: self.ask("notes", dict.fromkeys(self.shards, ())))
-        return list(
-            dict.fromkeys([*self.notes, *(note for some in told.values() for note in some)])
-        )
+    def forget(self, part: str, policy: Any) -> None:
+        """Let all shards free what runs under a policy have left."""
+        self.repeated(lambda: self.ask("forget", dict.fromkeys(self.shards, (part, policy))))
+        self._begun[part] = [one for one in self._begun.get(part, ()) if one != policy]
 
     def without(self, lost: Lost) -> None:
         """Give the shards of a lost worker to others."""
@@ -96,21 +105,22 @@ class Pool(Crew):
             self._holders[shard] = min(self._actors.alive, key=held.count)
         if moved:
             self._add({shard: self._holders[shard] for shard in moved})
-            for part, is_fitted in self._begun:  # now, as its full runs take long
+            for part, policies in self._begun.items():  # now, as full runs take long
                 some = [shard for shard in moved if self.shards[shard].of(part)]
-                self.ask("begin", dict.fromkeys(some, (part, is_fitted)))
+                for policy in policies:
+                    self.ask("full", dict.fromkeys(some, (part, policy)))
 
-    def _shared_out(self, count: int) -> dict[int, Part]:
+    def _shared_out(self, count: int) -> dict[int, Shard]:
         """Whole batches of examples in turn: batches stay as they are on one machine."""
-        session, found = self.session, {}
-        for shard in range(count):
+        shards = {}
+        for number in range(count):
             scoring, validation = (
-                tuple(n for n in range(len(some)) if n // self.batch % count == shard)
-                for some in (session.examples, session.validation)
+                tuple(n for n in range(len(part)) if n // self.batch % count == number)
+                for part in (self.inputs.scoring, self.inputs.validation)
             )
             if scoring or validation:
-                found[shard] = Part(scoring, validation)
-        return found
+                shards[number] = Shard(scoring, validation)
+        return shards
 
     def _add(self, holders: Mapping[int, int]) -> None:
         self.asked({

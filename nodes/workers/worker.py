@@ -6,7 +6,6 @@ its inputs instead of searching. A shard has some of the examples, for scoring a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,26 +14,25 @@ import comfyui_version
 import execution
 import torch
 from comfy.model_management import ACCELERATOR_ERROR, OOM_EXCEPTION
+from torch import Tensor
 
+from ...gph_core.experiments.study_logs import SCORING, VALIDATION
 from ...gph_core.files.condition_diff import plain
-from ...gph_core.policies.as_json import policy_from_json, policy_to_json
+from ...gph_core.policies.as_json import policy_from_json
 from ...gph_core.policies.base import Policy
-from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
-from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.selection import PlainSteps
-from ..fitted.fitted_examples import FittedExamples
-from ..sample.measuring import SampledExamples
+from ..sample.runner import LocalRunner
 from ..schema import users
 from . import capture, controls
 from .upstream import Prompt
 
-SCORING, VALIDATION = "scoring", "validation"
 CACHE = {
     "lru": 0,
     "ram": 0.0,
     "ram_inactive": 0.0,
 }  # of ComfyUI's executor
+AGAIN = "again"  # answer of a shard that has smaller batches now
 PLAIN_STEPS = "plain steps"  # in place of a policy's JSON
 
 
@@ -86,132 +84,89 @@ class Worker:
 
     def add_shard(self, shard: int, scoring: list[int], validation: list[int]) -> None:
         """Take over examples, by their numbers."""
-        session = self._session
-        self._shards[shard] = Shard(
-            replace(
-                session,
-                examples=[session.examples[number] for number in scoring],
-                validation=[session.validation[number] for number in validation],
-            ),
-            is_first=0 in scoring,
-        )
+        self._shards[shard] = Shard(self._session, scoring, validation)
 
     def ask(self, shard: int, name: str, *arguments: Any) -> Any:
-        """Call a method of a shard."""
-        with torch.inference_mode():
-            return getattr(self._shards[shard], name)(*arguments)
+        """Call a method of a shard; it may have to begin again with smaller batches."""
+        try:
+            with torch.inference_mode():
+                return getattr(self._shards[shard], name)(*arguments)
+        except (OOM_EXCEPTION, ACCELERATOR_ERROR) as error:
+            if not comfy.model_management.is_oom(error):
+                raise
+            self._shards[shard].halve(arguments[0], error)
+            return AGAIN
 
 
 class Shard:
-    """Some examples of a search.
+    """Some examples of a search, by their numbers in it.
 
     Args:
-        session: the search's, with these examples alone.
-        is_first: it has the first example, whose first run tells whether states may be used.
+        inputs: ``SearchInputs``.
     """
 
-    def __init__(self, session: Any, is_first: bool) -> None:
-        self._session, self._is_first = session, is_first
-        self._parts = {
-            SCORING: session.sampled(session.examples),
-            VALIDATION: session.sampled(session.validation),
-        }
-        self._known: dict[tuple[str, str], SampledExamples] = {}
-        self._fitted: FittedExamples | None = None
-        self._going: Any = None  # a fit
-        self._end: Any = None
+    def __init__(self, inputs: Any, scoring: list[int], validation: list[int]) -> None:
+        self._runners: dict[str, LocalRunner] = {}
+        for part, work, numbers in (
+            (SCORING, inputs.scoring, scoring), (VALIDATION, inputs.validation, validation),
+        ):  # fmt: skip
+            own = replace(work, examples=[work.examples[number] for number in numbers])
+            self._runners[part] = inputs.runner(own)
+            # The first example's first run tells whether states may be used.
+            self._runners[part].counts_check = part == SCORING and 0 in scoring
 
-    def begin(self, part: str, is_fitted: bool) -> dict[str, int]:
-        """Compute full runs; for a fit, keep their states. How many steps these have."""
-        if is_fitted:
-            self._fitting.begin()
-        else:
-            self._parts[part].begin()
-        return {"full_steps": len(self._parts[part]) * self._session.num_steps}
+    def full(self, part: str, policy: Any) -> dict[str, int]:
+        """Compute full runs; how many steps these have."""
+        runner = self._runners[part]
+        runner.full(policy_of(policy))
+        return {"full_steps": len(runner) * runner.workload.num_steps}
+
+    def watched(self, part: str, present: list[int]) -> dict[str, Any]:
+        """States of the full runs of the other examples: number in the shard, step, state."""
+        states: list[tuple[int, int, Tensor]] = []
+
+        def keep(number: int, step: int, state: Tensor) -> None:
+            states.append((number, step, state.to("cpu", copy=True)))
+
+        runner = self._runners[part]
+        runner.watched(keep, present)
+        steps = (len(runner) - len(present)) * runner.workload.num_steps
+        return {"states": states, "full_steps": steps}
+
+    def grouping(self, part: str) -> Any:
+        """Which examples are sampled at once."""
+        return self._runners[part].grouping
 
     def measure(
         self, part: str, policy: Any, schedule: str, numbers: list[int], state_bytes: float
     ) -> dict[str, Any]:
         """Metrics of some examples of the shard, by their numbers in it."""
-        found = self._examples(part, policy, state_bytes).measure(Schedule.parse(schedule), numbers)
-        return {"metrics": list(found.metrics), "full_steps": found.full_steps}
+        measured = self._runners[part].measure(
+            Schedule.parse(schedule), policy_of(policy), numbers, state_bytes
+        )
+        return {"metrics": list(measured.metrics), "full_steps": measured.full_steps}
 
-    def known_until(self, schedule: str, name: list[int]) -> int:
-        """Step from which a fit of this schedule could go on here."""
-        self._fitting.begin()  # the shard may have come from a lost worker
-        return self._fitting.known_until(Schedule.parse(schedule), tuple(name))
+    def velocities(self, part: str, step: int, states: list[Tensor]) -> dict[str, Any]:
+        """Guided velocities of all examples of the shard, in their order."""
+        by_number = self._runners[part].velocities(step, dict(enumerate(states)))
+        velocities = [by_number[number] for number in range(len(states))]
+        return {"velocities": velocities, "full_steps": len(states)}
 
-    def fit_starts(
-        self, schedule: str, fitted_on: list[int], name: list[int], goes_on: bool
-    ) -> Any:
-        """Products of the first cached step, see ``fit_goes_on``.
+    def measure_ends(self, part: str, ends: list[Tensor], level: float) -> list[Any]:
+        """Metrics of all examples of the shard, in their order."""
+        return self._runners[part].measure_ends(dict(enumerate(ends)), level)
 
-        Args:
-            fitted_on: numbers of examples in the shard.
-            name: numbers in the search of all examples that the weights are fitted to.
-        """
-        self._going = self._fitting.going(Schedule.parse(schedule), fitted_on, tuple(name), goes_on)
-        return self._next(None)
+    def halve(self, part: str, error: Exception) -> None:
+        """Sample fewer examples at once."""
+        self._runners[part].references.halve(error)
 
-    def fit_goes_on(self, weights: list[float]) -> Any:
-        """Products of the examples at the next cached step, and how many full steps were run;
-        without products where the runs have ended."""
-        return self._next(weights)
-
-    def fit_policy(self) -> dict[str, Any]:
-        """The fitted policy, at the end of a fit."""
-        return policy_to_json(self._end.policy)
-
-    def fit_metrics(self, numbers: list[int]) -> list[Mapping[str, float]]:
-        """Metrics of some examples at the end of the fit."""
-        return self._fitting.metrics_of(dict(enumerate(self._end.ends)), numbers)
-
-    def notes(self) -> list[str]:
+    def notes(self, part: str) -> list[str]:
         """What the user should know."""
-        return [note for part in self._parts.values() for note in part.notes]
+        return self._runners[part].references.notes
 
     def forget(self, part: str, policy: Any) -> None:
-        """Free full runs and states of one policy."""
-        if (found := self._known.get((part, str(policy)))) is not None:
-            found.forget()
-
-    def forget_fit(self) -> None:
-        """Free what fits have left but the states of the full runs."""
-        self._fitting.forget()
-        self._going = self._end = None
-
-    def _next(self, weights: list[float] | None) -> dict[str, Any]:
-        fitting, before = self._fitting, self._fitting.full_steps
-        found: dict[str, Any] = {"is_done": False}
-        try:
-            found["products"] = [tuple(one) for one in self._going.send(weights)]
-        except StopIteration as end:
-            self._end = end.value
-            found["is_done"] = True
-        except (OOM_EXCEPTION, ACCELERATOR_ERROR) as error:
-            if not comfy.model_management.is_oom(error):
-                raise
-            self._parts[SCORING].halve(error)
-            found["begins_again"] = True
-        return found | {"full_steps": fitting.full_steps - before}
-
-    @property
-    def _fitting(self) -> FittedExamples:
-        if self._fitted is None:
-            self._fitted = FittedExamples(
-                self._parts[SCORING].under(Fitted()), {}, PrefixMemory(self._session.state_bytes)
-            )
-        return self._fitted
-
-    def _examples(self, part: str, policy: Any, state_bytes: float) -> SampledExamples:
-        if isinstance(policy, dict) and policy.get("weights"):  # of one schedule alone
-            return self._parts[part].under(policy_of(policy))
-        key = part, str(policy)
-        if key not in self._known:
-            memory = PrefixMemory(state_bytes) if state_bytes else None
-            self._known[key] = self._parts[part].under(policy_of(policy), memory)
-            self._known[key].counts_check = self._is_first
-        return self._known[key]
+        """Free what runs under a policy have left."""
+        self._runners[part].forget(policy_of(policy))
 
 
 def policy_of(told: Any) -> Policy:

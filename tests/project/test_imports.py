@@ -78,10 +78,10 @@ ROOMS = {
     "gph_core": (
         "__init__", "schedule_text", "schedule", "architecture", "files", "policies", "gates",
         "model", "planning", "methods", "run", "paths", "quality", "search", "calibration",
-        "analysis", "reports",
+        "run_plan", "analysis", "reports", "experiments",
     ),
     "nodes": (
-        "schema", "hook", "library", "cache", "semantic", "sample", "compare", "fitted", "workers",
+        "schema", "hook", "library", "cache", "semantic", "sample", "compare", "workers",
         "search", "calibrate", "shootout", "record", "analyze", "page", "__init__",
     ),
 }  # fmt: skip

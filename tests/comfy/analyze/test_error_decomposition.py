@@ -14,10 +14,9 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.prefix import State
 from golden_path_pack.nodes.analyze import decomposing
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
-from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampler_variants import reporting_states, starting_from
 from golden_path_pack.nodes.sample.sampling import Sampling
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 
 from ...support.comfy.isolations import demo_inputs, inputs
 from ...support.comfy.tiny_recordings import adaptive, by_hand, examples, fixed

@@ -6,6 +6,7 @@ import math
 import comfy.samplers
 import pytest
 import torch
+from golden_path_pack.gph_core import run_plan
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
@@ -15,12 +16,11 @@ from golden_path_pack.gph_core.model.families import FAMILIES
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.nodes.cache import adaptive, adaptive_plan
-from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
+from golden_path_pack.gph_core.run_plan import setting_of
+from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.shootout.candidates import LineUp
 
 import dev
@@ -38,7 +38,7 @@ POLICIES = {
 @pytest.mark.parametrize(("full", "steps"), [(1, 20), (20, 20), (30, 20), (2, 2)])
 def test_a_number_of_full_steps_out_of_range_is_an_error_with_the_range(model, full, steps):
     possible = {20: "of 20 steps 2 to 19 can be full", 2: "of 2 steps none can be full"}[steps]
-    plan = AdaptivePlan(ALL["SeaCache"], Reuse(), 0.1, full)
+    plan = run_plan.adaptive(ALL["SeaCache"], Reuse(), 0.1, full)
     with pytest.raises(ValueError, match=f"{full} full steps do not fit: {possible}; change full"):
         tiny.sample(patching.attach(model, plan, tiny.Listener()), steps)
 
@@ -46,7 +46,7 @@ def test_a_number_of_full_steps_out_of_range_is_an_error_with_the_range(model, f
 @pytest.mark.parametrize("full", [2, 7])
 def test_a_number_within_the_range_is_taken(model, full):
     listener = tiny.Listener()
-    plan = AdaptivePlan(ALL["SeaCache"], Reuse(), 0.1, full)
+    plan = run_plan.adaptive(ALL["SeaCache"], Reuse(), 0.1, full)
     tiny.sample(patching.attach(model, plan, listener), 8)
     assert listener.records
 
@@ -67,9 +67,9 @@ def test_a_policy_that_leaves_a_method_nothing_to_look_at_means_full_runs(
     model, monkeypatch, method, fitting, policy
 ):
     sensitivities = Sensitivities((1.0, 0.0), (1.0, 1.0), (1.0, 1.0))
-    monkeypatch.setattr(adaptive_plan, "fit_of", lambda *_: sensitivities)
+    monkeypatch.setattr(run_plan, "fit_of", lambda *_: sensitivities)
     listener = tiny.Listener()
-    plan = AdaptivePlan(ALL[method], POLICIES[policy], 1e6)
+    plan = run_plan.adaptive(ALL[method], POLICIES[policy], 1e6)
     tiny.sample(patching.attach(model, plan, listener))
     (record,) = listener.records
     assert bool(record.cached_steps) == (policy in fitting)
@@ -99,10 +99,10 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
         guider_for(model, None, 3.0, examples[0]), examples, {"samples": torch.zeros(1, 16, 8, 8)},
         comfy.samplers.sampler_object("euler"), zoo.sigmas(model, 8),
     )  # fmt: skip
-    row, run = ALL["DiCache"], work.run_conditions(TwoAnchor())
-    settings = settings_of(row, adaptive_plan.setting_of(model, run, 4), row.policy)
+    row, run = ALL["DiCache"], work.setup.known(TwoAnchor())
+    settings = settings_of(row, setting_of(run, 4), row.policy)
     found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
-    entry = Calibration("DiCache", work.conditions()).with_threshold(settings, found)
+    entry = Calibration("DiCache", work.setup.conditions).with_threshold(settings, found)
     taking_part, absent = LineUp(work, 4, {"DiCache": entry}, Reuse()).candidates(
         ["DiCache", "DiCache (delta minus)"], {}
     )
@@ -113,7 +113,7 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
 def test_of_two_cache_nodes_in_a_row_the_last_one_acts(model):
     first, last = tiny.Listener(), tiny.Listener()
     fixed = tiny.attach(model, "0,7/8", listener=first)
-    plan = AdaptivePlan(ALL["SeaCache"], Reuse(), 0.0)
+    plan = run_plan.adaptive(ALL["SeaCache"], Reuse(), 0.0)
     tiny.sample(patching.attach(fixed, plan, last))
     assert first.records == []
     assert last.records[0].cached_steps == ()

@@ -13,9 +13,9 @@ import torch
 from golden_path_pack.gph_core.gates.coefficients import magnitudes, polynomials
 from golden_path_pack.gph_core.methods.table import ALL, BASELINES, METHODS
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.nodes.cache import adaptive_plan
-from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
-from golden_path_pack.nodes.hook import patching, starting
+from golden_path_pack.gph_core.run_plan import adaptive, setting_of
+from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import FEW, fitted
@@ -71,8 +71,9 @@ def setting(case_name, published):
     config = comfy.model_detection.model_config_from_unet(shapes, "")
     model = config.get_model(shapes, "", device="meta")
     patcher = comfy.model_patcher.ModelPatcher(model, torch.device("cpu"), torch.device("cpu"))
-    run = starting.conditions_of(comfy.samplers.CFGGuider(patcher), [1.0, 0.5, 0.0], Reuse())
-    return adaptive_plan.setting_of(patcher, run, None)
+    guider = comfy.samplers.CFGGuider(patcher)
+    setup = SamplingSetup(guider, comfy.samplers.sampler_object("euler"), [1.0, 0.5, 0.0], (1, 16))
+    return setting_of(setup.known(Reuse()), None)
 
 
 def published(method, found):
@@ -111,10 +112,9 @@ def test_a_run_says_whose_coefficients_it_takes_unless_they_are_its_own(
     for table in (ALL, METHODS, BASELINES):
         if method in table:
             monkeypatch.setitem(table, method, row)
-    monkeypatch.setattr(AdaptivePlan, "check", lambda *_: None)
     listener, tiny_model = tiny.Listener(), zoo.build(case)
     for own in (None, fitted(method, case)):
-        plan = AdaptivePlan(row, row.policy, 0.3, calibration=own)
+        plan = replace(adaptive(row, row.policy, 0.3, calibration=own), calibration=None)
         zoo.sample(case, patching.attach(tiny_model, plan, listener))
     others, own = ([n for n in record.notes if n != FEW] for record in listener.records)
     assert others == [f"coefficients published for {model}"]

@@ -9,10 +9,11 @@ import torch
 from comfy_extras.nodes_easycache import EasyCacheNode
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.run_plan import by_speed, fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
 
 from ...support.comfy import tiny
 from ...support.zoo import zoo, zoo_images, zoo_videos
@@ -41,7 +42,7 @@ def test_a_schedule_of_another_length_is_an_error_before_any_step(model):
 
 def test_the_plan_is_announced_in_words(model):
     listener = tiny.Listener()
-    plan = CachePlan("Balanced", None, Reuse())
+    plan = by_speed("Balanced", Reuse(), user_paths.every)
     tiny.sample(patching.attach(model, plan, listener), steps=50, size=4)
     assert listener.plans == [
         f"FLUX: 13 of 50 steps full (spacing by noise level: {listener.records[0].schedule}), "
@@ -54,7 +55,7 @@ def case(name):
 
 
 def attach(model, schedule, listener):
-    plan = CachePlan("Custom", Schedule.parse(schedule), Reuse())
+    plan = fixed(Schedule.parse(schedule), Reuse())
     return patching.attach(model, plan, listener)
 
 
@@ -94,7 +95,7 @@ def test_blocks_that_cannot_be_observed_are_said():
 
 def test_a_run_whose_policy_extrapolates_far_says_so(model):
     listener = tiny.Listener()
-    plan = CachePlan("Custom", Schedule.parse("0-2,15,27/28"), Taylor(1))
+    plan = fixed(Schedule.parse("0-2,15,27/28"), Taylor(1))
     tiny.sample(patching.attach(model, plan, listener), steps=28, size=4)
     (note,) = listener.records[0].notes
     assert note.startswith("Taylor order 1 extrapolates over 12 steps up to step 14")
@@ -110,7 +111,7 @@ def test_a_second_kind_of_cache_is_warned_of(model):
 
 
 def test_the_log_has_one_line_for_each_run_with_all_that_happened(model, caplog):
-    plan = CachePlan("Custom", Schedule.parse("0,1,4/8"), Reuse())
+    plan = fixed(Schedule.parse("0,1,4/8"), Reuse())
     with caplog.at_level("INFO"):
         tiny.sample(patching.attach(model, plan, Reporter(None)), sampler="euler_ancestral")
     lines = [m for m in caplog.messages if m.startswith("Golden Path Cache: ")]

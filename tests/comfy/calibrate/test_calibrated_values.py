@@ -9,8 +9,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
 from golden_path_pack.nodes.library import calibrations
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 
 from ...support.comfy.calibrate_nodes import (

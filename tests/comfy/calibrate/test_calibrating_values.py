@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.calibrate import budcache, calibrating
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
-from golden_path_pack.nodes.sample.guider import guider_for
+from golden_path_pack.nodes.sample.workload import guider_for
 
 from ...support.comfy.calibrating_runs import CFG, EXAMPLES, STEPS, workload
 from ...support.comfy.recorded_runs import array, change, quantile, recorded

@@ -10,10 +10,9 @@ from comfy_extras.nodes_custom_sampler import Guider_Basic, Guider_DualCFG
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.calibrate import budcache
 from golden_path_pack.nodes.hook import fingerprint, patching
-from golden_path_pack.nodes.hook.conditions import conditions_of
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.library import calibrations
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 
 from ...support.comfy import calibrate_nodes, tiny
@@ -121,7 +120,7 @@ def test_wrappers_are_a_condition_of_calibrations_and_of_studies():
     def conditions(model):
         guider.model_patcher, sampler, levels = model, given["sampler"], given["sigmas"]
         return (
-            conditions_of(guider, sampler, levels.tolist(), shape),
+            SamplingSetup(guider, sampler, levels.tolist(), shape).conditions,
             fingerprint.of_sampling(guider, given["latent"], sampler, levels, {"positive"}),
         )
 
@@ -147,7 +146,7 @@ def test_a_cache_on_the_model_changes_no_condition():
 
     def conditions(model):
         guider.model_patcher = model
-        return conditions_of(guider, given["sampler"], given["sigmas"].tolist(), shape)
+        return SamplingSetup(guider, given["sampler"], given["sigmas"].tolist(), shape).conditions
 
     plan = adaptive.plan_of("SeaCache", "Threshold", 0.5, "none")
     patched = patching.attach(given["model"], plan, tiny.Listener())

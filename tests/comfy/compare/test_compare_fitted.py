@@ -8,9 +8,10 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.hook import compatibility, conditions
+from golden_path_pack.nodes.hook import compatibility
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.library import user_paths
-from golden_path_pack.nodes.library.library import conditions_of
+from golden_path_pack.nodes.library.library import stated_model
 
 from ...support.comfy import tiny
 from ...support.zoo import zoo
@@ -48,11 +49,11 @@ def test_a_speed_takes_the_fitted_path_of_the_library(model):
     sigmas, guider = tuple(zoo.sigmas(model, 8).tolist()), comfy.samplers.CFGGuider(model)
     guider.set_cfg(3.0)
     euler = comfy.samplers.sampler_object("euler")
-    stated = conditions.conditions_of(guider, euler, sigmas, (1, 16, 8, 8))
+    stated = SamplingSetup(guider, euler, list(sigmas), (1, 16, 8, 8)).conditions
     schedule = Schedule.parse("0,1,4,6/8")
     weights = tuple((step, ((full, 1.0),)) for step, full in ((2, 1), (3, 1), (5, 4), (7, 6)))
     policy = Fitted(str(schedule), weights, stated)
-    path = GoldenPath("mine", schedule, SEARCHED, policy, sigmas=sigmas, **conditions_of(model))
+    path = GoldenPath("mine", schedule, SEARCHED, policy, sigmas=sigmas, **stated_model(model))
     user_paths.library().save(path)
     found = report(compare(model, speed="Balanced"))
     assert (found["runs"][1]["name"], found["runs"][1]["schedule"]) == ("fitted", str(schedule))

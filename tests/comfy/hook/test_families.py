@@ -9,8 +9,8 @@ from comfy_extras.nodes_flux import FluxKVCache
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
+from golden_path_pack.gph_core.run_plan import fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
@@ -43,7 +43,7 @@ def model(case):
 
 
 def attach(model, schedule, policy=None, listener=None):
-    plan = CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
+    plan = fixed(Schedule.parse(schedule), policy or Reuse())
     return patching.attach(model, plan, listener or tiny.Listener())
 
 

@@ -13,13 +13,12 @@ from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.nodes.cache import adaptive_plan
-from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.gph_core.run_plan import by_speed, setting_of
 from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
 from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.shootout.candidates import LineUp
 
 from ...support.comfy import tiny
@@ -77,7 +76,7 @@ def test_several_devices_are_refused(model, name):
         "compute them at once; use one device, or Golden Path Cache",
     )
     assert_cached(model, plan(name, FLUX, 1e9))
-    assert_cached(several, CachePlan("Balanced", None, Reuse()))
+    assert_cached(several, by_speed("Balanced", Reuse(), user_paths.every))
 
 
 def test_a_method_that_settles_its_schedule_before_runs_on_several_devices(model):
@@ -230,10 +229,10 @@ def test_no_threshold_is_sought_where_a_gate_cannot_decide():
 def test_a_gate_that_cannot_decide_takes_no_part_in_a_comparison():
     work = workload(CASES["Z-Image"])
     found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
-    row, run = ALL["SeaCache"], work.run_conditions(Reuse())
-    setting = adaptive_plan.setting_of(work.guider.model_patcher, run, 4)
+    row, run = ALL["SeaCache"], work.setup.known(Reuse())
+    setting = setting_of(run, 4)
     settings = settings_of(row, setting, row.policy)
-    entry = Calibration("SeaCache", work.conditions()).with_threshold(settings, found)
+    entry = Calibration("SeaCache", work.setup.conditions).with_threshold(settings, found)
     taking_part, absent = LineUp(work, 4, {"SeaCache": entry}, Reuse()).candidates(
         ["SeaCache", "uniform"], {}
     )

@@ -7,8 +7,9 @@ import comfy.model_management
 import pytest
 import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
-from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.gph_core.run_plan import by_speed
 from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
 
 from ...support.comfy import tiny
 
@@ -39,7 +40,9 @@ def test_a_second_cache_node_replaces_the_first(model):
 
 
 def test_sizes_and_step_counts_may_change_between_runs(model):
-    patched = patching.attach(model, CachePlan("Fast", None, Reuse()), listener := tiny.Listener())
+    patched = patching.attach(
+        model, by_speed("Fast", Reuse(), user_paths.every), listener := tiny.Listener()
+    )
     for size, steps in ((8, 20), (12, 10), (8, 20)):
         tiny.sample(patched, size=size, steps=steps)
     assert [len(r.full_steps) for r in listener.records] == [4, 4, 4]

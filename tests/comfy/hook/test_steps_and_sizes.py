@@ -17,8 +17,9 @@ from golden_path_pack.gph_core.paths.noise_spacing import noise_spacing
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
-from golden_path_pack.nodes.cache.plan import CachePlan
+from golden_path_pack.gph_core.run_plan import by_speed
 from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.library import user_paths
 
 import nodes
 
@@ -48,7 +49,7 @@ def advice(steps):
 
 
 def balanced(model, listener):
-    return patching.attach(model, CachePlan("Balanced", None, Reuse()), listener)
+    return patching.attach(model, by_speed("Balanced", Reuse(), user_paths.every), listener)
 
 
 def latent(batch=1, size=8, seed=None):

@@ -14,9 +14,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
+from golden_path_pack.gph_core.run_plan import by_speed
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.cache.schedule_editor import ScheduleEditor
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
@@ -145,7 +145,7 @@ def levels(model):
 
 
 def record_of(model):
-    plan = CachePlan("Balanced", None, Reuse())
+    plan = by_speed("Balanced", Reuse(), user_paths.every)
     tiny.sample(patching.attach(model, plan, listener := tiny.Listener()))
     return listener.records[0]
 
@@ -182,7 +182,7 @@ def test_a_partial_run_takes_the_part_of_a_path_that_it_covers(model):
     whole = listener.records[0].sigmas
     schedule = Schedule.parse("0,4,10,13,16/20")
     saved(model, "searched here", schedule=str(schedule), sigmas=list(whole))
-    plan = CachePlan("Balanced", None, Reuse())
+    plan = by_speed("Balanced", Reuse(), user_paths.every)
     with torch.inference_mode():
         ksampler(patching.attach(model, plan, listener), start_at_step=10)
     record = listener.records[1]

@@ -24,7 +24,7 @@ from golden_path_pack.nodes.cache import policy
 from golden_path_pack.nodes.library import calibrations, user_paths
 from golden_path_pack.nodes.record import recordings
 from golden_path_pack.nodes.schema import prompts, users
-from golden_path_pack.nodes.search import study_logs
+from golden_path_pack.nodes.search.search_session import studies_folder
 from golden_path_pack.nodes.shootout import shootout_session
 from golden_path_pack.nodes.workers import crew, worker
 from golden_path_pack.nodes.workers.ray_actors import Workers
@@ -212,7 +212,7 @@ def test_every_file_that_is_written_lies_in_the_folder_of_the_user(root):
     users.assume("ann")
     files = (calibrations, recordings, shootout_session, decomposing, isolating)
     found = [module.FILES.path_of("x") for module in files]
-    found += [study_logs.studies_folder(), user_paths.library().folder]
+    found += [studies_folder(), user_paths.library().folder]
     kinds = [path.relative_to(root / "ann" / "golden_path").parts[0] for path in found]
     assert kinds == [
         "calibrations", "runs", "shootouts", "decompositions", "propagation", "studies", "paths",

@@ -65,7 +65,7 @@ def test_the_suites_pass_with_the_eleventh_method_and_run_it(copy):
 
 def run(pack, model, threshold):
     listener, method = tiny.Listener(), pack.ALL["Moved"]
-    plan = pack.AdaptivePlan(method, method.policy, threshold)
+    plan = pack.adaptive(method, method.policy, threshold)
     found = tiny.sample(pack.patching.attach(model, plan, listener))
     (record,) = listener.records
     return found, record

@@ -10,25 +10,24 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.demo import comfy_model
+from golden_path_pack.gph_core.experiments import examples as fitted_examples
 from golden_path_pack.gph_core.paths.spacings import even, spacings
 from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.run.record import RunRecord
+from golden_path_pack.gph_core.run_plan import by_speed, fixed
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.selection import PlainSteps
 from golden_path_pack.gph_core.search.study import Measurement
-from golden_path_pack.nodes.cache.plan import CachePlan
-from golden_path_pack.nodes.fitted import fitted_examples
-from golden_path_pack.nodes.fitted.fitted_validation import FittedValidation
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.nodes.sample import runner
 from golden_path_pack.nodes.sample.assessing import Assessor
-from golden_path_pack.nodes.sample.examples import sampling_of
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.measuring import SampledExamples
+from golden_path_pack.nodes.sample.runner import LocalRunner
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 from golden_path_pack.nodes.search.search_inputs import PUBLISHED_ENDS
@@ -92,20 +91,20 @@ def test_neither_reused_states_nor_states_on_disk_change_anything(monkeypatch):
 def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
     schedule = fitted(sampler=comfy.samplers.sampler_object(name))[0]
     full, _ = sampled(None, sampler=name)
-    latent, record = sampled(CachePlan("Quality", None, Reuse()), sampler=name)
+    latent, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler=name)
     assert re.fullmatch(
         r"demo, 5 of 12, fitted here on 2 examples, PSNR \d\d\.\d dB on \d+ others", record.origin
     )
     assert (record.policy, record.schedule) == ("fitted", schedule)
     assert (len(record.full_steps), record.notes) == (5, ())
-    plan = CachePlan("Custom", Schedule.parse(schedule), Reuse())
+    plan = fixed(Schedule.parse(schedule), Reuse())
     reuse, _ = sampled(plan, sampler=name)
     assert (latent - full).square().mean() < (reuse - full).square().mean()
 
 
 def test_the_report_that_a_picture_keeps_has_the_weights():
     _, policy, *_ = searched()
-    _, record = sampled(CachePlan("Quality", None, Reuse()))
+    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every))
     kept = RunRecord.from_json(record.to_json())
     assert policy_from_json(kept.policy_data) == policy
 
@@ -138,13 +137,13 @@ def test_where_the_blocks_are_not_known_uniform_reuse_is_of_velocities():
 
 def test_plain_euler_steps_are_velocity_reuse():
     model, example = comfy_model.load_model(), examples()[0]
-    prepare = sampling_of(
-        [example], guider_for(model, None, 5.0, example), {"samples": torch.zeros(1, 48, 8, 8)},
+    work = Workload(
+        guider_for(model, None, 5.0, example), [example], {"samples": torch.zeros(1, 48, 8, 8)},
         comfy.samplers.sampler_object("euler"), zoo.sigmas(model, STEPS),
     )  # fmt: skip
-    of_latents = Assessor(None, {})
+    of_latents = LocalRunner(work, Assessor(None, {}))
     measured = [
-        SampledExamples(1, prepare, policy, of_latents).measure(even(STEPS, 5), [0])
+        of_latents.measure(even(STEPS, 5), policy, [0])
         for policy in (PlainSteps(), Reuse(Site.GUIDED))
     ]
     plain, reuse = (found.metrics[0]["latent_mse"] for found in measured)
@@ -154,14 +153,14 @@ def test_plain_euler_steps_are_velocity_reuse():
 
 def test_at_another_cfg_the_speed_takes_another_path():
     searched()
-    _, record = sampled(CachePlan("Quality", None, Reuse()), cfg=3.0)
+    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), cfg=3.0)
     assert record.policy == "residual reuse"
     assert "demo, 5 of 12" not in record.origin
 
 
 def test_with_a_sampler_that_needs_both_prompts_the_speed_takes_another_path():
     searched()
-    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler="euler_cfg_pp")
+    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler="euler_cfg_pp")
     assert record.policy == "residual reuse"
     assert record.cached_steps
 
@@ -169,40 +168,40 @@ def test_with_a_sampler_that_needs_both_prompts_the_speed_takes_another_path():
 def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
     schedule, policy, *_ = searched()
     with pytest.raises(ValueError, match="cfg"):
-        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), cfg=3.0)
+        sampled(fixed(Schedule.parse(schedule), policy), cfg=3.0)
 
 
 def test_weights_of_one_sampler_are_not_used_with_another():
     schedule, policy, *_ = fitted(sampler=comfy.samplers.sampler_object("dpmpp_2m"))
-    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler="euler")
+    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler="euler")
     assert record.policy == "residual reuse"
     assert "demo, 5 of 12" not in record.origin
     with pytest.raises(ValueError, match="the sampler dpmpp_2m, this run has euler"):
-        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler="euler")
+        sampled(fixed(Schedule.parse(schedule), policy), sampler="euler")
 
 
 def test_weights_without_noise_are_not_used_with_noise():
     schedule, policy, *_ = searched()
     churn = comfy.samplers.ksampler("euler", {"s_churn": 5.0})
-    _, record = sampled(CachePlan("Quality", None, Reuse()), sampler=churn)
+    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler=churn)
     assert record.policy == "residual reuse"
     with pytest.raises(ValueError, match="the sampler options of that time, this run has another"):
-        sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=churn)
+        sampled(fixed(Schedule.parse(schedule), policy), sampler=churn)
 
 
 @pytest.mark.parametrize("name", ["uni_pc", *later("dpmpp_2m", "res_multistep", "deis")])
 @pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")  # ComfyUI's deis
 def test_a_run_of_the_fit_ends_where_the_sampler_does_under_the_weights(name, monkeypatch):
     ends = []
-    of_fit = fitted_examples.finished
+    of_fit = fitted_examples.fit
 
     def watched(*args, **options):
         ends.append(of_fit(*args, **options))
         return ends[-1]
 
-    monkeypatch.setattr(fitted_examples, "finished", watched)
+    monkeypatch.setattr(fitted_examples, "fit", watched)
     schedule, policy, *_ = fitted(sampler=comfy.samplers.sampler_object(name))
-    latent, _ = sampled(CachePlan("Custom", Schedule.parse(schedule), policy), sampler=name)
+    latent, _ = sampled(fixed(Schedule.parse(schedule), policy), sampler=name)
     # What ComfyUI makes of the last state: it divides by 1 - σ, which uni_pc leaves at 0.001.
     scale = 1 - 0.001 * (name == "uni_pc")
     torch.testing.assert_close(ends[-1].ends[0] / scale, latent, rtol=1e-3, atol=1e-3)
@@ -245,7 +244,7 @@ def test_few_evaluations_give_the_best_of_the_first_spacings(monkeypatch, place)
     def measure(_, schedule, examples):
         return Measurement([{"psnr": 90.0 if schedule == best else 9.0} for _ in examples], 1.0)
 
-    monkeypatch.setattr(FittedValidation, "measure", measure)
+    monkeypatch.setattr(fitted_examples.UnderPolicy, "measure", measure)
     schedule, _, _, table = fitted()
     assert "3 schedules scored" in table
     assert Schedule.parse(schedule) == best
@@ -254,14 +253,14 @@ def test_few_evaluations_give_the_best_of_the_first_spacings(monkeypatch, place)
 @pytest.mark.long
 def test_a_batch_that_does_not_fit_into_memory_is_halved(monkeypatch):
     whole = fitted(batch_size=2)[0]
-    of_any = fitted_examples._velocity
+    of_any = runner.velocity_at
 
     def of_one(sampling, step, state):
         if len(state) > 1:
             raise comfy.model_management.OOM_EXCEPTION("out of memory")
         return of_any(sampling, step, state)
 
-    monkeypatch.setattr(fitted_examples, "_velocity", of_one)
+    monkeypatch.setattr(runner, "velocity_at", of_one)
     schedule, _, _, table = fitted(batch_size=2, study="small")
     assert schedule == whole
     assert "out of memory: from now on examples are sampled 1 at a time" in table

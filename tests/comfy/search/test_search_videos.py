@@ -8,9 +8,9 @@ import torch
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.demo import VIDEO, DemoModel
-from golden_path_pack.nodes.sample.examples import Example, sampling_of
-from golden_path_pack.nodes.sample.guider import guider_for
+from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import REUSE, ScheduleSearch
 
@@ -44,12 +44,10 @@ def test_the_score_is_that_of_runs_by_hand():
     schedule, policy, _, table = ScheduleSearch.execute(**given).result
     (path,) = user_paths.read()
     guider = guider_for(given["model"], None, 5.0, given["examples"][0])
-    prepare = sampling_of(
-        given["examples"], guider, given["latent"], given["sampler"], given["sigmas"]
-    )
+    work = Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
     expected = []
     for number in range(2):
-        sampling = prepare([number])
+        sampling = work.sampling(number)
         latents = sampling.full(), sampling.cached(Schedule.parse(schedule), policy)[0]
         full, test = ((255 * given["vae"].decode(x)[0].double()).round() for x in latents)
         errors = (test.diff(dim=0) - full.diff(dim=0)).square().flatten(1).mean(1)

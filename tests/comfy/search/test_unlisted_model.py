@@ -9,8 +9,8 @@ import torch
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
+from golden_path_pack.gph_core.run_plan import by_speed, fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.examples import Example
@@ -74,12 +74,12 @@ def test_a_speed_finds_the_path_that_was_fitted_to_the_model():
     (path,) = user_paths.read()
     assert (path.family, path.policy) == ("UNetModel", policy)
     full, _ = sampled(model)
-    latent, listener = sampled(model, CachePlan("Quality", None, Reuse()))
+    latent, listener = sampled(model, by_speed("Quality", Reuse(), user_paths.every))
     (record,) = listener.records
     assert (record.policy, record.schedule, record.family) == ("fitted", schedule, "UNetModel")
     assert record.origin.startswith("mine, 5 of 12, fitted here on 4 examples, latent MSE ")
     assert len(record.full_steps) == 5
-    plan = CachePlan("Custom", Schedule.parse(schedule), Reuse(Site.GUIDED))
+    plan = fixed(Schedule.parse(schedule), Reuse(Site.GUIDED))
     reuse, _ = sampled(model, plan)
     assert (latent - full).square().mean() < (reuse - full).square().mean()
 
@@ -92,7 +92,7 @@ def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, optio
     model = zoo.build(CASE)
     searched()
     full, _ = sampled(model, **options)
-    latent, listener = sampled(model, CachePlan(speed, None, Reuse()), **options)
+    latent, listener = sampled(model, by_speed(speed, Reuse(), user_paths.every), **options)
     assert torch.equal(latent, full)
     assert listener.refusals == [WORDS]
 
@@ -100,7 +100,7 @@ def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, optio
 def test_another_model_of_the_same_class_does_not_take_it():
     searched()
     wider = replace(CASE, unet=UNET | {"model_channels": 64})
-    _, listener = sampled(zoo.build(wider), CachePlan("Quality", None, Reuse()))
+    _, listener = sampled(zoo.build(wider), by_speed("Quality", Reuse(), user_paths.every))
     assert listener.refusals == [WORDS]
 
 
@@ -108,6 +108,6 @@ def test_a_schedule_of_the_users_takes_the_weights_from_policy_selector():
     model = zoo.build(CASE)
     schedule, policy, *_ = searched()
     assert isinstance(policy, Fitted)
-    _, listener = sampled(model, CachePlan("Custom", Schedule.parse(schedule), policy))
+    _, listener = sampled(model, fixed(Schedule.parse(schedule), policy))
     assert listener.records[0].policy == "fitted"
     assert not listener.refusals

@@ -9,12 +9,10 @@ import torch
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.quality import metrics
+from golden_path_pack.gph_core.run_plan import adaptive, fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 
 from ...support.comfy import tiny
 from ...support.comfy.shootouts import VAE, calibrate, report_of, shootout, workload
@@ -49,9 +47,9 @@ def test_figures_are_those_of_runs_by_hand():
     found, _ = report_of(["uniform", "TaylorSeer", "SeaCache"], **calibrate({"SeaCache": 0.5}))
     plans = {
         # Four of ten: uniform spacing has one first step, the published rule for images three.
-        "uniform": CachePlan("Custom", Schedule.parse("0,3,6,9/10"), Reuse()),
-        "TaylorSeer": CachePlan("Custom", Schedule.parse("0-2,9/10"), Taylor(1)),
-        "SeaCache": AdaptivePlan(ALL["SeaCache"], Reuse(), 0.5),
+        "uniform": fixed(Schedule.parse("0,3,6,9/10"), Reuse()),
+        "TaylorSeer": fixed(Schedule.parse("0-2,9/10"), Taylor(1)),
+        "SeaCache": adaptive(ALL["SeaCache"], Reuse(), 0.5),
     }
     for name, plan in plans.items():
         for metric, values in zip(("psnr", "ssim", "latent_mse"), expected(plan), strict=True):
@@ -148,7 +146,7 @@ def test_each_line_is_a_schedule_that_takes_part_under_its_name():
     assert set(found) == {"full", "mine", "0,4,7,9/10"}
     assert found["mine"]["schedules"] == [{"schedule": "0-2,9/10", "share": 1.0}]
     work = workload()
-    plan = CachePlan("Custom", Schedule.parse("0,4,7,9/10"), Reuse())
+    plan = fixed(Schedule.parse("0,4,7,9/10"), Reuse())
     full, test = work.sampling(0).full(), work.sampling(0).under(plan)[0]
     (first, _) = found["0,4,7,9/10"]["metrics"]["latent_mse"]["values"]
     assert first == pytest.approx(float((full - test).double().square().mean()))
@@ -207,7 +205,7 @@ def test_an_adaptive_method_on_a_real_class_is_compared_by_its_realised_schedule
     row = found["SeaCache"]
     # Nothing but what is forced is full: the first step and the last.
     assert row["schedules"] == [{"schedule": "0,7/8", "share": 1.0}]
-    forced = CachePlan("Custom", Schedule.parse("0,7/8"), Reuse())
+    forced = fixed(Schedule.parse("0,7/8"), Reuse())
     sampling = work.sampling(0)
     mse = (sampling.under(forced)[0] - sampling.full()).double().square().mean()
     assert row["metrics"]["latent_mse"]["values"] == [pytest.approx(float(mse))]

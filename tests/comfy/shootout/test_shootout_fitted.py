@@ -7,7 +7,7 @@ from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.library import user_paths
-from golden_path_pack.nodes.library.library import conditions_of
+from golden_path_pack.nodes.library.library import stated_model
 
 from ...support.comfy.shootouts import report_of, workload
 
@@ -22,10 +22,10 @@ def save(weight=1.0):
         (step, ((max(n for n in SCHEDULE.full_steps if n < step), weight),))
         for step in SCHEDULE.cached_steps
     )
-    policy = Fitted(str(SCHEDULE), weights, plain(work.conditions()), examples=16)
+    policy = Fitted(str(SCHEDULE), weights, plain(work.setup.conditions), examples=16)
     path = GoldenPath(
         "mine", SCHEDULE, SEARCHED, policy, sigmas=tuple(work.sigmas.tolist()),
-        **conditions_of(work.guider.model_patcher),
+        **stated_model(work.guider.model_patcher),
     )  # fmt: skip
     user_paths.library().save(path, overwrite=True)
 

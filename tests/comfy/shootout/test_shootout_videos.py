@@ -7,11 +7,10 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.run_plan import fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.shootout import method_shootout
 
 from ...support.comfy.shootouts import report_of, shootout
@@ -57,7 +56,7 @@ def test_psnr_of_changes_is_that_of_runs_by_hand():
         guider_for(inputs["model"], None, WAN.cfg, inputs["examples"][0]), inputs["examples"],
         inputs["latent"], comfy.samplers.sampler_object("euler"), inputs["sigmas"],
     )  # fmt: skip
-    plan = CachePlan("Custom", Schedule.parse(row["schedules"][0]["schedule"]), Reuse())
+    plan = fixed(Schedule.parse(row["schedules"][0]["schedule"]), Reuse())
     expected = {"psnr": [], "frame_psnr": []}
     for number in range(2):
         sampling = work.sampling(number)

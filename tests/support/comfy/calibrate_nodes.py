@@ -11,9 +11,8 @@ from golden_path_pack.nodes.calibrate.calibrate import Calibrate
 from golden_path_pack.nodes.calibrate.calibrate_ratio import CalibrateRatio
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 
 from ..zoo import zoo, zoo_images, zoo_videos

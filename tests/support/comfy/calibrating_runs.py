@@ -6,9 +6,8 @@ import comfy.samplers
 import pytest
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.sample.examples import Example
-from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.sampling import Sampling
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 
 from ..zoo import zoo, zoo_images, zoo_videos
 

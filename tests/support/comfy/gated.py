@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 
 import comfy.model_management
 import torch
@@ -11,8 +12,7 @@ from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import fit_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
 from golden_path_pack.gph_core.paths.choice import Conditions
-from golden_path_pack.nodes.cache import adaptive_plan
-from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan
+from golden_path_pack.gph_core.run_plan import adaptive, setting_of
 from golden_path_pack.nodes.hook import compatibility, patching
 
 from ..zoo import zoo
@@ -43,14 +43,10 @@ def fitted(name, case):
     return Calibration(row, {}, values[row]) if row in values else None
 
 
-class _Plan(AdaptivePlan):
-    def check(self, guider, sampler, sigmas, latent):
-        """Made-up numbers hold for any run."""
-
-
 def plan(name, case, threshold, policy=None):
     method = ALL[name]
-    return _Plan(method, policy or method.policy, threshold, calibration=fitted(name, case))
+    made = adaptive(method, policy or method.policy, threshold, calibration=fitted(name, case))
+    return replace(made, calibration=None)  # made-up numbers hold for any run
 
 
 def run(case, model, the_plan, steps=STEPS, **options):
@@ -69,7 +65,7 @@ def forced(name, case, model, policy=None):
     config = model.model.model_config.unet_config
     conditions = Conditions(family.name, config, levels, None)
     fit = fit_of(ALL[name], fitted(name, case))
-    setting = adaptive_plan.setting_of(model, conditions, None, fit)
+    setting = setting_of(conditions, None, fit)
     return ALL[name].forced(setting, policy).full_steps
 
 

@@ -11,7 +11,7 @@ from golden_path_pack.gph_core.planning.meancache import edge_costs
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.policies.linear_fit import gram
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
-from golden_path_pack.nodes.hook.conditions import conditions_of
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.library import calibrations
 from golden_path_pack.nodes.schema.types import COUNT
 
@@ -39,7 +39,7 @@ def calibrate(model, steps=STEPS, max_jump=None, name="mine"):
     guider.set_cfg(3.0)  # as ``tiny.sample``
     sampler = comfy.samplers.sampler_object("euler")
     shape = (1, 16, 8, 8)
-    conditions = conditions_of(guider, sampler, levels.tolist(), shape)
+    conditions = SamplingSetup(guider, sampler, levels.tolist(), shape).conditions
     values = {
         "L2P": {"gram": gram(walk[:-1])},
         "DPCache": {"costs": jump_costs(walk[:-1], max_jump)},

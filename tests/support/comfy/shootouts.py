@@ -13,10 +13,9 @@ from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.methods.table import ALL
-from golden_path_pack.nodes.cache import adaptive_plan
+from golden_path_pack.gph_core.run_plan import setting_of
 from golden_path_pack.nodes.library import calibrations
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
@@ -60,12 +59,11 @@ def calibrate(thresholds, work=None):
     work = work or workload()
     for name, threshold in thresholds.items():
         method = ALL[name]
-        patcher = work.guider.model_patcher
-        setting = adaptive_plan.setting_of(patcher, work.run_conditions(method.policy), FULL)
+        setting = setting_of(work.setup.known(method.policy), FULL)
         settings = settings_of(method, setting, method.policy)
         cached = work.num_steps - FULL
         found = FoundThreshold(cached, threshold, 0.0, math.inf, (cached,), 1, "")
-        entry = Calibration(name, work.conditions()).with_threshold(settings, found)
+        entry = Calibration(name, work.setup.conditions).with_threshold(settings, found)
         path = calibrations.FILES.path_of("mine")
         path.parent.mkdir(parents=True, exist_ok=True)
         file.save(path, entry)

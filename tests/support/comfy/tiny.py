@@ -11,8 +11,8 @@ import comfy.samplers
 import comfy.supported_models
 import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.run_plan import fixed
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.cache.plan import CachePlan
 from golden_path_pack.nodes.hook import patching
 
 from ..zoo import zoo
@@ -92,7 +92,7 @@ class Listener:
 
 def attach(model, schedule, policy=None, listener=None):
     """A clone that samples under a schedule in text form."""
-    plan = CachePlan("Custom", Schedule.parse(schedule), policy or Reuse())
+    plan = fixed(Schedule.parse(schedule), policy or Reuse())
     return patching.attach(model, plan, listener or Listener())
 
 

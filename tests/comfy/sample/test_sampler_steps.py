@@ -9,7 +9,8 @@ from comfy import model_sampling as sampling
 from comfy.samplers import KSAMPLER
 from golden_path_pack.gph_core.calibration.closed_loop import fit
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.fitted.sampler_steps import steps_of
+from golden_path_pack.nodes.hook.setup import SamplingSetup
+from golden_path_pack.nodes.sample import sampler_steps
 
 NAMES = (
     "euler", "ddim", "dpmpp_2m", "res_multistep", "uni_pc", "uni_pc_bh2", "deis", "ipndm",
@@ -50,6 +51,11 @@ class Model:
         self.states.append(x.clone())
         self.velocities.append(self._velocity(x, float(sigma[0])))
         return x - sigma[0] * self.velocities[-1]
+
+
+def steps_of(sampler, levels, patcher):
+    guider = SimpleNamespace(model_patcher=patcher)
+    return sampler_steps.steps_of(SamplingSetup(guider, sampler, levels, (1, 4)))
 
 
 def run(patcher, sampler, start, velocity):

@@ -8,14 +8,15 @@ import comfy.samplers
 import pytest
 import torch
 from comfy.k_diffusion import sampling as k_diffusion
+from golden_path_pack.gph_core.experiments.examples import UnderPolicy
 from golden_path_pack.gph_core.model.surgery import Surgery
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.gph_core.search.prefix import PrefixMemory
 from golden_path_pack.nodes.sample.assessing import assessor_for
-from golden_path_pack.nodes.sample.examples import Example, sampling_of
-from golden_path_pack.nodes.sample.measuring import SampledExamples
+from golden_path_pack.nodes.sample.examples import Example
+from golden_path_pack.nodes.sample.runner import LocalRunner
 from golden_path_pack.nodes.sample.sampling import Sampling
+from golden_path_pack.nodes.sample.workload import Workload
 
 from ...support.comfy import tiny
 from ..hook.test_other_levels import lying
@@ -30,8 +31,23 @@ def inference():
         yield
 
 
+class Examples(UnderPolicy):
+    """Examples under a policy, with what tests look at."""
+
+    @property
+    def notes(self):
+        return self.runner.references.notes
+
+    @property
+    def references(self):
+        return self.runner.references
+
+    def under(self, policy, state_bytes=0):
+        return Examples(self.runner, policy, state_bytes)
+
+
 def examples(
-    model, batch=1, memory=None, tokens=(5, 5, 5, 5), sampler="euler", on_run=lambda: None,
+    model, batch=1, state_bytes=0, tokens=(5, 5, 5, 5), sampler="euler", on_run=lambda: None,
     positive=tiny.conditioning, on_reference=lambda *_: None,
 ):  # fmt: skip
     several = [
@@ -42,15 +58,12 @@ def examples(
     guider.set_cfg(3.0)
     guider.set_conds(several[0].positive, several[0].negative)
     sampling = model.get_model_object("model_sampling")
-    prepare = sampling_of(
-        several, guider, LATENT,
-        comfy.samplers.sampler_object(sampler) if isinstance(sampler, str) else sampler,
-        comfy.samplers.calculate_sigmas(sampling, "simple", 8),
-    )  # fmt: skip
-    assessor = assessor_for("latent MSE", None, "off")
-    return SampledExamples(
-        len(several), prepare, Reuse(), assessor, memory, batch, on_run, on_reference
-    )
+    sampler = comfy.samplers.sampler_object(sampler) if isinstance(sampler, str) else sampler
+    levels = comfy.samplers.calculate_sigmas(sampling, "simple", 8)
+    work = Workload(guider, several, LATENT, sampler, levels)
+    runner = LocalRunner(work, assessor_for("latent MSE", None, "off"), batch)
+    runner.references.on_run, runner.references.on_reference = on_run, on_reference
+    return Examples(runner, Reuse(), state_bytes)
 
 
 def errors(measurement):
@@ -110,7 +123,7 @@ def test_only_what_is_asked_for_is_answered_in_its_order(model, alone):
 
 
 def test_states_save_steps_and_change_nothing(model, alone):
-    work = examples(model, memory=PrefixMemory(1e9))
+    work = examples(model, state_bytes=1e9)
     first = work.measure(SCHEDULE, range(4))
     # The first run begins again at step 3, before the middle, as a check: one full step more.
     assert errors(first) == alone
@@ -122,7 +135,7 @@ def test_states_save_steps_and_change_nothing(model, alone):
 
 
 def test_a_sampler_that_keeps_more_than_its_state_starts_from_the_beginning(model):
-    work = examples(model, memory=PrefixMemory(1e9), sampler="dpmpp_2m")
+    work = examples(model, state_bytes=1e9, sampler="dpmpp_2m")
     for schedule in (SCHEDULE, OTHER):
         found = work.measure(schedule, range(4))
         assert found.full_steps == 4 * 4
@@ -140,9 +153,9 @@ def test_a_workflow_with_a_memory_of_its_own_is_found_out(model):
         return 0.9 * past[-1] + 0.1 * past[-2] if len(past) > 1 else past[-1]
 
     remembering.set_model_sampler_post_cfg_function(momentum)
-    work = examples(remembering, memory=PrefixMemory(1e9))
+    work = examples(remembering, state_bytes=1e9)
     work.measure(SCHEDULE, [0])
-    assert work.memory is None
+    assert not work.runner._memories[Reuse()].is_usable
     assert "keeps a memory of its own" in work.notes[0]
     assert work.measure(OTHER, [0]).full_steps == 4
 
@@ -186,8 +199,8 @@ def test_out_of_memory_halves_the_batch(model, alone, monkeypatch):
 
 def test_states_of_larger_batches_are_not_used_once_another_policy_has_halved_them(model, alone):
     # The odd example keeps its number, but is another run to the caches of its branches.
-    work = examples(model, batch=3, memory=PrefixMemory(1e9))
-    other = work.under(Hermite(2), PrefixMemory(1e9))
+    work = examples(model, batch=3, state_bytes=1e9)
+    other = work.under(Hermite(2), 1e9)
     work.measure(OTHER, range(4))
     other.measure(OTHER, range(4))
     other.references.halve(MemoryError())
@@ -222,14 +235,14 @@ def test_a_residual_that_does_not_fit_halves_the_batch_instead_of_scoring_a_full
     assert len(work.notes) == 1
 
 
-@pytest.mark.parametrize("memory", [None, PrefixMemory(1e9)])
-def test_a_residual_of_one_example_that_does_not_fit_is_no_score(model, monkeypatch, memory):
+@pytest.mark.parametrize("state_bytes", [0, 1e9])
+def test_a_residual_of_one_example_that_does_not_fit_is_no_score(model, monkeypatch, state_bytes):
     def fail(*args, **options):
         raise comfy.model_management.OOM_EXCEPTION("too large")
 
     monkeypatch.setattr(Surgery, "take", fail)
     with pytest.raises(RuntimeError, match="one example does not fit"):
-        examples(model, memory=memory).measure(SCHEDULE, range(4))
+        examples(model, state_bytes=state_bytes).measure(SCHEDULE, range(4))
 
 
 @pytest.mark.parametrize(("words", "raised"), [("out of memory", True), ("illegal access", False)])
@@ -264,8 +277,8 @@ def test_each_run_can_be_stopped_before_it_begins(model):
 # --- what is a score ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("memory", [None, PrefixMemory(1e9)])
-def test_a_run_in_tiles_which_is_not_cached_is_no_score(model, memory):
+@pytest.mark.parametrize("state_bytes", [0, 1e9])
+def test_a_run_in_tiles_which_is_not_cached_is_no_score(model, state_bytes):
     def tiled(apply, args):
         halves = [apply(part, args["timestep"], **args["c"]) for part in args["input"].chunk(2, -2)]
         return torch.cat(halves, -2)
@@ -275,7 +288,7 @@ def test_a_run_in_tiles_which_is_not_cached_is_no_score(model, memory):
     with pytest.raises(
         ValueError, match=r"cannot be scored .* because the image is sampled in til"
     ):
-        examples(patched, memory=memory).measure(SCHEDULE, [0])
+        examples(patched, state_bytes=state_bytes).measure(SCHEDULE, [0])
 
 
 def test_steps_that_neither_level_nor_order_tells_are_no_score(model):
@@ -360,26 +373,25 @@ def test_out_of_memory_of_a_reference_halves_the_batch(model, monkeypatch):
 
 def test_policies_share_references(model, full_runs):
     first = examples(model, batch=2)
-    second = first.under(Hermite(2), PrefixMemory(1e9))
+    second = first.under(Hermite(2), 1e9)
     first.measure(SCHEDULE, range(4))
     found = second.measure(SCHEDULE, range(4))
     assert full_runs == [2, 1, 2, 2]
-    apart = examples(model, batch=2)
-    apart.policy = Hermite(2)
+    apart = examples(model, batch=2).under(Hermite(2))
     assert errors(found) == errors(apart.measure(SCHEDULE, range(4)))
     assert errors(found) != errors(first.measure(SCHEDULE, range(4)))
     assert second.notes is first.notes
 
 
 def test_references_are_freed_when_all_who_share_them_forget(model, alone):
-    memory = PrefixMemory(1e9)
-    first = examples(model, memory=memory)
+    first = examples(model, state_bytes=1e9)
     second = first.under(Hermite(2))
+    first.begin()
     first.measure(SCHEDULE, range(4))
     second.begin()
     reference = weakref.ref(first.references.batches()[0].reference.latents[0])
     first.forget()
-    assert memory.num_bytes == 0
+    assert not first.runner._memories
     assert reference() is not None
     second.forget()
     assert reference() is None
@@ -387,11 +399,11 @@ def test_references_are_freed_when_all_who_share_them_forget(model, alone):
 
 
 def test_the_model_is_left_as_it_was(model, reference):
-    examples(model, memory=PrefixMemory(1e9)).measure(SCHEDULE, range(4))
+    examples(model, state_bytes=1e9).measure(SCHEDULE, range(4))
     assert torch.equal(tiny.sample(model), reference)
 
 
 def test_a_sampling_of_other_noise_levels_is_a_run_on_them(model):
-    work = examples(model).references.prepare([0])
+    work = examples(model).runner.workload.sampling(0)
     levels = work.sigmas[[0, 3, 8]]
     assert torch.equal(work.plain(levels), replace(work, sigmas=levels).full())

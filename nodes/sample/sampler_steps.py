@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,22 +12,23 @@ from torch import Tensor
 from ...gph_core.calibration.probed_steps import probe
 from ...gph_core.calibration.steps import Steps, euler
 from ..hook import samplers
+from ..hook.setup import SamplingSetup
 
 
-def steps_of(sampler, sigmas: Sequence[float], patcher) -> Steps:
-    """Steps of a sampler on some noise levels of a MODEL, which is not evaluated.
+def steps_of(setup: SamplingSetup) -> Steps:
+    """Steps of a sampler on its noise levels; the model is not evaluated.
 
     Raises ``ValueError`` that says why weights cannot be fitted for it.
     """
+    sampler, sigmas = setup.sampler, setup.sigmas
     if isinstance(sampler, KSAMPLER) and samplers.keeps_nothing(sampler):
         return euler(sigmas)
-    name = samplers.name(sampler) or type(sampler).__name__
     try:
-        return probe(_function(sampler, patcher), sigmas)
+        return probe(_function(sampler, setup.patcher), sigmas)
     except ValueError as error:
         raise ValueError(
-            f"weights cannot be fitted for the sampler {name}: {error}; choose one that "
-            "evaluates the model once per step and adds no noise, such as euler, dpmpp_2m, "
+            f"weights cannot be fitted for the sampler {setup.sampler_name}: {error}; choose one "
+            "that evaluates the model once per step and adds no noise, such as euler, dpmpp_2m, "
             "res_multistep or uni_pc, or choose another policy"
         ) from error
 

@@ -1,0 +1,1 @@
+"""Experiments on examples: they think, and ask a runner to sample."""

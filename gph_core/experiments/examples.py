@@ -1,0 +1,149 @@
+"""Examples of a search, as a study measures them: under a policy, or under fitted weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ..calibration.closed_loop import ClosedLoop, Course, fit
+from ..calibration.steps import Steps
+from ..files.run_states import RunStates
+from ..policies.base import Policy
+from ..policies.fitted import Fitted
+from ..quality.objective import Metrics
+from ..schedule import Schedule
+from ..search.prefix import PrefixMemory
+from ..search.study import Measurement
+from .runner import Runner
+
+STATES_IN_MEMORY = 2**30  # bytes of the full runs; 16 examples of 50 steps of FLUX have 0.8 GiB
+
+
+@dataclass(frozen=True)
+class UnderPolicy:
+    """Examples under one policy.
+
+    Args:
+        state_bytes: of states from which runs go on.
+        policy_for: the policy of a schedule, in place of ``policy``.
+    """
+
+    runner: Runner
+    policy: Policy
+    state_bytes: float = 0
+    policy_for: Callable[[Schedule], Policy] | None = None
+
+    def __len__(self) -> int:
+        return len(self.runner)
+
+    @property
+    def batch(self) -> int:
+        return self.runner.batch
+
+    def begin(self) -> None:
+        self.runner.full(self.policy)
+
+    def forget(self) -> None:
+        self.runner.forget(self.policy)
+
+    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
+        policy = self.policy if self.policy_for is None else self.policy_for(schedule)
+        return self.runner.measure(schedule, policy, examples, self.state_bytes)
+
+
+@dataclass
+class UnderFits:
+    """Examples under weights that were fitted to the others of them.
+
+    Weights of one half of the examples score the other half, both ways: on its own examples a fit
+    looks better than it is. The delivered weights come from all examples.
+
+    Args:
+        steps: of the sampler.
+        conditions: of the fitted weights.
+        folder: of temporary files.
+        state_bytes: of courses from which fits for other schedules go on.
+    """
+
+    runner: Runner
+    steps: Steps
+    conditions: Mapping[str, Any]
+    folder: Path
+    state_bytes: float = 0
+    _present: set[int] = field(default_factory=set)  # examples whose full runs' states are known
+    _metrics: dict[Schedule, list[Metrics]] = field(default_factory=dict)
+    _grouping: Any = None  # that the courses in memory are of
+    _full_steps: int = 0  # of all examples, in the measurement at hand
+
+    def __len__(self) -> int:
+        return len(self.runner)
+
+    def begin(self) -> None:
+        """Compute the full runs, and keep the states on their way."""
+        self.runner.repeated(self._watch)
+
+    def forget(self) -> None:
+        """Free all but the states of the full runs: weights of what is delivered need them."""
+        self.runner.forget(Fitted())
+        self._memory.clear()
+
+    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
+        """Metrics of some examples; the first call for a schedule runs all of them."""
+        self._full_steps = 0
+        if schedule not in self._metrics:
+            self._metrics[schedule] = self.runner.repeated(lambda: self._cross_fitted(schedule))
+        metrics = self._metrics[schedule]
+        return Measurement([metrics[number] for number in examples], self._full_steps)
+
+    def policy_for(self, schedule: Schedule) -> Fitted:
+        """Weights of a schedule, fitted to all examples."""
+        self.begin()
+        end = self.runner.repeated(lambda: self._fit(schedule, range(len(self))))
+        return replace(end.policy, conditions=self.conditions, examples=len(self))
+
+    @cached_property
+    def _states(self) -> RunStates:
+        """States of the full runs, ``[1, ...]`` each."""
+        return RunStates(len(self), len(self.steps.moves) + 1, self.folder, STATES_IN_MEMORY)
+
+    @cached_property
+    def _memory(self) -> PrefixMemory[Course]:
+        return PrefixMemory(self.state_bytes)
+
+    def _watch(self) -> None:
+        """Compute full runs whose states are not known."""
+        if len(self._present) < len(self):
+            self.runner.watched(self._states.keep, self._present)
+            self._present.update(range(len(self)))
+
+    def _cross_fitted(self, schedule: Schedule) -> list[Metrics]:
+        """Metrics of all examples, each under weights that were fitted to the other half."""
+        numbers = range(len(self))
+        halves = (numbers[::2], numbers[1::2]) if len(self) > 1 else (numbers, numbers)
+        ends: dict[int, Tensor] = {}
+        for one, other in (halves, halves[::-1]):
+            reached = self._fit(schedule, one).ends
+            ends |= {number: reached[number] for number in other}
+        return self.runner.measure_ends(ends, self.steps.end_level)
+
+    def _fit(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
+        numbers = range(len(self))
+        if self.runner.grouping != self._grouping:
+            self._memory.clear()
+            self._grouping = self.runner.grouping
+
+        def states(step: int) -> list[Tensor]:
+            return [self._states.at(number, step) for number in numbers]
+
+        def velocities(step: int, now: list[Tensor]) -> list[Tensor]:
+            by_number = self.runner.velocities(step, dict(enumerate(now)))
+            self._full_steps += len(self)
+            return [by_number[number] for number in numbers]
+
+        memory = self._memory if self.state_bytes else None
+        return fit(schedule, self.steps, states(0), states, velocities, fitted_on, memory=memory)

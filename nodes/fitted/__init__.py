@@ -1,1 +1,0 @@
-"""Weights fitted to schedules while the runs of a search go on."""
