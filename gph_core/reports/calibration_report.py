@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calibration.entry import Calibration
-from .texts import counted
+from ..texts import counted
 
 
 def described(entry: Calibration) -> str:

@@ -11,7 +11,7 @@ from ...gph_core.calibration import file
 from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.reports.calibration_report import described
-from ...gph_core.reports.texts import counted
+from ...gph_core.texts import counted
 from ..library import calibrations
 from ..sample.examples import Example
 from ..sample.guider import guider_for

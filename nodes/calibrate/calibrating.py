@@ -14,7 +14,7 @@ from ...gph_core.calibration.entry import COUNTS, Calibration
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.mean_velocity import MeanVelocity
-from ...gph_core.reports.texts import counted, named
+from ...gph_core.texts import counted, named
 from ..hook import compatibility, samplers
 from ..sample.workload import Workload
 from ..workers.jobs import Job, Mapped

@@ -16,8 +16,8 @@ from ...gph_core.calibration.trial_outcomes import decided, outcome_in
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.texts import counted
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import counted
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..hook import compatibility
 from ..sample.sampling import check_finite

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.texts import counted
+from ...gph_core.texts import counted
 from ..hook import compatibility, conditions, fingerprint, starting
 from .examples import Example, sampling_of
 from .sampling import Sampling, samples_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.texts import counted
 from ...gph_core.search.protocol import Delivery, SearchSettings, find_path
+from ...gph_core.texts import counted
 from ..fitted.fitted_examples import FittedExamples
 from ..fitted.fitted_validation import FittedValidation
 from ..sample.measuring import SampledExamples

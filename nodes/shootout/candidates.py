@@ -17,10 +17,10 @@ from ...gph_core.paths.library import bundled_paths
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
-from ...gph_core.reports.texts import named
 from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import named
 from ..cache.adaptive_plan import AdaptivePlan, setting_of
 from ..cache.plan import CachePlan
 from ..hook import compatibility, fingerprint, starting
