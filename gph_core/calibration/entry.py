@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
 from ..files import reading
 from ..files.condition_diff import first_difference, plain
+from ..methods.method import Method
 from ..paths.places import GRID_TOLERANCE
 from .outcome import Outcome
+from .samples import Measured
+from .table import OF_VALUES, RECIPES, described
 from .threshold import FoundThreshold
 
 # The conditions that are lists of noise levels; these may differ by rounding.
 NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
-
-# The conditions without which measured values mean nothing; thresholds need all of them.
-OF_VALUES = ("family", "model")
-# Nobody has measured whether sensitivities are the same at other sizes.
-_NEEDED = {"SenCache": (*OF_VALUES, "latent")}
 
 # Of a report, numbers of examples that the values were made of or checked on.
 COUNTS = ("num_examples", "num_fit", "num_held_out")
@@ -37,13 +35,6 @@ _OTHERS = {
     "numbers of the guider": "other numbers of the guider",
     "latent": "another size",
 }
-
-
-class Fitted(NamedTuple):
-    """Values that a method needs for its rule, and how well they fit."""
-
-    values: dict[str, Any]  # tensors, and plain data
-    report: dict[str, Any]  # plain data
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +94,9 @@ class Calibration:
             name: ({name: self.conditions.get(name)}, {name: wanted.get(name)})
             for name in dict.fromkeys([*wanted, *self.conditions])
         }
-        for name in needed or _NEEDED.get(self.method, OF_VALUES):
+        if not needed:
+            needed = RECIPES[self.method].needed if self.method in RECIPES else OF_VALUES
+        for name in needed:
             self._check(*pairs.pop(name, ({}, {})))
         others = "; ".join(
             _OTHERS.get(name, f"another {name}")
@@ -135,6 +128,11 @@ class Calibration:
                 f"({reading.reason(error)}); delete it and calibrate again"
             ) from error
 
+    def summary(self) -> str:
+        """How well the values fit, in one line; ``ValueError`` that names a damaged file."""
+        with self.damaged("report"):
+            return described(self.method, self.report)
+
     def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
         """Calibration with the tensors of one more example."""
         return replace(self, samples={**self.samples, example: dict(sample)})
@@ -143,9 +141,9 @@ class Calibration:
         """Examples that were not sampled yet."""
         return [example for example in examples if example not in self.samples]
 
-    def with_values(self, fitted: Fitted) -> Calibration:
+    def with_values(self, measured: Measured) -> Calibration:
         """Calibration with other values, without thresholds and runs, which hold for the old."""
-        return replace(self, values=fitted.values, report=fitted.report, thresholds=(), runs=())
+        return replace(self, values=measured.values, report=measured.report, thresholds=(), runs=())
 
     def with_run(
         self, settings: Mapping[str, Any], example: str, outcome: Outcome
@@ -221,6 +219,17 @@ class Calibration:
             f"{self.file} has: {there or 'none'}. Run Calibrate Ratio for "
             "this method, number and policy, or choose one of these"
         )
+
+
+def fit_of(method: Method, calibration: Calibration | None) -> Any:
+    """Fit of a method as its calibration keeps it; None without any.
+
+    Raises ``ValueError`` that names the file if it is damaged.
+    """
+    if calibration is None or not calibration.values:
+        return None
+    with calibration.damaged("values"):
+        return method.read(calibration.values)
 
 
 def _way(settings: Mapping[str, Any]) -> str:

@@ -122,3 +122,10 @@ class Method:
         first = max(self.first_full(setting), (policy or self.policy).min_anchors)
         last = (n - 1,) if self.last_full(setting) else ()
         return Schedule((*range(min(first, n)), *last), n)
+
+
+def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:
+    """Settings under which a threshold holds, beside the conditions and values of a calibration."""
+    forced = str(method.forced(setting, policy))
+    form = {"form": method.form} if method.form else {}
+    return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}

@@ -6,10 +6,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of, settings_of
+from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.gates.base import Gate
-from ...gph_core.methods.method import Method, Setting
+from ...gph_core.methods.method import Method, Setting, settings_of
 from ...gph_core.paths.choice import Choice, Conditions
 from ...gph_core.paths.full_steps import check_full, full_of
 from ...gph_core.policies.base import Policy

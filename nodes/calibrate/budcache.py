@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from ...gph_core.calibration.entry import Calibration, Fitted
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.samples import Measured
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
@@ -87,7 +88,7 @@ def search(
         "examples": len(examples),
     }
     report = {**entry.report, str(num_full): facts}
-    return entry if values == entry.values else entry.with_values(Fitted(values, report))
+    return entry if values == entry.values else entry.with_values(Measured(values, report))
 
 
 def _num_examples(entry: Calibration, num_full: int) -> int:

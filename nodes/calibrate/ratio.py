@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of, settings_of
+from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.calibration.outcome import Outcome
 from ...gph_core.calibration.threshold import FoundThreshold, find_threshold
 from ...gph_core.calibration.trial_outcomes import decided, outcome_in
-from ...gph_core.methods.method import Method, Setting
+from ...gph_core.methods.method import Method, Setting, settings_of
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule

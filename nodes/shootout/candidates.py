@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of
+from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.methods.candidates import FITTED, FULL, PATH, PLAIN, UNIFORM
 from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL

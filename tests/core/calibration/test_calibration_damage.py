@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from gph_core.calibration import file
-from gph_core.calibration.entry import Calibration
-from gph_core.calibration.fitted import fit_of
+from gph_core.calibration.entry import Calibration, fit_of
 from gph_core.methods.method import Setting
 from gph_core.methods.planned import planned
 from gph_core.methods.table import METHODS

@@ -7,8 +7,7 @@ import math
 
 import comfy.model_management
 import torch
-from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.calibration.fitted import fit_of
+from golden_path_pack.gph_core.calibration.entry import Calibration, fit_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
 from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.nodes.cache import adaptive_plan
