@@ -71,7 +71,7 @@ class Products(NamedTuple):
 
 
 # Gives the products of its own runs at each cached step and takes the weights of all.
-Fit = Generator[list[Products], Sequence[float], ClosedLoop]
+Fitting = Generator[list[Products], Sequence[float], ClosedLoop]
 
 
 def fit(
@@ -106,7 +106,7 @@ def fit(
     return finished(going, ridge)
 
 
-def finished(going: Fit, ridge: float = RIDGE) -> ClosedLoop:
+def finished(going: Fitting, ridge: float = RIDGE) -> ClosedLoop:
     """The end of a fit whose runs are all here."""
     try:
         products = next(going)
@@ -127,7 +127,7 @@ def fitting(
     memory: PrefixMemory[Course] | None = None,
     course: Course | None = None,
     name: Hashable = None,
-) -> Fit:
+) -> Fitting:
     """Do the same for some of the runs of a fit, whose others may be in other processes.
 
     Args:

@@ -8,8 +8,8 @@ from ..schedule import Schedule
 from .table import BASELINES, METHODS, VARIANTS
 
 FULL, PATH, UNIFORM, PLAIN = "full", "golden path", "uniform", "plain steps"
-FITTED = "fitted"  # a golden path with weights; PATH is one without
-USUAL = (*METHODS, FITTED, PATH, UNIFORM, PLAIN, *BASELINES)
+FITTED_PATH = "fitted"  # a golden path with weights; PATH is one without
+USUAL = (*METHODS, FITTED_PATH, PATH, UNIFORM, PLAIN, *BASELINES)
 NAMES = (*USUAL, *VARIANTS)  # that can be chosen
 
 

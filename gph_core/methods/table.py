@@ -26,8 +26,7 @@ from ..planning.planners import Plan
 from ..policies.causal_linear import CausalLinear
 from ..policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from ..policies.mean_velocity import MeanVelocity
-from ..policies.offset import OffsetReuse
-from ..policies.rest import RestReuse
+from ..policies.reuse import OffsetReuse, RestReuse
 from ..policies.two_anchor import TwoAnchor
 from ..schedule import Schedule
 from . import rules

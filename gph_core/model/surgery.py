@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
-from .ends import EndOfBlocks, NoLayer
 from .family import Family, aligned
 from .replacements import (
     AddBehindFirst,
@@ -34,7 +33,7 @@ from .replacements import (
     Scratch,
     cloned,
 )
-from .stand_ins import OwnBlocks, stand_in
+from .stand_ins import EndOfBlocks, NoLayer, OwnBlocks, stand_in
 
 
 class Surgery:

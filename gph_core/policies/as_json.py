@@ -9,7 +9,7 @@ from typing import Any
 
 from ..files.condition_diff import plain
 from ..schedule_text import MAX_STEPS
-from . import ranges, stated
+from . import allowed
 from .base import Policy, Site
 from .table import KINDS
 from .weights import Weights
@@ -80,7 +80,7 @@ def _check_options(kind: str, options: Mapping[str, Any]) -> None:
         is_no_number = isinstance(value, (int, float)) and not abs(value) <= sys.float_info.max
         if type(value) not in types or is_no_number:
             raise ValueError(f"{option.name} of the policy {kind} must be {wanted}")
-        ranges.check(kind, option.name, value)
+        allowed.check_number(kind, option.name, value)
 
 
 def _pairs(values: Any, what: str) -> list[tuple[int, Any]]:
@@ -117,5 +117,5 @@ def _of_step(step: int, values: Any) -> Weights:
 
 # How options of several values are read, by their names.
 _READ: dict[str, Callable[[Any], Any]] = {
-    "spans": _spans, "weights": _weights, "conditions": stated.conditions,
+    "spans": _spans, "weights": _weights, "conditions": allowed.conditions,
 }  # fmt: skip

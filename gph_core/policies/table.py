@@ -12,8 +12,7 @@ from .base import Policy, Site
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from .fitted import Fitted
 from .mean_velocity import MeanVelocity
-from .offset import OffsetReuse
-from .rest import RestReuse
+from .reuse import OffsetReuse, RestReuse
 from .two_anchor import TwoAnchor
 
 # Kept in golden paths and recordings by their class names. Causal linear is not among them: its
@@ -53,7 +52,7 @@ class Selectable(NamedTuple):
 
 
 CAUSAL_LINEAR = "causal linear (L2P)"
-FITTED = "fitted (golden path)"
+FITTED_POLICY = "fitted (golden path)"
 
 EXTRAPOLATION = ("differences", "max_amplification", "max_distance")
 
@@ -78,5 +77,5 @@ CHOICES: dict[str, Selectable] = {
         lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation), ("order", *EXTRAPOLATION)
     ),
     "mean velocity (MeanCache)": Selectable(lambda o: MeanVelocity(o.span), ("span",)),
-    FITTED: Selectable(lambda o: o.of_path(), ("path",)),
+    FITTED_POLICY: Selectable(lambda o: o.of_path(), ("path",)),
 }

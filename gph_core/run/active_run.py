@@ -19,10 +19,9 @@ from ..policies.as_json import policy_data
 from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
 from .anchors import Anchors, missing
-from .call_log import UNSURE, CallLog
+from .call_log import UNSURE, CallLog, StepKinds
 from .decision import Decision
 from .record import RunRecord
-from .step_kinds import StepKinds
 
 
 class ActiveRun:

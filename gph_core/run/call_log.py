@@ -6,11 +6,13 @@ apart by their order: between two steps that a sampler reports as done lie the e
 
 from __future__ import annotations
 
-import bisect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from ..schedule import Schedule
+from .levels import NoiseLevels
 
 BETWEEN = "evaluations between two steps were computed in full"
 OTHER_LEVELS = (
@@ -24,40 +26,6 @@ UNSURE = (
     "step: it tells the model other noise levels than those of its steps"
 )
 _SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
-
-
-# Some samplers recompute noise levels through exp and log: up to 3e-5 relative was seen.
-SIGMA_TOLERANCE = 1e-4
-
-
-class NoiseLevels:
-    """The falling noise levels of a run's steps, and that at its end."""
-
-    def __init__(self, sigmas: Sequence[float]) -> None:
-        self.sigmas = tuple(sigmas)
-        self._found: dict[float, int | None] = {}
-
-    @property
-    def num_steps(self) -> int:
-        return len(self.sigmas) - 1
-
-    def step_at(self, sigma: float) -> int | None:
-        """The step whose noise level this is, or None off the grid."""
-        if sigma not in self._found:
-            levels = self.sigmas[:-1]
-            right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
-            candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
-            step = min(candidates, key=lambda n: abs(levels[n] - sigma))
-            is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
-            self._found[sigma] = step if is_close else None
-        return self._found[sigma]
-
-    def of_step(self, step: int | None, sigma: float) -> tuple[float, float] | None:
-        """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
-        if step is None:
-            return None
-        begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
-        return begin, self.sigmas[step + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +172,48 @@ class CallLog:
             if call.cached == cached:
                 times[call.evaluation] = times.get(call.evaluation, 0.0) + end - call.started
         return tuple(times.values())
+
+
+class StepKinds:
+    """Steps that are to be full: at first those of the schedule.
+
+    Args:
+        on_step: told a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
+            schedule), once it is known; again if a later call of the step changes it.
+    """
+
+    def __init__(
+        self, schedule: Schedule, on_step: Callable[[int, str], None] | None = None
+    ) -> None:
+        self._num_steps = schedule.num_steps
+        self._full = set(schedule.full_steps)
+        self._on_step = on_step
+        self._reported: dict[int, str] = {}
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule with all changes so far."""
+        return Schedule(tuple(self._full), self._num_steps)
+
+    def is_full(self, step: int) -> bool:
+        """Whether a step is to be full."""
+        return step in self._full
+
+    def newest_full(self, step: int) -> int:
+        """The last full step before a step; 0 if there is none."""
+        return max((n for n in self._full if n < step), default=0)
+
+    def make_full(self, step: int) -> None:
+        """Compute a step in full, whatever the schedule says."""
+        self._full.add(step)
+
+    def make_cached(self, step: int) -> None:
+        """Cache a step, whatever the schedule says."""
+        self._full.discard(step)
+
+    def tell(self, step: int, cached: bool) -> None:
+        """Report the kind of a step, if it is new; one full call makes the step full."""
+        kind = "cached" if cached else "full" if self.is_full(step) else "refused"
+        if self._on_step and self._reported.get(step) not in (kind, "refused"):
+            self._reported[step] = kind
+            self._on_step(step, kind)

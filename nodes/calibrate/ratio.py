@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any
 
 from ...gph_core.calibration.entry import Calibration, fit_of
-from ...gph_core.calibration.outcome import Outcome
+from ...gph_core.calibration.outcome import Outcome, decided, outcome_in
 from ...gph_core.calibration.threshold import FoundThreshold, find_threshold
-from ...gph_core.calibration.trial_outcomes import decided, outcome_in
 from ...gph_core.methods.method import Method, Setting, settings_of
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy

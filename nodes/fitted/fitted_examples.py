@@ -13,7 +13,7 @@ import folder_paths
 import torch
 from torch import Tensor
 
-from ...gph_core.calibration.closed_loop import ClosedLoop, Course, Fit, finished, fitting
+from ...gph_core.calibration.closed_loop import ClosedLoop, Course, Fitting, finished, fitting
 from ...gph_core.calibration.steps import Steps
 from ...gph_core.files.run_states import RunStates
 from ...gph_core.policies.fitted import Fitted
@@ -154,7 +154,7 @@ class FittedExamples:
         fitted_on: Sequence[int],
         name: tuple[int, ...],
         goes_on: bool = True,
-    ) -> Fit:
+    ) -> Fitting:
         """A fit of all examples, which waits for the weights of each cached step.
 
         Args:

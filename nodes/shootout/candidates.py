@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gph_core.calibration.entry import Calibration, fit_of
-from ...gph_core.methods.candidates import FITTED, FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.methods.candidates import FITTED_PATH, FULL, PATH, PLAIN, UNIFORM
 from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, choose_fitted, spacing
@@ -144,7 +144,7 @@ class LineUp:
     def _cached(self, name: str) -> Candidate:
         if name == PATH:
             return self._of(name, self._path())
-        if name == FITTED:
+        if name == FITTED_PATH:
             return self._of(name, self._fitted())
         if name == UNIFORM:
             steps = self.workload.num_steps

@@ -6,7 +6,7 @@ import torch
 from gph_core.gates.base import GateInput
 from gph_core.gates.easycache import EasyCache
 from gph_core.policies.base import Anchor, Now, Site
-from gph_core.policies.offset import OffsetReuse
+from gph_core.policies.reuse import OffsetReuse
 
 from ...support.made_steps import constants, kinds
 

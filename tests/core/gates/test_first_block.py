@@ -5,7 +5,7 @@ import torch
 
 from gph_core.gates.base import GateInput
 from gph_core.gates.first_block import FirstBlockCache
-from gph_core.policies.rest import RestReuse
+from gph_core.policies.reuse import RestReuse
 
 from ...support.made_steps import kinds
 

@@ -2,8 +2,7 @@
 
 import math
 
-from gph_core.calibration.outcome import Outcome
-from gph_core.calibration.trial_outcomes import decided, outcome_in
+from gph_core.calibration.outcome import Outcome, decided, outcome_in
 from gph_core.run.record import RunRecord
 from gph_core.schedule import Schedule
 
