@@ -21,10 +21,10 @@ from .threshold import FoundThreshold
 # The conditions that are lists of noise levels; these may differ by rounding.
 NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
 
-# Of a report, numbers of examples that the values were made of or checked on.
+# Entries of a report that count the examples that the values were made from or checked on.
 COUNTS = ("num_examples", "num_fit", "num_held_out")
 
-# What a run has that differs in a condition.
+# How a run that differs in a condition is described.
 WEIGHTS = "weights"
 _OTHERS = {
     WEIGHTS: "other weights or patches of the model, such as a LoRA",
@@ -41,21 +41,20 @@ _OTHERS = {
 class Calibration:
     """One method under one setting.
 
-    A calibration that was cancelled goes on from its samples and runs: those that are there need
-    not be made again. Examples are named by what identifies them, such as prompt and seed, so
-    that others than before are simply not found.
+    A calibration that was cancelled goes on from the samples and runs that it has. Examples are
+    named by what identifies them, such as prompt and seed.
 
     Args:
         method: its name.
-        conditions: what all of it was made under, as plain data: the model, ``sigmas``, the
+        conditions: under which all of it was made, as plain data: the model, ``sigmas``, the
             latent's shape, ...
         values: what the rule needs, tensors or plain data; empty if nothing is fitted.
         report: how the values were made and how well they fit.
-        thresholds: what was found for wanted numbers of cached steps; see ``with_threshold``.
-        samples: by example, the tensors that the values are made of.
+        thresholds: those found for wanted numbers of cached steps; see ``with_threshold``.
+        samples: by example, the tensors that the values are made from.
         runs: those that the thresholds come from; see ``with_run``.
         file: name of the file that it was read from.
-        note: on that file; empty if it is as it should be.
+        note: what is wrong with that file; empty if nothing is.
     """
 
     method: str
@@ -71,23 +70,23 @@ class Calibration:
     def __post_init__(self) -> None:
         if not self.method or "/" in self.method:
             raise ValueError(f"{self.method!r} cannot name a method in a calibration file")
-        # As they will be read again, so that tuples and lists are the same.
+        # As a file gives them back: tuples become lists.
         object.__setattr__(self, "conditions", plain(dict(self.conditions)))
 
     def check(self, conditions: Mapping[str, Any], partly: bool = False) -> None:
         """Raise ``ValueError`` that names the first condition in which a run differs.
 
         Args:
-            partly: those that are not given are not known.
+            partly: compare only the conditions that are given.
         """
         wanted, stored = plain(dict(conditions)), self.conditions
         self._check({n: stored.get(n) for n in wanted} if partly else stored, wanted)
 
     def check_values(self, conditions: Mapping[str, Any], needed: Collection[str] = ()) -> str:
-        """Note on the file and on what differs in a run that takes the values and no threshold.
+        """Note on the file and on how a run that uses the values, but no threshold, differs.
 
-        ``ValueError`` that names the first of the ``needed`` conditions in which it differs: the
-        values mean nothing there. Without any, those of the method.
+        Raises ``ValueError`` that names the first of the ``needed`` conditions in which it
+        differs: there the values mean nothing. By default these are the method's.
         """
         wanted = plain(dict(conditions))
         pairs = {
@@ -119,7 +118,7 @@ class Calibration:
 
     @contextmanager
     def damaged(self, part: str) -> Iterator[None]:
-        """Turn what a block raises that reads a part into ``ValueError`` that names the file."""
+        """Turn errors of a block that reads a part into ``ValueError`` that names the file."""
         try:
             yield
         except reading.ERRORS as error:
@@ -142,7 +141,7 @@ class Calibration:
         return [example for example in examples if example not in self.samples]
 
     def with_values(self, measured: Measured) -> Calibration:
-        """Calibration with other values, without thresholds and runs, which hold for the old."""
+        """Calibration with other values; thresholds and runs, which belong to the old, go."""
         return replace(self, values=measured.values, report=measured.report, thresholds=(), runs=())
 
     def with_run(
@@ -151,13 +150,13 @@ class Calibration:
         """Calibration with one more run.
 
         Args:
-            settings: what the decisions depend on beside conditions, values and threshold: the
-                forced steps, the policy, the other options of the gate.
+            settings: what the decisions depend on beside conditions, values and threshold, see
+                ``settings_of``.
         """
         run = {"settings": plain(dict(settings)), "example": example, **outcome._asdict()}
         return replace(self, runs=(*self.runs, run))
 
-    def known(
+    def outcomes(
         self, settings: Mapping[str, Any], examples: Sequence[str]
     ) -> list[tuple[int, Outcome]]:
         """Outcomes of the kept runs of these examples, by the number of the example."""
@@ -170,7 +169,7 @@ class Calibration:
         ]
 
     def with_threshold(self, settings: Mapping[str, Any], found: FoundThreshold) -> Calibration:
-        """Calibration with the threshold for one target; it replaces one under these settings."""
+        """Calibration with the threshold for one target, in place of one under these settings."""
         entry = {
             "settings": plain(dict(settings)),
             "target": found.target,
@@ -189,24 +188,24 @@ class Calibration:
         )
         return replace(self, thresholds=(*others, entry))
 
-    def found(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
-        """Threshold that was found for a target, see ``with_threshold``; None if there is none."""
+    def facts_on(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
+        """Facts on the threshold for a target, see ``with_threshold``; None if there is none."""
         sought = target, plain(dict(settings))
         same = (old for old in self.thresholds if (old["target"], old["settings"]) == sought)
         return next(same, None)
 
     def threshold(self, settings: Mapping[str, Any], target: float) -> float:
-        """The one that was found for a target.
+        """The threshold for a target.
 
         Args:
             settings: with ``full steps``, ``policy`` and, of a variant, ``form``.
 
         Raises:
-            ValueError: none was; it says which there are.
+            ValueError: there is none; the message lists those that there are.
         """
-        found = self.found(settings, target)
-        if found is not None:
-            return found["threshold"]
+        facts = self.facts_on(settings, target)
+        if facts is not None:
+            return facts["threshold"]
         counts: dict[str, set[int]] = {}
         for old in self.thresholds:
             counts.setdefault(_way(old["settings"]), set()).add(old["settings"]["full steps"])
@@ -241,7 +240,7 @@ def difference_text(difference: tuple[str, str, str], present: str) -> str:
     """A condition that differs, in words.
 
     Args:
-        present: what comes before the value that is asked for now.
+        present: the words before the present value.
     """
     name, former, now = difference
     return _OTHERS[name] if name == WEIGHTS else f"the {name} {former}, {present} {now}"

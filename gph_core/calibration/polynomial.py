@@ -75,7 +75,7 @@ def fit(samples: Sequence[Tensors], time_only: bool = False) -> Measured:
     """Least squares in float64 on the first examples, checked on the others.
 
     A fifth of the examples, rounded down, is held out, at least one. Errors of prediction are those
-    on the held-out pairs; R² is against their mean.
+    on the held-out pairs; R² compares with predicting their mean.
 
     Args:
         samples: one an example, as ``Changes`` makes them.
@@ -103,7 +103,7 @@ def fit(samples: Sequence[Tensors], time_only: bool = False) -> Measured:
         "time_only": time_only,
         "mae": float(np.abs(error).mean()),
         "rmse": float(np.sqrt(np.square(error).mean())),
-        # Of held-out changes that are all the same there is no part to explain.
+        # Held-out changes that are all the same leave nothing to explain.
         "r2": 1 - float(np.square(error).sum()) / total if total else None,
     }
     values = {

@@ -76,10 +76,10 @@ def sensitivity(
 ) -> Sensitivity:  # fmt: skip
     """The slopes at one step, in float32.
 
-    All tensors are of one example and one branch, the conditional one, and of one shape; latents
-    without channels that only condition the model, which do not move.
+    All tensors belong to one example and its conditional branch, and have one shape; latents come
+    without the channels that only condition the model, which do not move.
 
-    Where the neighbor's latent or time is the same (below 1e-8), as for samplers that visit a
+    Where the neighbor's latent or time is the same (below 1e-8), as with samplers that visit a
     noise level twice, the slope is 0, as in the source: the rule then sees the other term alone.
 
     Args:
@@ -107,8 +107,8 @@ def sample_of(steps: Sequence[Sensitivity]) -> dict[str, Tensor]:
 def table(samples: Sequence[Tensors]) -> Measured:
     """The tables ``sigmas``, ``jx`` and ``jt``, each ``[N]`` in float64.
 
-    Slopes are a quantile over the examples, per step, linear between the two nearest of them: a
-    high one, so that most examples change less than the rule expects. Noise levels are medians.
+    The slope of a step is a quantile over the examples, linear between the two nearest: a high
+    one, so that most examples change less than the rule expects. Noise levels are medians.
     """
     if not samples:
         raise ValueError("the sensitivities need at least 1 example, got none")
@@ -123,7 +123,7 @@ def table(samples: Sequence[Tensors]) -> Measured:
         "jx": torch.from_numpy(np.quantile(jx, QUANTILE, axis=0, method="linear")),
         "jt": torch.from_numpy(np.quantile(jt, QUANTILE, axis=0, method="linear")),
     }
-    # A slope that is exactly 0 comes from a displacement that is none.
+    # A slope is exactly 0 where nothing moved.
     num_zero = int((jx == 0).sum() + (jt == 0).sum())
     return Measured(values, {"num_examples": len(jx), "quantile": QUANTILE, "num_zero": num_zero})
 

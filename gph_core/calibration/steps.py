@@ -34,8 +34,8 @@ class Steps:
     """``x_{n+1} = x_n + Σ_{j ≤ n} L[n, j] v_j``, with x_n the state where the model is evaluated.
 
     Args:
-        moves: of each step, its L with j = n first.
-        end_level: noise level that the sampler ends at; some replace 0 by a small one.
+        moves: L of each step, with j = n first.
+        end_level: noise level at which the sampler ends; some replace 0 by a small one.
     """
 
     moves: tuple[Moves, ...]
@@ -55,8 +55,8 @@ def euler(sigmas: Sequence[float]) -> Steps:
 def probe(sampler: Sampler, sigmas: Sequence[float]) -> Steps:
     """Steps of a sampler on ``N + 1`` noise levels.
 
-    Raises ``ValueError`` that says why it has none: it draws noise, or does not evaluate the model
-    once a step, or its states are no sums of the velocities.
+    Raises ``ValueError`` that says why it has none: it draws noise, does not evaluate the model
+    once a step, or its states are not sums of the velocities.
     """
     count = len(sigmas) - 1
     random = torch.Generator().manual_seed(0)
@@ -115,7 +115,7 @@ def _check_levels(found: Sequence[float], sigmas: Sequence[float]) -> None:
 
 
 def _moves(step: int, lengths: Sequence[float], least: float) -> Moves:
-    """Moves of a step, without those that are not longer than ``least``."""
+    """Moves of a step that are longer than ``least``."""
     if not abs(lengths[step]) > least:
         raise ValueError(f"its step {step} does not use what the model returned there")
     return tuple((n, lengths[n]) for n in range(step, -1, -1) if abs(lengths[n]) > least)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -92,15 +91,6 @@ class RunRecord:
         """Plain data with a format version, ready for JSON."""
         derived = {name: getattr(self, name) for name in _DERIVED}
         return {"format": FORMAT, **derived, **asdict(self)}
-
-    def to_json(self) -> str:
-        """JSON text of ``to_dict``."""
-        return json.dumps(self.to_dict())
-
-    @classmethod
-    def from_json(cls, text: str) -> RunRecord:
-        """Read what ``to_json`` wrote; ``ValueError`` for another format."""
-        return cls.from_dict(json.loads(text))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:

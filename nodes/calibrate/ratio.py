@@ -73,7 +73,7 @@ def calibrate_ratio(
 
 
 def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Workload) -> None:
-    found = entry.found(settings, workload.num_steps - settings["full steps"])
+    found = entry.facts_on(settings, workload.num_steps - settings["full steps"])
     if found is not None and found["num_examples"] > len(workload):
         raise ValueError(
             f"{entry.file} has the threshold of {entry.method} for {settings['full steps']} full "
@@ -108,7 +108,7 @@ class _Trials:
     def find(self, target: float, most: int) -> FoundThreshold:
         """Find the threshold for a target; runs made so far are saved if it cannot be found."""
         names = self.workload.names()
-        known = self.entry.known(self.settings, names)
+        earlier = self.entry.outcomes(self.settings, names)
         self._count, self._saved_at = 0, time.monotonic()
         before = len(self.entry.runs)
 
@@ -120,7 +120,7 @@ class _Trials:
 
         try:
             return find_threshold(
-                self.run, len(names), target, max_cached=most, known=known, on_run=keep
+                self.run, len(names), target, max_cached=most, earlier=earlier, on_run=keep
             )
         finally:
             if len(self.entry.runs) > before:

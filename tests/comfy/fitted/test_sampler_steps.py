@@ -7,9 +7,10 @@ import pytest
 import torch
 from comfy import model_sampling as sampling
 from comfy.samplers import KSAMPLER
-from golden_path_pack.gph_core.calibration.closed_loop import fit
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.fitted.sampler_steps import steps_of
+
+from ...support.fits import fit
 
 NAMES = (
     "euler", "ddim", "dpmpp_2m", "res_multistep", "uni_pc", "uni_pc_bh2", "deis", "ipndm",

@@ -8,9 +8,10 @@ import torch
 from benchmarks import _demo, guidance
 from benchmarks._kinds import BOTH, CACHED, POSITIVE, Branches, Loop, text_of
 from benchmarks._kinds_search import Scorer, changed, climb, swapped
-from gph_core.calibration.closed_loop import fit
 from gph_core.calibration.steps import euler
 from gph_core.schedule import Schedule
+
+from ...support.fits import fit
 
 STEPS, CFG = 8, 3.0
 

@@ -55,9 +55,9 @@ def test_a_cancelled_search_for_a_threshold_goes_on_from_the_file(tmp_path):
     file.save(path, calibration("SeaCache").with_run({"other": 1}, examples[0], Outcome(9, 0, 9)))
     with pytest.raises(KeyboardInterrupt):
         find_threshold(run, 12, 7, on_run=keep)
-    known = file.load(path, "SeaCache").known(SETTINGS, examples)
-    assert len(known) == 14
-    assert find_threshold(run, 12, 7, known=known) == whole
+    earlier = file.load(path, "SeaCache").outcomes(SETTINGS, examples)
+    assert len(earlier) == 14
+    assert find_threshold(run, 12, 7, earlier=earlier) == whole
     assert runs == whole_runs
 
 

@@ -73,4 +73,4 @@ def test_new_values_drop_the_thresholds_of_the_old_ones_and_keep_the_samples():
 def test_runs_follow_their_examples_to_other_numbers():
     entry = calibration().with_run(SETTINGS, "b", Outcome(2, 0.1, 0.2))
     entry = entry.with_run(SETTINGS, "gone", Outcome(3, 0.1, 0.2))
-    assert entry.known(SETTINGS, ["a", "b"]) == [(1, Outcome(2, 0.1, 0.2))]
+    assert entry.outcomes(SETTINGS, ["a", "b"]) == [(1, Outcome(2, 0.1, 0.2))]

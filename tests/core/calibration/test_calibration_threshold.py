@@ -202,7 +202,7 @@ def test_a_cancelled_search_goes_on_without_repeating_a_run(stop):
     with pytest.raises(KeyboardInterrupt):
         find_threshold(first, 50, 29, on_run=lambda *run: kept.append(run))
     assert len(kept) == stop
-    assert find_threshold(second, 50, 29, known=kept) == whole
+    assert find_threshold(second, 50, 29, earlier=kept) == whole
     assert first.runs + second.runs == whole_runs.runs
 
 

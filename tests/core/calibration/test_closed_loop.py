@@ -1,3 +1,5 @@
+"""Fits in a closed loop, against numpy and runs written out."""
+
 import itertools
 import weakref
 
@@ -5,12 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from gph_core.calibration.closed_loop import finished, fit, fitting, solved
+from gph_core.calibration.closed_loop import finished, fitting, solved
 from gph_core.calibration.steps import Steps, euler
 from gph_core.policies import weights
 from gph_core.policies.base import Anchor, Now
 from gph_core.schedule import Schedule
 from gph_core.search.prefix import PrefixMemory
+
+from ...support.fits import fit
 
 SIGMAS = [1.0, 0.8, 0.65, 0.4, 0.3, 0.1, 0.0]
 SCHEDULE = Schedule.parse("0,1,3/6")
