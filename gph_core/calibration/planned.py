@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..planning.dpcache import JUMP_SHARE, jump_costs
 from ..planning.meancache import edge_costs
-from ..planning.planners import MeanCosts
+from ..planning.planners import mean_costs
 from ..policies.linear_fit import fit, gram, relative_errors
 from ..texts import counted
 from .polynomial import HELD_OUT
@@ -134,10 +134,8 @@ def costs(samples: Sequence[Tensors]) -> Measured:
     """``costs``, the mean over the examples."""
     if not samples:
         raise ValueError("the costs of jumps need at least 1 example, got none")
-    mean = MeanCosts.of(tuple(samples[0]["costs"].shape))
-    for sample in samples:
-        mean.add(sample["costs"])
-    return Measured({"costs": mean.mean()}, {"num_examples": len(samples)})
+    mean = mean_costs([sample["costs"] for sample in samples])
+    return Measured({"costs": mean}, {"num_examples": len(samples)})
 
 
 def described(facts: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the options of policies may be: what nodes offer, and what a file may state."""
+"""Values that the options of policies may have, in nodes and in files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MAX_LINE = 200  # characters of a text
 
 
 class Range(NamedTuple):
-    """The least and the largest value of an option."""
+    """Smallest and largest value of an option."""
 
     low: float
     high: float
 
 
-# By the names of the options, which mean the same in every policy.
+# By name; an option means the same in every policy.
 RANGES = {
     "order": Range(1, 2),
     "scale": Range(0.05, 1.0),
@@ -34,16 +34,17 @@ RANGES = {
 
 
 def check_number(kind: str, name: str, value: Any) -> None:
-    """Raise ``ValueError`` for a number that is out of its option's range."""
-    found = RANGES.get(name)
-    if found and type(value) in (int, float) and not found.low <= value <= found.high:
+    """Raise ``ValueError`` for a number out of its option's range."""
+    allowed = RANGES.get(name)
+    if allowed and type(value) in (int, float) and not allowed.low <= value <= allowed.high:
         raise ValueError(
-            f"{name} of the policy {kind} is {value:.4g}; it can be {found.low:g} to {found.high:g}"
+            f"{name} of the policy {kind} is {value:.4g}; it can be {allowed.low:g} to "
+            f"{allowed.high:g}"
         )
 
 
 def conditions(values: dict[str, Any]) -> dict[str, Any]:
-    """Conditions of a file; ``ValueError`` names the one that is of another type."""
+    """The conditions of a file; ``ValueError`` names one of another type."""
     for name, value in values.items():
         wanted, is_one = _WANTED.get(name, _ANYTHING)
         if not is_one(value):
@@ -66,7 +67,7 @@ def _are_numbers(value: Any) -> bool:
 _LINE = f"a line of {MAX_LINE} characters at most", _is_line
 _NUMBERS = "a list of numbers", _are_numbers
 _ANYTHING = "anything", lambda value: True
-# What the conditions that a run is compared with can be; it does not look at others.
+# Forms of the conditions that a run is compared with; others may be anything.
 _WANTED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("family", "model", "weights", "precision", "model options"), _LINE),
     **dict.fromkeys(("sampler", "sampler options", "guider"), _LINE),

@@ -1,4 +1,4 @@
-"""Reuse of a part of the newest full step, beside what is known of this one."""
+"""Reuse of a part of the newest full step, added to what is known of this step."""
 
 from __future__ import annotations
 

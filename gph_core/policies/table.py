@@ -1,4 +1,4 @@
-"""The policies: those that are plain data, and those that people choose. A new one goes here."""
+"""All policies: those that are plain data, and those that users choose. A new one goes here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that people set beside the name of a policy; each policy takes what it needs.
+    """Options that users set beside the name of a policy; each policy takes what it needs.
 
     Args:
         order: derivatives of an extrapolation.
@@ -45,7 +45,7 @@ class Options:
 
 
 class Selectable(NamedTuple):
-    """A policy that people choose: what makes it, and the names of the options that it takes."""
+    """A policy that users choose: its constructor, and the names of the options that it takes."""
 
     make: Callable[[Options], Policy]
     options: tuple[str, ...] = ()

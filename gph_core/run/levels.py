@@ -21,7 +21,7 @@ class NoiseLevels:
 
     def __init__(self, sigmas: Sequence[float]) -> None:
         self.sigmas = tuple(sigmas)
-        self._found: dict[float, int | None] = {}
+        self._steps: dict[float, int | None] = {}
 
     @property
     def num_steps(self) -> int:
@@ -29,17 +29,17 @@ class NoiseLevels:
 
     def step_at(self, sigma: float) -> int | None:
         """The step whose noise level this is, or None off the grid."""
-        if sigma not in self._found:
+        if sigma not in self._steps:
             levels = self.sigmas[:-1]
             right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
             candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
             step = min(candidates, key=lambda n: abs(levels[n] - sigma))
             is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
-            self._found[sigma] = step if is_close else None
-        return self._found[sigma]
+            self._steps[sigma] = step if is_close else None
+        return self._steps[sigma]
 
     def of_step(self, step: int | None, sigma: float) -> tuple[float, float] | None:
-        """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
+        """Noise levels where a step begins and ends; it begins at ``sigma`` if that is its own."""
         if step is None:
             return None
         begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
