@@ -50,27 +50,6 @@ def test_runs_whose_velocity_is_linear_in_the_noise_level_end_where_the_full_one
         torch.testing.assert_close(end, states[-1], rtol=1e-4, atol=1e-5)
 
 
-def test_weights_are_those_of_numpys_least_squares():
-    def velocity(state, sigma):
-        return torch.sin(3 * state) * sigma + state
-
-    runs = starts()
-    found, full = fitted(velocity, runs, ridge=0)
-    # By hand up to step 2, the first cached one: two full steps before it.
-    second = [x + (SIGMAS[1] - SIGMAS[0]) * velocity(x, SIGMAS[0]) for x in runs]
-    v0 = [velocity(x, SIGMAS[0]) for x in runs]
-    v1 = [velocity(x, SIGMAS[1]) for x in second]
-    third = [x + (SIGMAS[2] - SIGMAS[1]) * v for x, v in zip(second, v1, strict=True)]
-    length = SIGMAS[3] - SIGMAS[2]
-    target = torch.cat([(states[3] - x) / length for states, x in zip(full, third, strict=True)])
-    matrix = torch.stack([torch.cat(v1), torch.cat(v0)], 1)
-    expected = np.linalg.lstsq(matrix.numpy(), target.numpy(), rcond=None)[0]
-    (step, weights), *_ = found.policy.weights
-    assert step == 2
-    assert [n for n, _ in weights] == [1, 0]
-    assert [w for _, w in weights] == pytest.approx(expected, rel=1e-4)
-
-
 def two_step():
     """Steps that go by half of the velocity before, too."""
     lengths = [following - now for now, following in itertools.pairwise(SIGMAS)]
@@ -178,17 +157,6 @@ def test_runs_that_are_not_fitted_to_go_along_under_the_weights_of_the_others():
     for one, other in zip(of_two.ends, alone.ends, strict=False):
         assert torch.equal(one, other)
     assert len(of_two.ends) == 5
-
-
-def test_cached_steps_evaluate_nothing():
-    steps = []
-
-    def velocity(n, now):
-        steps.append(n)
-        return [state.clone() for state in now]
-
-    fit(SCHEDULE, euler(SIGMAS), starts(), lambda n: starts(), velocity)
-    assert steps == [0, 1, 3]
 
 
 def test_a_run_that_goes_on_from_where_another_was_ends_as_one_from_the_start():
