@@ -103,6 +103,7 @@ class Lab:
             Numbers of full steps that a method cannot reach, each with its name.
         """
         from golden_path_pack.gph_core.calibration import file
+        from golden_path_pack.gph_core.calibration.table import RECIPES
         from golden_path_pack.gph_core.calibration.threshold import OutOfReach
         from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
         from golden_path_pack.nodes.calibrate import budcache, calibrating
@@ -114,7 +115,7 @@ class Lab:
         missing: set[tuple[int, str]] = set()
         self.memory.mkdir(parents=True, exist_ok=True)
         workload, methods = self.preparation, methods or compared(ALL)
-        if fitted := [name for name in calibrating.FITTED if name in methods]:
+        if fitted := [name for name in RECIPES if name in methods]:
             calibrating.calibrate_all(workload, fitted, self.entries(), save=save)
         for full in counts or self.counts:
             searched = self.entries().get(budcache.NAME)

@@ -62,7 +62,8 @@ def of_path(path: GoldenPath) -> Way:
 
 def way_of(name: str, lab: Lab, full: int) -> Way | None:
     """One of the methods, as it is calibrated; None if it cannot plan so few full steps."""
-    from golden_path_pack.gph_core.calibration.fitted import fit_of, settings_of
+    from golden_path_pack.gph_core.calibration.entry import fit_of
+    from golden_path_pack.gph_core.methods.method import settings_of
     from golden_path_pack.gph_core.methods.table import ALL
     from golden_path_pack.nodes.cache.adaptive_plan import AdaptivePlan, setting_of
 

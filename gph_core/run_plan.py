@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .calibration.entry import Calibration
-from .calibration.fitted import fit_of, settings_of
+from .calibration.entry import Calibration, fit_of
 from .gates.base import Gate
-from .methods.method import Method, Setting
+from .methods.method import Method, Setting, settings_of
 from .paths import custom, speeds
 from .paths.choice import Choice, Conditions
 from .paths.full_steps import check_full, full_of

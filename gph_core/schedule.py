@@ -5,7 +5,6 @@ Step n maps state n to state n + 1; step 0 is the noisiest. A step that is not f
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 import random
@@ -43,10 +42,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, text: str) -> Schedule:
-        """Read ``0-3,5,8/50`` (full steps, then N) or a bit string, ``1`` = cached.
-
-        Raises ``ValueError`` that says what is wrong with the text.
-        """
+        """Read ``0-3,5,8/50`` (full steps, then N) or a bit string, ``1`` = cached."""
         return cls(*schedule_text.parse(text))
 
     @classmethod
@@ -64,7 +60,7 @@ class Schedule:
         return "".join("0" if n in full else "1" for n in range(self.num_steps))
 
     def check_covers(self, num_steps: int) -> None:
-        """Raise ``ValueError`` if this is no schedule for a run of so many steps."""
+        """Raise ``ValueError`` unless the schedule has so many steps."""
         if self.num_steps != num_steps:
             raise ValueError(
                 f"the schedule covers {self.num_steps} steps but the sampler runs {num_steps}; "
@@ -85,11 +81,7 @@ class Schedule:
     @property
     def first_cached(self) -> int | None:
         """The first step that is not full; None if all are."""
-        # Until there, each full step has its own number as its place.
-        first = bisect.bisect_left(
-            range(self.num_full), 1, key=lambda place: self.full_steps[place] != place
-        )
-        return first if first < self.num_steps else None
+        return next(iter(self.cached_steps), None)
 
     @property
     def num_cached(self) -> int:
@@ -136,11 +128,11 @@ class Schedule:
 def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:
     """Full steps as evenly spaced as possible between the first ``first_full`` and step N - 1.
 
-    Where ``num_full`` is too few for all of these, they are dropped from the last of the first
-    ones on, then N - 1; step 0 is always full.
+    If ``num_full`` is too small for all of these, the first ones are dropped, the last of them
+    first, then N - 1; step 0 is always full.
 
     Source: the seed paper's rule for video, ``extra_i = 2 + floor((i + 1)(N - 3) / (m + 1))`` for
-    m extra steps and three first ones. Its rule for images can put full steps next to a forced one.
+    m extra steps and three first ones.
     """
     if not 1 <= num_full <= num_steps:
         raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")
@@ -154,10 +146,12 @@ def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:
 
 
 def image_uniform(num_steps: int, num_full: int) -> Schedule:
-    """The seed paper's rule for images: like ``uniform`` it spaces evenly, but others.
+    """Like ``uniform``, but picks evenly by rank among the free steps.
 
-    Of the steps that are not forced it takes the first, the last, and in between every so many,
-    with halves rounded to the even one. So it spends full steps right beside forced ones.
+    The first and the last free step are always among them, so full steps stand right beside forced
+    ones. Halves are rounded to even ranks.
+
+    Source: the seed paper's rule for images.
     """
     if not 1 <= num_full <= num_steps:
         raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")
@@ -167,7 +161,7 @@ def image_uniform(num_steps: int, num_full: int) -> Schedule:
     extra = num_full - len(forced)
     if extra == 1:
         return Schedule((*forced, others[len(others) // 2]), num_steps)
-    # No two are rounded to one place: the stride is 1 or more, and in the former case exact.
+    # No two ranks are equal: the stride is at least 1, and exact if it is 1.
     places = [round(i * (len(others) - 1) / (extra - 1)) for i in range(extra)]
     return Schedule((*forced, *(others[place] for place in places)), num_steps)
 

@@ -34,7 +34,7 @@ def parse(text: str) -> tuple[tuple[int, ...], int]:
         )
     num_steps = _number(count, shown)
     _check_count(num_steps, shown)
-    is_full = bytearray(num_steps)  # parts may overlap, thousands of times in a broken text
+    is_full = bytearray(num_steps)  # in a broken text, thousands of parts may overlap
     for part in steps.split(","):
         run = _run(part, num_steps, shown)
         is_full[run.start : run.stop] = b"\1" * len(run)
@@ -44,7 +44,7 @@ def parse(text: str) -> tuple[tuple[int, ...], int]:
 def write(full_steps: Sequence[int], num_steps: int) -> str:
     """The text of a schedule; its full steps rise."""
     runs = []
-    # Consecutive steps keep a constant distance to their position in the sequence.
+    # Consecutive steps have a constant distance to their rank.
     groups = itertools.groupby(enumerate(full_steps), lambda pair: pair[1] - pair[0])
     for _, group in groups:
         steps = [step for _, step in group]
@@ -87,5 +87,5 @@ def _number(digits: str, shown: str) -> int:
 
 
 def _shown(text: str) -> str:
-    """A text in quotes, without the end of a long one."""
+    """A text in quotes; the end of a long one is left out."""
     return repr(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}...")

@@ -1,20 +1,21 @@
-"""Fit of the weights of ``Fitted`` while the cached runs of all examples go on together.
+"""Fit of the weights of ``Fitted``, during the cached runs of all examples.
 
-At a cached step n the weights are those that bring the runs closest to the *next state* of their
-full runs, from wherever they are, so later steps correct what earlier ones did wrong::
+At a cached step n the weights bring the runs as close as possible to the *next state* of their full
+runs, from wherever they are, so later steps correct the errors of earlier ones::
 
     minimise over w:  Σ_p ‖ x_n + L[n, n] Σ_i w_i v_i + Σ_{j < n} L[n, j] v_j - x*_{n+1} ‖²
 
 v_i are the velocities at the newest full steps of the cached run, x* the states of the full one, L
-the sampler's (``Steps``): L[n, n] = σ_{n+1} - σ_n alone for Euler's method. Only full steps
-evaluate the model. Weights beyond the bounds of ``policies.weights`` are brought back to them.
-Ours: the methods that fit weights to the full run's velocities (L2P, arXiv 2604.26365) do not see
-where the cached run has got to.
+that of the sampler, see ``Steps``; with Euler's method, L[n, n] = σ_{n+1} - σ_n alone. Only full
+steps evaluate the model. Weights beyond the bounds of ``policies.weights`` are moved back to them.
+Ours: methods that fit weights to the full run's velocities (L2P, arXiv 2604.26365) do not see how
+far the cached run has drifted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from .steps import Steps
 
 NUM_ANCHORS = MAX_ANCHORS
 RIDGE = 1e-4
-_COLUMNS = 2**20  # of the velocities, converted to double precision at once
+_COLUMNS = 2**20  # of the velocities that are converted to double precision at a time
 
 
 class ClosedLoop(NamedTuple):
@@ -42,36 +43,32 @@ class ClosedLoop(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """All runs right before a step: what is needed to go on from there.
+    """State of all runs before a step, from which they can go on.
 
     Args:
         now: states of the runs.
-        known: velocities at the full steps that are still used.
-        made: of every step so far, what its velocity is made of.
+        velocities: those of the full steps that later steps still use.
+        made: by step so far, the weights of the full steps in its velocity.
         anchors: full steps that get a weight, newest first.
     """
 
     step: int
     now: list[Tensor]
-    known: Mapping[int, list[Tensor]]
+    velocities: Mapping[int, list[Tensor]]
     made: list[Weights]
     anchors: list[int]
 
     @property
     def tensors(self) -> list[Tensor]:
-        """Everything it keeps alive; courses share velocities."""
-        return [*self.now, *(tensor for found in self.known.values() for tensor in found)]
+        """All tensors that it keeps alive; courses share velocities."""
+        return [*self.now, *(tensor for runs in self.velocities.values() for tensor in runs)]
 
 
 class Products(NamedTuple):
-    """What one run adds to the normal equations ``A w = b`` of a step; plain numbers."""
+    """Contribution of one run to the normal equations ``A w = b`` of a step, in plain numbers."""
 
     a: list[list[float]]
     b: list[float]
-
-
-# Gives the products of its own runs at each cached step and takes the weights of all.
-Fit = Generator[list[Products], Sequence[float], ClosedLoop]
 
 
 def fit(
@@ -85,77 +82,43 @@ def fit(
     ridge: float = RIDGE,
     memory: PrefixMemory[Course] | None = None,
 ) -> ClosedLoop:
-    """Run all examples under a schedule with a sampler's steps and fit the weights on the way.
+    """Run examples under a schedule and fit the weights on the way.
 
     Args:
-        steps: of the sampler, N of them.
+        steps: N steps of the sampler.
         starts: state 0 of each run, examples in any shape.
         states: state n of each full run, in the order of ``starts``.
         velocities: guided velocities at a step, from the states of all runs; evaluates the model.
-        fitted_on: numbers of the runs whose states the weights are fitted to; none: all. The
-            others go along under these weights, which tells what the weights are worth there.
-        num_anchors: full steps that have a weight, at most.
+        fitted_on: numbers of the runs whose states the weights are fitted to; none: all. The others
+            run under these weights too, which shows what the weights are worth there.
+        num_anchors: largest number of full steps that have a weight.
         ridge: pulls the weights towards the newest velocity alone, in units of their mean square.
         memory: of courses of these runs, under other schedules too; none: always from the start.
     """
     chosen = tuple(range(len(starts)) if fitted_on is None else fitted_on)
-    course = memory.longest(chosen, schedule) if memory else None
-    going = fitting(
-        schedule, steps, starts, states, velocities, chosen, num_anchors, memory, course
-    )
-    return finished(going, ridge)
-
-
-def finished(going: Fit, ridge: float = RIDGE) -> ClosedLoop:
-    """The end of a fit whose runs are all here."""
-    try:
-        products = next(going)
-        while True:
-            products = going.send(solved(products, ridge))
-    except StopIteration as end:
-        return end.value
-
-
-def fitting(
-    schedule: Schedule,
-    steps: Steps,
-    starts: Sequence[Tensor],
-    states: Callable[[int], Sequence[Tensor]],
-    velocities: Callable[[int, list[Tensor]], Sequence[Tensor]],
-    chosen: tuple[int, ...],
-    num_anchors: int = NUM_ANCHORS,
-    memory: PrefixMemory[Course] | None = None,
-    course: Course | None = None,
-    name: Hashable = None,
-) -> Fit:
-    """Do the same for some of the runs of a fit, whose others may be in other processes.
-
-    Args:
-        chosen: numbers of the runs here whose states the weights are fitted to.
-        course: where to begin; none: at the start.
-        name: of the fit's courses in the memory; none: ``chosen``. Where other runs are elsewhere,
-            it has to say to which of all the weights are fitted.
-    """
-    name = chosen if name is None else name
     loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors)
+    course = memory.longest(chosen, schedule) if memory else None
     course = course or Course(0, list(starts), {}, [], [])
     while course.step < len(steps.moves):
         weights: Sequence[float] = ()
         if course.step not in schedule.full_steps:
             before = [course.made[n] for n in schedule.cached_steps if n < course.step]
-            found = yield loop.products(course)
-            weights = bounds.confined(found, before, schedule.num_cached, schedule.num_steps)
+            wanted = solved(loop.products(course), ridge)
+            weights = bounds.confined(wanted, before, schedule.num_cached, schedule.num_steps)
         course = loop.after(course, weights)
-        if memory and memory.wants(name, schedule, course.step):
-            memory.keep(name, schedule, course)
-    found = tuple((n, course.made[n]) for n in schedule.cached_steps)
-    return ClosedLoop(Fitted(str(schedule), found), course.now)
+        if memory and memory.wants(chosen, schedule, course.step):
+            memory.keep(chosen, schedule, course)
+    weights_of = tuple((n, course.made[n]) for n in schedule.cached_steps)
+    return ClosedLoop(Fitted(str(schedule), weights_of), course.now)
 
 
 def solved(products: Sequence[Products], ridge: float = RIDGE) -> list[float]:
     """Weights of a step, from the products of all runs that they are fitted to, in their order.
 
-    They are those of the newest velocity alone where there is nothing to tell them by.
+    Where the products determine none, the newest velocity alone gets a weight.
+
+    Args:
+        ridge: pulls the weights towards the newest velocity alone, in units of their mean square.
     """
     a, b = (
         torch.stack([torch.tensor(part, dtype=torch.float64) for part in parts]).sum(0)
@@ -165,8 +128,8 @@ def solved(products: Sequence[Products], ridge: float = RIDGE) -> list[float]:
     reuse[0] = 1
     pull = ridge * a.diag().mean() * torch.eye(len(reuse), dtype=torch.float64)
     change, failed = torch.linalg.solve_ex(a + pull, b - a @ reuse)
-    found = reuse if failed or not change.isfinite().all() else reuse + change
-    return list(map(bounds.rounded, found.tolist()))
+    weights = reuse if failed or not change.isfinite().all() else reuse + change
+    return list(map(bounds.rounded, weights.tolist()))
 
 
 @dataclass(frozen=True)
@@ -184,20 +147,20 @@ class _Loop:
         """Products of the chosen runs at a cached step."""
         length, shares = self._move(course.step)
         before = _mixed(shares, course.made)
-        wanted, found = self.states(course.step + 1), []
+        wanted, products = self.states(course.step + 1), []
         for p in self.chosen:
             target = (wanted[p].double() - course.now[p].double()) / length
             for n, share in before.items():
-                target -= share * course.known[n][p].double()
-            found.append(_products([course.known[n][p] for n in course.anchors], target))
-        return found
+                target -= share * course.velocities[n][p].double()
+            products.append(_products([course.velocities[n][p] for n in course.anchors], target))
+        return products
 
     def after(self, course: Course, weights: Sequence[float]) -> Course:
-        """All runs one step later; ``weights``: of the anchors, if the step is cached."""
-        step, known, anchors = course.step, dict(course.known), course.anchors
+        """All runs one step later; ``weights`` are those of the anchors at a cached step."""
+        step, kept, anchors = course.step, dict(course.velocities), course.anchors
         length, shares = self._move(step)
         if step in self.schedule.full_steps:
-            known[step] = list(self.velocities(step, list(course.now)))
+            kept[step] = list(self.velocities(step, list(course.now)))
             anchors = [step, *anchors][: self.num_anchors]
             made = [*course.made, ((step, 1.0),)]
         else:
@@ -205,25 +168,25 @@ class _Loop:
         mixed = _mixed([(step, 1.0), *shares], made)
         now = []
         for p, state in enumerate(course.now):
-            velocity = sum(share * known[n][p].float() for n, share in mixed.items())
+            velocity = sum(share * kept[n][p].float() for n, share in mixed.items())
             now.append((state.float() + length * velocity).to(state.dtype))
         used = {n for weights in made[self.steps.oldest_from(step + 1) :] for n, _ in weights}
-        known = {n: found for n, found in known.items() if n in used.union(anchors)}
-        return Course(step + 1, now, known, made, anchors)
+        kept = {n: runs for n, runs in kept.items() if n in used.union(anchors)}
+        return Course(step + 1, now, kept, made, anchors)
 
     def _move(self, step: int) -> tuple[float, list[tuple[int, float]]]:
-        """Length of a step, and shares of it by which the velocities of steps before move it."""
+        """Length of a step, and its shares that the velocities of earlier steps contribute."""
         (_, length), *past = self.steps.moves[step]
         return length, [(n, distance / length) for n, distance in past]
 
 
 def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict[int, float]:
-    """Share of each full step's velocity in a sum of shares of the velocities of steps."""
-    found: dict[int, float] = {}
+    """Share of each full step's velocity in a weighted sum of the velocities of steps."""
+    total: dict[int, float] = defaultdict(float)
     for step, share in shares:
         for full_step, weight in made[step]:
-            found[full_step] = found.get(full_step, 0.0) + share * weight
-    return found
+            total[full_step] += share * weight
+    return total
 
 
 def _products(velocities: Sequence[Tensor], target: Tensor) -> Products:

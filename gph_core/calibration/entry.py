@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
 from ..files import reading
 from ..files.condition_diff import first_difference, plain
+from ..methods.method import Method
 from ..paths.places import GRID_TOLERANCE
 from .outcome import Outcome
+from .samples import Measured
+from .table import OF_VALUES, RECIPES, described
 from .threshold import FoundThreshold
 
 # The conditions that are lists of noise levels; these may differ by rounding.
 NOISE_LEVELS = {"sigmas": GRID_TOLERANCE}
 
-# The conditions without which measured values mean nothing; thresholds need all of them.
-OF_VALUES = ("family", "model")
-# Nobody has measured whether sensitivities are the same at other sizes.
-_NEEDED = {"SenCache": (*OF_VALUES, "latent")}
-
-# Of a report, numbers of examples that the values were made of or checked on.
+# Entries of a report that count the examples that the values were made from or checked on.
 COUNTS = ("num_examples", "num_fit", "num_held_out")
 
-# What a run has that differs in a condition.
+# How a run that differs in a condition is described.
 WEIGHTS = "weights"
 _OTHERS = {
     WEIGHTS: "other weights or patches of the model, such as a LoRA",
@@ -39,32 +37,24 @@ _OTHERS = {
 }
 
 
-class Fitted(NamedTuple):
-    """Values that a method needs for its rule, and how well they fit."""
-
-    values: dict[str, Any]  # tensors, and plain data
-    report: dict[str, Any]  # plain data
-
-
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """One method under one setting.
 
-    A calibration that was cancelled goes on from its samples and runs: those that are there need
-    not be made again. Examples are named by what identifies them, such as prompt and seed, so
-    that others than before are simply not found.
+    A calibration that was cancelled goes on from the samples and runs that it has. Examples are
+    named by what identifies them, such as prompt and seed.
 
     Args:
         method: its name.
-        conditions: what all of it was made under, as plain data: the model, ``sigmas``, the
+        conditions: under which all of it was made, as plain data: the model, ``sigmas``, the
             latent's shape, ...
         values: what the rule needs, tensors or plain data; empty if nothing is fitted.
         report: how the values were made and how well they fit.
-        thresholds: what was found for wanted numbers of cached steps; see ``with_threshold``.
-        samples: by example, the tensors that the values are made of.
+        thresholds: those found for wanted numbers of cached steps; see ``with_threshold``.
+        samples: by example, the tensors that the values are made from.
         runs: those that the thresholds come from; see ``with_run``.
         file: name of the file that it was read from.
-        note: on that file; empty if it is as it should be.
+        note: what is wrong with that file; empty if nothing is.
     """
 
     method: str
@@ -80,30 +70,32 @@ class Calibration:
     def __post_init__(self) -> None:
         if not self.method or "/" in self.method:
             raise ValueError(f"{self.method!r} cannot name a method in a calibration file")
-        # As they will be read again, so that tuples and lists are the same.
+        # As a file gives them back: tuples become lists.
         object.__setattr__(self, "conditions", plain(dict(self.conditions)))
 
     def check(self, conditions: Mapping[str, Any], partly: bool = False) -> None:
         """Raise ``ValueError`` that names the first condition in which a run differs.
 
         Args:
-            partly: those that are not given are not known.
+            partly: compare only the conditions that are given.
         """
         wanted, stored = plain(dict(conditions)), self.conditions
         self._check({n: stored.get(n) for n in wanted} if partly else stored, wanted)
 
     def check_values(self, conditions: Mapping[str, Any], needed: Collection[str] = ()) -> str:
-        """Note on the file and on what differs in a run that takes the values and no threshold.
+        """Note on the file and on how a run that uses the values, but no threshold, differs.
 
-        ``ValueError`` that names the first of the ``needed`` conditions in which it differs: the
-        values mean nothing there. Without any, those of the method.
+        Raises ``ValueError`` that names the first of the ``needed`` conditions in which it
+        differs: there the values mean nothing. By default these are the method's.
         """
         wanted = plain(dict(conditions))
         pairs = {
             name: ({name: self.conditions.get(name)}, {name: wanted.get(name)})
             for name in dict.fromkeys([*wanted, *self.conditions])
         }
-        for name in needed or _NEEDED.get(self.method, OF_VALUES):
+        if not needed:
+            needed = RECIPES[self.method].needed if self.method in RECIPES else OF_VALUES
+        for name in needed:
             self._check(*pairs.pop(name, ({}, {})))
         others = "; ".join(
             _OTHERS.get(name, f"another {name}")
@@ -126,7 +118,7 @@ class Calibration:
 
     @contextmanager
     def damaged(self, part: str) -> Iterator[None]:
-        """Turn what a block raises that reads a part into ``ValueError`` that names the file."""
+        """Turn errors of a block that reads a part into ``ValueError`` that names the file."""
         try:
             yield
         except reading.ERRORS as error:
@@ -134,6 +126,11 @@ class Calibration:
                 f"{self.file} is damaged: its {part} of {self.method} cannot be read "
                 f"({reading.reason(error)}); delete it and calibrate again"
             ) from error
+
+    def summary(self) -> str:
+        """How well the values fit, in one line; ``ValueError`` that names a damaged file."""
+        with self.damaged("report"):
+            return described(self.method, self.report)
 
     def with_sample(self, example: str, sample: Mapping[str, Tensor]) -> Calibration:
         """Calibration with the tensors of one more example."""
@@ -143,9 +140,9 @@ class Calibration:
         """Examples that were not sampled yet."""
         return [example for example in examples if example not in self.samples]
 
-    def with_values(self, fitted: Fitted) -> Calibration:
-        """Calibration with other values, without thresholds and runs, which hold for the old."""
-        return replace(self, values=fitted.values, report=fitted.report, thresholds=(), runs=())
+    def with_values(self, measured: Measured) -> Calibration:
+        """Calibration with other values; thresholds and runs, which belong to the old, go."""
+        return replace(self, values=measured.values, report=measured.report, thresholds=(), runs=())
 
     def with_run(
         self, settings: Mapping[str, Any], example: str, outcome: Outcome
@@ -153,13 +150,13 @@ class Calibration:
         """Calibration with one more run.
 
         Args:
-            settings: what the decisions depend on beside conditions, values and threshold: the
-                forced steps, the policy, the other options of the gate.
+            settings: what the decisions depend on beside conditions, values and threshold, see
+                ``settings_of``.
         """
         run = {"settings": plain(dict(settings)), "example": example, **outcome._asdict()}
         return replace(self, runs=(*self.runs, run))
 
-    def known(
+    def outcomes(
         self, settings: Mapping[str, Any], examples: Sequence[str]
     ) -> list[tuple[int, Outcome]]:
         """Outcomes of the kept runs of these examples, by the number of the example."""
@@ -172,7 +169,7 @@ class Calibration:
         ]
 
     def with_threshold(self, settings: Mapping[str, Any], found: FoundThreshold) -> Calibration:
-        """Calibration with the threshold for one target; it replaces one under these settings."""
+        """Calibration with the threshold for one target, in place of one under these settings."""
         entry = {
             "settings": plain(dict(settings)),
             "target": found.target,
@@ -191,24 +188,24 @@ class Calibration:
         )
         return replace(self, thresholds=(*others, entry))
 
-    def found(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
-        """Threshold that was found for a target, see ``with_threshold``; None if there is none."""
+    def facts_on(self, settings: Mapping[str, Any], target: float) -> Mapping[str, Any] | None:
+        """Facts on the threshold for a target, see ``with_threshold``; None if there is none."""
         sought = target, plain(dict(settings))
         same = (old for old in self.thresholds if (old["target"], old["settings"]) == sought)
         return next(same, None)
 
     def threshold(self, settings: Mapping[str, Any], target: float) -> float:
-        """The one that was found for a target.
+        """The threshold for a target.
 
         Args:
             settings: with ``full steps``, ``policy`` and, of a variant, ``form``.
 
         Raises:
-            ValueError: none was; it says which there are.
+            ValueError: there is none; the message lists those that there are.
         """
-        found = self.found(settings, target)
-        if found is not None:
-            return found["threshold"]
+        facts = self.facts_on(settings, target)
+        if facts is not None:
+            return facts["threshold"]
         counts: dict[str, set[int]] = {}
         for old in self.thresholds:
             counts.setdefault(_way(old["settings"]), set()).add(old["settings"]["full steps"])
@@ -223,6 +220,17 @@ class Calibration:
         )
 
 
+def fit_of(method: Method, calibration: Calibration | None) -> Any:
+    """Fit of a method as its calibration keeps it; None without any.
+
+    Raises ``ValueError`` that names the file if it is damaged.
+    """
+    if calibration is None or not calibration.values:
+        return None
+    with calibration.damaged("values"):
+        return method.read(calibration.values)
+
+
 def _way(settings: Mapping[str, Any]) -> str:
     """The policy of a threshold, and the form of the method if it is not the usual one."""
     return settings["policy"] + (f" ({settings['form']})" if "form" in settings else "")
@@ -232,7 +240,7 @@ def difference_text(difference: tuple[str, str, str], present: str) -> str:
     """A condition that differs, in words.
 
     Args:
-        present: what comes before the value that is asked for now.
+        present: the words before the present value.
     """
     name, former, now = difference
     return _OTHERS[name] if name == WEIGHTS else f"the {name} {former}, {present} {now}"

@@ -1,7 +1,7 @@
-"""Calibrations of one model and setting in one safetensors file, one entry a method.
+"""Calibrations of one model and setting in one safetensors file, one entry for each method.
 
-The header holds the format, the conditions, for each method all that is no tensor, and the checksum
-of the file, which older versions of the pack did not write. A file is replaced as a whole.
+The header holds the format, the conditions, everything of each method but tensors, and the file's
+checksum, which older versions of the pack did not write. A file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def load(path: Path, method: str) -> Calibration:
 def load_all(path: Path) -> dict[str, Calibration]:
     """All entries by method; ``ValueError`` that names the file if they cannot be read."""
     try:
-        # Read at once: a file that is mapped into memory cannot be replaced on Windows.
+        # Read as a whole: on Windows a file that is mapped into memory cannot be replaced.
         data = reading.read(path, MOST_BYTES)
         header = checksum.header_of(BytesIO(data))
         metadata = header.metadata
@@ -76,7 +76,7 @@ def load_all(path: Path) -> dict[str, Calibration]:
 
 
 def load_for(path: Path, conditions: Mapping[str, Any]) -> dict[str, Calibration]:
-    """The entries of a file of these conditions by method; none if it is not there.
+    """The entries of a file made under these conditions, by method; none if there is no file.
 
     ``ValueError`` for a file of other conditions, which names the first one that differs.
     """
@@ -95,10 +95,10 @@ def load_for(path: Path, conditions: Mapping[str, Any]) -> dict[str, Calibration
 def save(path: Path, *calibrations: Calibration) -> None:
     """Add entries of the same conditions to a file, or replace them there; it may not exist yet.
 
-    Of two processes that do so at the same moment both read the same old file, and the file of the
-    one that ends later stays: it lacks what the other has just added, but is whole.
+    If two processes do so at once, the file of the one that ends later stays: it is whole, but
+    lacks what the other has just added.
 
-    ``ValueError`` for a file of other conditions, as of ``load_for``.
+    ``ValueError`` for a file of other conditions, as from ``load_for``.
     """
     entries = load_for(path, calibrations[0].conditions)
     _write(path, entries | {calibration.method: calibration for calibration in calibrations})
@@ -116,7 +116,7 @@ def _write(path: Path, entries: Mapping[str, Calibration]) -> None:
 
 
 def _check_sum(header: checksum.Header, data: bytes) -> None:
-    """Raise ``ValueError`` unless the file has a checksum that fits, or is too old for one."""
+    """Raise ``ValueError`` unless the file's checksum is right, or it is too old to have one."""
     if (checksum.KEY in header.metadata) != (header.metadata["format"] == FORMAT):
         raise ValueError(f"its checksum is missing, or its format another one; {checksum.ADVICE}")
     if checksum.KEY in header.metadata:
@@ -124,7 +124,7 @@ def _check_sum(header: checksum.Header, data: bytes) -> None:
 
 
 def _fields(entry: Calibration, tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """Fields of the header; the tensors are added to the others."""
+    """Fields of the header; tensors are put into ``tensors``."""
 
     def put(group: str, values: Mapping[str, Any]) -> list[str]:
         named = {n: value for n, value in values.items() if isinstance(value, Tensor)}
@@ -164,7 +164,7 @@ def _entry(
     )
 
 
-# What others rely on.
+# The form that other code relies on.
 _SHAPE = {
     "report": dict,
     "thresholds": [{
@@ -179,9 +179,9 @@ _SHAPE = {
 
 
 def _check(fields: Any) -> None:
-    """Raise ``ValueError`` that names a part that is missing or something else.
+    """Raise ``ValueError`` that names a part that is missing or of another type.
 
-    A number may be infinite, as an interval of thresholds is, but not NaN.
+    Numbers may be infinite, as ends of intervals of thresholds are, but not NaN.
     """
     shape.check(fields, _SHAPE, "the entry")
     counts = {name: count for name, count in fields["report"].items() if name in COUNTS}

@@ -1,11 +1,10 @@
-"""Conditions under which fitted values, thresholds and weights hold."""
+"""Conditions under which the weights of a policy hold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..methods.method import Method, Setting
 from ..policies.base import Policy
 from ..policies.fitted import NEEDED, Fitted
 from .entry import NOISE_LEVELS, OF_VALUES, Calibration
@@ -14,24 +13,6 @@ from .entry import NOISE_LEVELS, OF_VALUES, Calibration
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
 # What fitted weights need to be equal, as it is: looked at first, which is quick.
 EXACT = tuple(name for name in NEEDED if name not in NOISE_LEVELS)
-
-
-def fit_of(method: Method, calibration: Calibration | None) -> Any:
-    """Fitted values of a method; None without any.
-
-    Raises ``ValueError`` that names the file if it is damaged.
-    """
-    if calibration is None or not calibration.values:
-        return None
-    with calibration.damaged("values"):
-        return method.read(calibration.values)
-
-
-def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:
-    """Settings under which a threshold holds, beside a calibration's conditions and values."""
-    forced = str(method.forced(setting, policy))
-    form = {"form": method.form} if method.form else {}
-    return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}
 
 
 def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:

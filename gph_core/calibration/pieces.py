@@ -1,7 +1,6 @@
 """Pieces of the range of thresholds, as far as runs have uncovered them.
 
-A *piece* is an interval of thresholds within which no example's run changes; pieces are uncovered
-one after the other, and no run is ever repeated.
+A *piece* is an interval of thresholds within which no example's run changes. No run is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Run = Callable[[int, float], Outcome]
 
 
 class Piece(NamedTuple):
-    """Counts that all thresholds above ``low``, up to ``high``, give."""
+    """Interval of thresholds, above ``low`` up to ``high``, that give the same counts."""
 
     low: float
     high: float
@@ -36,12 +35,12 @@ class StepFunctions:
     def __init__(
         self,
         run: Run,
-        known: Iterable[tuple[int, Outcome]],
+        earlier: Iterable[tuple[int, Outcome]],
         on_run: Callable[[int, Outcome], None] | None,
     ) -> None:
         self._run, self._on_run = run, on_run
         self._outcomes: dict[int, list[Outcome]] = defaultdict(list)
-        for example, outcome in known:
+        for example, outcome in earlier:
             self._outcomes[example].append(outcome)
 
     @property
@@ -71,7 +70,7 @@ class StepFunctions:
 
 
 def best_piece(pieces: Iterable[Piece], target: float) -> Piece:
-    """The piece nearest to a target; equally near ones in the order of ``find_threshold``."""
+    """The piece nearest to a target; ties are broken as ``find_threshold`` says."""
 
     def order(piece: Piece) -> tuple[float, ...]:
         distance = abs(piece.total - target * len(piece.counts))
@@ -86,7 +85,7 @@ def best_piece(pieces: Iterable[Piece], target: float) -> Piece:
 
 
 def widened(piece: Piece, pieces: Iterable[Piece]) -> tuple[float, float]:
-    """The interval of a piece, with those of its neighbors that have the same counts."""
+    """The interval of a piece, joined with those of neighbors that have the same counts."""
     low, high = piece.low, piece.high
     same = sorted(other for other in pieces if other.counts == piece.counts)
     for other in same:

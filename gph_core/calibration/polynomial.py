@@ -6,58 +6,76 @@ follow each other, on full runs; four of five examples to fit and the fifth to c
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..gates.coefficients import SignalKind
 from ..gates.relative_l1 import relative_change
-from .entry import Fitted
+from ..texts import counted
+from .samples import Measured, Observed, Sample, Setup, Tensors, whole
 
 DEGREE = 4
 HELD_OUT = 5  # one example of so many, at least one
 
-Sample = Mapping[str, Tensor]
 
+class Changes(Sample):
+    """Changes of the signal and of the output from step to step, of every branch.
 
-class Changes:
-    """The changes of one example while it is computed in full."""
+    Args:
+        times: ``[N, ...]`` the signal of each step, where it depends on time alone.
+    """
 
-    def __init__(self) -> None:
-        self._newest: dict[Hashable, tuple[Tensor, Tensor]] = {}
-        self._pairs: dict[Hashable, list[tuple[float, float]]] = {}
+    def __init__(self, num_steps: int, times: Tensor | None = None) -> None:
+        self._num_steps, self._times = num_steps, times
+        self._newest: dict[int, tuple[Tensor, Tensor]] = {}
+        self._pairs: dict[int, list[tuple[float, float]]] = defaultdict(list)
 
-    def add(self, branch: Hashable, signal: Tensor, output: Tensor) -> None:
-        """Take the next step of a branch: the gate's signal and the model's output."""
-        pairs = self._pairs.setdefault(branch, [])
-        if branch in self._newest:
-            before = self._newest[branch]
-            pair = relative_change(signal, before[0]), relative_change(output, before[1])
-            if not np.isfinite(pair).all():
+    def branch(self, observed: Observed) -> None:
+        at_step, pairs = observed.gate_input, self._pairs[observed.branch]
+        signal = at_step.modulated if self._times is None else self._times[at_step.step][None]
+        if signal is None:
+            return
+        # Copied, because blocks add to their inputs in place.
+        newest = signal.detach().clone(), observed.velocity.detach().clone()
+        if before := self._newest.get(observed.branch):
+            x, y = map(relative_change, newest, before)
+            if not np.isfinite((x, y)).all():
                 raise ValueError(
                     f"the model's values at step {len(pairs) + 1} are not finite; leave this "
                     "example out"
                 )
-            pairs.append(pair)
-        # Copied, because blocks add to their inputs in place.
-        self._newest[branch] = signal.detach().clone(), output.detach().clone()
+            pairs.append((x, y))
+        self._newest[observed.branch] = newest
 
-    def sample(self) -> dict[str, Tensor]:
+    def tensors(self, last: Tensor) -> dict[str, Tensor]:
         """Changes ``x`` of the signal and ``y`` of the output, each ``[branches, N - 1]``, float64.
 
         Entry k - 1 is the change from step k - 1 to step k.
         """
-        pairs = torch.tensor(list(self._pairs.values()), dtype=torch.float64)
+        found = whole(self._pairs, self._num_steps - 1, "TeaCache", "the input of the first block")
+        pairs = torch.tensor(found, dtype=torch.float64)
         return {"x": pairs[..., 0].contiguous(), "y": pairs[..., 1].contiguous()}
 
 
-def fit(samples: Sequence[Sample], time_only: bool = False) -> Fitted:
+def values(samples: Sequence[Tensors], setup: Setup) -> Measured:
+    """The polynomial, and the signal that it belongs to."""
+    is_time = setup.times() is not None
+    found = fit(samples, time_only=is_time)
+    signal = SignalKind.TIME_PROJECTION if is_time else SignalKind.MODULATED
+    return found._replace(values={**found.values, "signal": signal.value})
+
+
+def fit(samples: Sequence[Tensors], time_only: bool = False) -> Measured:
     """Least squares in float64 on the first examples, checked on the others.
 
     A fifth of the examples, rounded down, is held out, at least one. Errors of prediction are those
-    on the held-out pairs; R² is against their mean.
+    on the held-out pairs; R² compares with predicting their mean.
 
     Args:
         samples: one an example, as ``Changes`` makes them.
@@ -85,22 +103,35 @@ def fit(samples: Sequence[Sample], time_only: bool = False) -> Fitted:
         "time_only": time_only,
         "mae": float(np.abs(error).mean()),
         "rmse": float(np.sqrt(np.square(error).mean())),
-        # Of held-out changes that are all the same there is no part to explain.
+        # Held-out changes that are all the same leave nothing to explain.
         "r2": 1 - float(np.square(error).sum()) / total if total else None,
     }
     values = {
         "coefficients": torch.from_numpy(coefficients),
         "x_range": [float(x.min()), float(x.max())],
     }
-    return Fitted(values, report)
+    return Measured(values, report)
 
 
-def _pairs(samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
+def described(facts: Mapping[str, Any]) -> str:
+    """Line from the report of a fit."""
+    r2 = facts["r2"]
+    fit = "" if r2 is None else f"R² {r2:.2f}, "
+    is_worse = r2 is not None and r2 < 0
+    worse = "; worse than always predicting the mean, so use more examples" if is_worse else ""
+    return (
+        f"polynomial fitted to {counted(facts['num_fit'], 'example')}; on "
+        f"{counted(facts['num_held_out'], 'other')} {fit}mean absolute error "
+        f"{facts['mae']:.4f}{worse}"
+    )
+
+
+def _pairs(samples: Sequence[Tensors]) -> tuple[NDArray, NDArray]:
     """All changes of all examples and branches."""
     return _joined(samples, "x").ravel(), _joined(samples, "y").ravel()
 
 
-def _averages(samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
+def _averages(samples: Sequence[Tensors]) -> tuple[NDArray, NDArray]:
     """Pairs of changes averaged over examples and branches, one a step."""
     x = _joined(samples, "x")
     if not np.allclose(x, x[0], rtol=1e-4, atol=0):
@@ -111,7 +142,7 @@ def _averages(samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
     return x.mean(0), _joined(samples, "y").mean(0)
 
 
-def _joined(samples: Sequence[Sample], name: str) -> NDArray:
+def _joined(samples: Sequence[Tensors], name: str) -> NDArray:
     """``[examples * branches, N - 1]``"""
     return np.concatenate([sample[name].double().cpu().numpy() for sample in samples])
 

@@ -11,53 +11,66 @@ Source: MagCache, as in its authors' code.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from .entry import Fitted
+from ..texts import counted
+from .samples import Measured, Observed, Sample, Tensors, whole
+
+LEADER = "0"  # the branch whose ratios are kept
 
 
-class Ratios:
-    """The ratios of one example while it is computed in full."""
+class Ratios(Sample):
+    """The ratios of one example, of the leader branch."""
 
-    def __init__(self) -> None:
-        self._norms: dict[str, Tensor] = {}
-        self._ratios: dict[str, list[float]] = {}
+    def __init__(self, num_steps: int) -> None:
+        self._num_steps = num_steps
+        self._norms: Tensor | None = None
+        self._ratios = [1.0]
 
-    def add(self, branch: str, residual: Tensor) -> None:
-        """Take the next step of a branch: what the blocks added to its tokens, ``[..., T, C]``.
+    def branch(self, observed: Observed) -> None:
+        """Take what the blocks added to the tokens of a branch, ``[..., T, C]``.
 
         Tokens whose residual before was zero have no ratio and do not count.
         """
-        norms = residual.detach().float().norm(dim=-1)
-        if branch not in self._norms:
-            self._ratios[branch] = [1.0]
-        else:
-            former = self._norms[branch]
+        if observed.branch != 0 or observed.residual is None:
+            return
+        norms, former = observed.residual.detach().float().norm(dim=-1), self._norms
+        if former is not None:
             ratio = (norms / former)[former > 0].mean().item()
-            step = len(self._ratios[branch])
             if not 0 <= ratio < float("inf"):
                 raise ValueError(
-                    f"the residual at step {step} or before is not finite, or zero everywhere; "
-                    "leave this example out"
+                    f"the residual at step {len(self._ratios)} or before is not finite, or zero "
+                    "everywhere; leave this example out"
                 )
-            self._ratios[branch].append(ratio)
-        self._norms[branch] = norms
+            self._ratios.append(ratio)
+        self._norms = norms
 
-    def sample(self) -> dict[str, Tensor]:
-        """Ratios of all steps by branch, ``[N]`` in float64."""
-        return {b: torch.tensor(r, dtype=torch.float64) for b, r in self._ratios.items()}
+    def tensors(self, last: Tensor) -> dict[str, Tensor]:
+        """Ratios of all steps, ``[N]`` in float64."""
+        seen = {} if self._norms is None else {0: self._ratios}
+        (ratios,) = whole(seen, self._num_steps, "MagCache", "what the blocks add")
+        return {LEADER: torch.tensor(ratios, dtype=torch.float64)}
 
 
-def table(samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
-    """Mean ratio of each step over the examples by branch, ``[N]`` in float64.
+def table(samples: Sequence[Tensors]) -> Measured:
+    """Mean ratio of each step over the examples, ``[N]`` in float64.
 
     The report has the largest standard deviation of a ratio over the examples, as a population.
     """
     if not samples:
         raise ValueError("the ratios need at least 1 example, got none")
-    ratios = {branch: torch.stack([s[branch] for s in samples]) for branch in samples[0]}
-    deviation = max(r.std(0, correction=0).max().item() for r in ratios.values())
-    values = {branch: r.mean(0) for branch, r in ratios.items()}
-    return Fitted(values, {"num_examples": len(samples), "largest_deviation": deviation})
+    ratios = torch.stack([sample[LEADER] for sample in samples])
+    deviation = ratios.std(0, correction=0).max().item()
+    report = {"num_examples": len(samples), "largest_deviation": deviation}
+    return Measured({LEADER: ratios.mean(0)}, report)
+
+
+def described(facts: Mapping[str, Any]) -> str:
+    """Line from the report of a table."""
+    return (
+        f"mean of {counted(facts['num_examples'], 'example')}; ratios differ by at most "
+        f"{facts['largest_deviation']:.3f} (standard deviation)"
+    )

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .entry import Fitted
+from ..texts import counted
+from .samples import Measured, Observed, Sample, Tensors, whole
 
 QUANTILE = 0.9
 TINY = 1e-8  # a displacement below it tells nothing of a slope
@@ -37,12 +38,36 @@ class Sensitivity(NamedTuple):
     jt: float  # per sqrt(numel)
 
 
-def neighbor(step: int, num_steps: int) -> int:
-    """The step whose latent and time a step is compared with: the next one, at the end the one
-    before."""
-    if num_steps < 2:
-        raise ValueError(f"sensitivities need at least 2 steps, got {num_steps}")
-    return step + 1 if step + 1 < num_steps else step - 1
+class Slopes(Sample):
+    """Slopes between consecutive steps, of the leader branch.
+
+    Both evaluations of a pair of steps are made at the second one, with its prompt. The last step's
+    neighbor is the one before, so its slopes take those of that pair.
+    """
+
+    def __init__(self, num_steps: int) -> None:
+        self._num_steps = num_steps
+        self._slopes: list[Sensitivity] = []
+        self._before: tuple[Tensor, float, Tensor] | None = None
+
+    def branch(self, observed: Observed) -> None:
+        if observed.branch != 0:
+            return
+        at_step, velocity = observed.gate_input, observed.velocity
+        latent, sigma = at_step.latent, at_step.sigma
+        assert latent is not None
+        if self._before is not None:
+            z, level, v = self._before
+            there, then = observed.again(latent, level), observed.again(z, sigma)
+            pair = sensitivity(v, there, then, (z, latent), (level, sigma))
+            turned = sensitivity(velocity, then, there, (latent, z), (sigma, level))
+            # The newest is that of the run's last step, unless another follows.
+            self._slopes[-1:] = [pair, turned]
+        self._before = latent, sigma, velocity
+
+    def tensors(self, last: Tensor) -> dict[str, Tensor]:
+        (slopes,) = whole({0: self._slopes}, self._num_steps, "SenCache", "the positive prompt")
+        return sample_of(slopes)
 
 
 def sensitivity(
@@ -51,10 +76,10 @@ def sensitivity(
 ) -> Sensitivity:  # fmt: skip
     """The slopes at one step, in float32.
 
-    All tensors are of one example and one branch, the conditional one, and of one shape; latents
-    without channels that only condition the model, which do not move.
+    All tensors belong to one example and its conditional branch, and have one shape; latents come
+    without the channels that only condition the model, which do not move.
 
-    Where the neighbor's latent or time is the same (below 1e-8), as for samplers that visit a
+    Where the neighbor's latent or time is the same (below 1e-8), as with samplers that visit a
     noise level twice, the slope is 0, as in the source: the rule then sees the other term alone.
 
     Args:
@@ -79,11 +104,11 @@ def sample_of(steps: Sequence[Sensitivity]) -> dict[str, Tensor]:
     return {name: columns[i].clone() for i, name in enumerate(("sigmas", "jx", "jt"))}
 
 
-def table(samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
+def table(samples: Sequence[Tensors]) -> Measured:
     """The tables ``sigmas``, ``jx`` and ``jt``, each ``[N]`` in float64.
 
-    Slopes are a quantile over the examples, per step, linear between the two nearest of them: a
-    high one, so that most examples change less than the rule expects. Noise levels are medians.
+    The slope of a step is a quantile over the examples, linear between the two nearest: a high
+    one, so that most examples change less than the rule expects. Noise levels are medians.
     """
     if not samples:
         raise ValueError("the sensitivities need at least 1 example, got none")
@@ -98,9 +123,14 @@ def table(samples: Sequence[Mapping[str, Tensor]]) -> Fitted:
         "jx": torch.from_numpy(np.quantile(jx, QUANTILE, axis=0, method="linear")),
         "jt": torch.from_numpy(np.quantile(jt, QUANTILE, axis=0, method="linear")),
     }
-    # A slope that is exactly 0 comes from a displacement that is none.
+    # A slope is exactly 0 where nothing moved.
     num_zero = int((jx == 0).sum() + (jt == 0).sum())
-    return Fitted(values, {"num_examples": len(jx), "quantile": QUANTILE, "num_zero": num_zero})
+    return Measured(values, {"num_examples": len(jx), "quantile": QUANTILE, "num_zero": num_zero})
+
+
+def described(facts: Mapping[str, Any]) -> str:
+    """Line from the report of tables."""
+    return f"{facts['quantile']} quantile of {counted(facts['num_examples'], 'example')}"
 
 
 def _distance(one: Tensor, other: Tensor) -> float:
@@ -111,7 +141,7 @@ def _slope(change: float, displacement: float) -> float:
     return change / displacement if displacement >= TINY else 0.0
 
 
-def _stack(samples: Sequence[Mapping[str, Tensor]], name: str) -> NDArray:
+def _stack(samples: Sequence[Tensors], name: str) -> NDArray:
     """``[examples, N]``"""
     found = np.stack([sample[name].double().cpu().numpy() for sample in samples])
     if not np.isfinite(found).all():

@@ -17,17 +17,19 @@ from dataclasses import dataclass
 from .outcome import Outcome
 from .pieces import Piece, Run, StepFunctions, best_piece, middle, widened
 
-# Growth of the threshold in search of a bracket, and its relative width in the end. The few
-# examples tell only about where the others are; of these, each piece counts. Where runs cannot be
-# repeated exactly, pieces have no clear edges: narrower than the second width they mean nothing.
+# Factor by which the threshold grows in search of a bracket, and the bracket's relative width in
+# the end. The few examples only show roughly where to look; among all, each piece counts. Where
+# runs cannot be repeated exactly, pieces have no clear edges, so narrower brackets mean nothing.
 FEW = (2.0, 0.01)
 ALL = (1.1, 1e-6)
+NUM_FEW = 8  # examples of the first, coarse search
+AROUND = 4  # neighboring pieces on either side that are compared in the end
 
 # Growths without success before asking what an infinite threshold gives.
 PATIENCE = 3
 
-# How far a mean may be from its target without a note: half a step, the usual drift on other
-# examples.
+# Distance of a mean from its target, in steps, from which on a note says so: as far as it usually
+# drifts on other examples.
 NEAR = 0.5
 
 
@@ -54,7 +56,7 @@ class FoundThreshold:
 
     @property
     def exact(self) -> float:
-        """The part of the examples that cache exactly as many steps as wanted."""
+        """Share of the examples that cache exactly as many steps as wanted."""
         return statistics.fmean(count == self.target for count in self.counts)
 
     @property
@@ -74,31 +76,28 @@ def find_threshold(
     *,
     start: float = 0.1,
     max_cached: int | None = None,
-    known: Iterable[tuple[int, Outcome]] = (),
+    earlier: Iterable[tuple[int, Outcome]] = (),
     on_run: Callable[[int, Outcome], None] | None = None,
-    num_few: int = 8,
-    around: int = 4,
 ) -> FoundThreshold:
     """The threshold whose mean number of cached steps is nearest to a target.
 
-    Among equally near ones the one with more examples at exactly the target, then the one with the
+    Of equally near ones it takes that with more examples at exactly the target, then that with the
     smaller spread, then the smaller threshold. If no example caches fewer steps at a larger
-    threshold, this is the best of all thresholds, up to a width of 1e-6 of it. If some do, the mean
-    may cross the target in several places; it is then the best around one of them: no better one
-    is among the ``around`` neighboring pieces on either side.
+    threshold, the result is the best of all thresholds, up to a width of 1e-6 of it. Otherwise the
+    mean may cross the target in several places, and the result is the best around one of them: no
+    better one is among the ``AROUND`` neighboring pieces on either side.
 
-    It depends on nothing but what the runs give, so it can be cancelled by an exception in ``run``
-    and goes on when it is called again with what was reported so far.
+    Everything depends on the outcomes of runs alone. So an exception in ``run`` can cancel the
+    search, and a later call goes on from the outcomes that were reported.
 
     Args:
         run: gives the outcome of one example; its interval must contain the threshold, which may
             be infinite.
-        target: in steps, 0 or more; a fraction is possible.
+        target: in steps, 0 or more, possibly a fraction.
         start: a positive guess.
-        max_cached: how many steps can be cached at most, if known.
-        known: outcomes of earlier runs, with the numbers of their examples.
-        on_run: told each new outcome.
-        num_few: examples of the first, coarse search.
+        max_cached: largest number of steps that can be cached, if known.
+        earlier: outcomes of earlier runs, with the numbers of their examples.
+        on_run: receives each new outcome.
 
     Raises:
         OutOfReach: so many steps cannot be cached.
@@ -115,9 +114,9 @@ def find_threshold(
     if target < 0 or (max_cached is not None and target > max_cached):
         most = "" if max_cached is None else f", at most {max_cached} can be cached"
         raise OutOfReach(f"{target:g} cached steps are out of reach{most}; choose another number")
-    functions = StepFunctions(run, known, on_run)
-    if num_few < num_examples:
-        piece = _crossing(lambda t: functions.piece(t, num_few), target * num_few, start, *FEW)
+    functions = StepFunctions(run, earlier, on_run)
+    if num_examples > NUM_FEW:
+        piece = _crossing(lambda t: functions.piece(t, NUM_FEW), target * NUM_FEW, start, *FEW)
         start, growth = middle(piece.low, piece.high), ALL[0]
     else:
         growth = FEW[0]
@@ -129,13 +128,10 @@ def find_threshold(
         return piece
 
     _crossing(at, target * num_examples, start, growth, ALL[1])
-    best = best_piece(seen, target)
-    while True:
-        _uncover_neighbors(at, best, around)
-        better = best_piece(seen, target)
-        if better == best:
-            break
-        best = better
+    best, former = best_piece(seen, target), None
+    while best != former:
+        _uncover_neighbors(at, best, AROUND)
+        best, former = best_piece(seen, target), best
     low, high = widened(best, seen)
     note = _note(best, seen, target)
     return FoundThreshold(
@@ -146,9 +142,9 @@ def find_threshold(
 def _crossing(
     at: Callable[[float], Piece], wanted: float, start: float, growth: float, width: float
 ) -> Piece:
-    """The piece whose total is wanted, or the nearer one of both sides of where it is crossed.
+    """The piece with the wanted total, else the nearer of the two between which it is crossed.
 
-    Where it is never crossed, the piece at the end.
+    If it is never crossed, the piece at the end.
     """
     below = above = None
     threshold, growths = start, 0

@@ -17,11 +17,11 @@ from ..paths.spacings import even, spacings
 from ..policies.base import Policy, Site
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
-from ..reports.texts import counted
 from ..schedule import Schedule
 from ..search.protocol import Contestant, Delivery, Listener, SearchSettings, find_path
 from ..search.selection import Control, PlainSteps
 from ..search.setup import search_space
+from ..texts import counted
 from .examples import UnderFits, UnderPolicy
 from .runner import Runner, Setup
 from .study_logs import SCORING, VALIDATION, StudyLogs

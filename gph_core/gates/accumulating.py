@@ -1,7 +1,7 @@
 """Gates that add up the change from step to step and compute once the sum reaches the threshold.
 
-The change is that from the step before, full or cached; the sum holds this step's too when it is
-compared, and a full step, forced or not, sets it to zero.
+A change is measured from the step before, full or cached. The compared sum includes this step's
+change; a full step, forced or not, sets it to zero.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .coefficients import Polynomial
 from .relative_l1 import relative_change, relative_changes
 from .spectral import wiener_filtered
 
-# By family, from which cache ratio on a tenth of DiCache's run is full at first, else a fifth: in
-# the seed paper's code at 0.82, for Wan at 0.74 too.
+# By family, the cache ratio beyond which DiCache computes a first tenth of the run in full, else a
+# fifth: in the seed paper's code a tenth at 0.82, for Wan at 0.74 too.
 DICACHE_TENTH = {"Wan": 0.66, "": 0.78}
 
 
@@ -50,15 +50,14 @@ class Accumulating(Gate):
 class TeaCache(Accumulating):
     """A polynomial of the relative change of what the first block's attention receives.
 
-    On Wan that is a function of time alone, so ``accumulate`` knows the schedule before the run.
+    On Wan this depends on time alone, so ``accumulate`` makes the schedule before the run.
 
     Args:
-        polynomial: fitted for one model and one kind of signal. A change beyond those that it
-            holds for counts as the nearest of them, and a negative result as zero.
-        exact: the polynomial is taken as it is, so that a sum may be negative, which is below any
-            threshold.
+        polynomial: fitted for one model and one kind of signal. A change outside its range counts
+            as the nearest one in it, and a negative result as zero.
+        exact: use the polynomial as it is, so that a sum may be negative: below any threshold.
 
-    Source: TeaCache, arXiv 2411.19108, whose code is the exact one.
+    Source: TeaCache, arXiv 2411.19108, whose code uses it as it is.
     """
 
     threshold: float
@@ -79,11 +78,11 @@ class TeaCache(Accumulating):
 
 @dataclass(frozen=True)
 class SeaCache(Accumulating):
-    """The relative change of the same tokens behind a filter that leaves what is signal by now.
+    """The relative change of the same tokens after a filter that keeps signal and removes noise.
 
     Args:
-        raw_if_forced: forced steps leave their tokens unfiltered. The published code for FLUX does
-            so, and step 1 is full at any usual threshold; on other models it filters every step.
+        raw_if_forced: tokens of forced steps are not filtered. So does the published code for FLUX,
+            where step 1 is full at any usual threshold; on other models it filters every step.
 
     Source: SeaCache, arXiv 2602.18993.
     """
@@ -106,7 +105,7 @@ class SeaCache(Accumulating):
 
 @dataclass(frozen=True)
 class DiCache(Accumulating):
-    """The relative change of what the first block hands on, which therefore always runs.
+    """The relative change of the first block's output; that block therefore always runs.
 
     Source: DiCache, arXiv 2508.17356.
     """
@@ -125,7 +124,7 @@ class DiCache(Accumulating):
 
 @dataclass(frozen=True)
 class DeltaMinus(Accumulating):
-    """Difference of the relative changes before and behind the first block.
+    """Difference of the relative changes before and after the first block.
 
     Source: DiCache, arXiv 2508.17356, the other choice of its script for FLUX.
     """
@@ -149,14 +148,13 @@ class DeltaMinus(Accumulating):
 def accumulate(
     changes: Iterable[float], threshold: float, forced: Collection[int] = ()
 ) -> Schedule:
-    """The schedule that an accumulating gate makes where all changes are known before the run.
+    """The schedule of an accumulating gate whose changes are known before the run.
 
-    That is where they do not depend on what is cached, as with a signal of time alone.
+    That is so if they do not depend on what is cached, as with a signal of time alone.
 
     Args:
-        changes: what the gate adds up, at each step that from the one before; step 0 is full
-            whatever is given for it.
-        threshold: of the gate.
+        changes: one for each step, from the step before; step 0 is full in any case.
+        threshold: that of the gate.
         forced: steps that are full whatever the sum.
     """
     check_threshold(threshold)

@@ -1,4 +1,4 @@
-"""Coefficients that others published: TeaCache's polynomials and MagCache's ratios."""
+"""Published coefficients: TeaCache's polynomials and MagCache's ratios."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class SignalKind(Enum):
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Change of the output for a change of the signal, both relative.
+    """Change of the output as a function of the signal's change, both relative.
 
     Args:
         coefficients: highest power first.
-        signal: whose changes it was fitted to; with another one it means nothing.
-        fitted: smallest and largest change that it holds for, where they are known.
+        signal: the one whose changes it was fitted to; with another one it means nothing.
+        fitted: smallest and largest change that it was fitted to, if known.
     """
 
     coefficients: tuple[float, ...]
@@ -54,31 +54,31 @@ class Polynomial:
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Polynomial:
-        """Polynomial of a calibration, see ``calibration.polynomial``."""
+        """The polynomial of a calibration, see ``calibration.polynomial``."""
         low, high = values["x_range"]
         coefficients = tuple(values["coefficients"].tolist())
         return cls(coefficients, SignalKind(values["signal"]), fitted=(low, high))
 
     def guarded(self, x: float) -> float:
-        """Value at the nearest change that the polynomial holds for, at least zero."""
+        """Value at the nearest change in the fitted range, at least zero."""
         low, high = self.fitted or (x, x)
         return max(self(min(max(x, low), high)), 0.0)
 
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """Size of the residual of each step over that of the step before, mean over the tokens.
+    """Size of the residual of each step relative to the step before, mean over the tokens.
 
     Args:
         ratios: one for each step of the run in which they were measured; the first is 1.
-        max_cached: cached steps in a row; None: any number.
+        max_cached: most cached steps in a row; None: any number.
         retention: share of the run that is full at its beginning, at least one step.
         inclusive: an error that equals the threshold is cached too.
         always_full: entries that are never cached.
-        rounds_retention: the number of first full steps is rounded, not cut.
-        calls: of the model in a step, by which the first full ones are counted.
+        rounds_retention: the number of first full steps is rounded, not rounded down.
+        calls: model calls in a step; first full steps are counted in them.
 
-    Source: MagCache of Zehong-Ma, whose limits for FLUX stand for models that it does not have.
+    Source: MagCache of Zehong-Ma; models that it does not have get its limits for FLUX.
     """
 
     ratios: tuple[float, ...]
@@ -103,9 +103,9 @@ class Published(Generic[Fit]):
     Args:
         model: its name.
         family: as in ``families``.
-        architecture: what tells it from others of its family, see ``families.is_stated``. Models
-            that were trained on from it have the same.
-        source: file that it is from.
+        architecture: distinguishes it within its family, see ``is_stated``; models that were
+            trained on from it have the same.
+        source: the published file.
         fit: what a calibration would give.
     """
 
@@ -123,13 +123,13 @@ class Published(Generic[Fit]):
 def polynomial_for(
     family: str, config: Mapping[str, Any], of_time: bool
 ) -> Published[Polynomial] | None:
-    """Polynomial of a model, if there is one; ``of_time``: for a signal of time alone."""
+    """The polynomial of a model, if there is one; ``of_time``: for a signal of time alone."""
     kind = SignalKind.TIME_PROJECTION if of_time else SignalKind.MODULATED
     return _first((row for row in polynomials() if row.fit.signal is kind), family, config)
 
 
 def magnitudes_for(family: str, config: Mapping[str, Any]) -> Published[Magnitudes] | None:
-    """Magnitudes of a model, if there are any."""
+    """The magnitudes of a model, if there are any."""
     return _first(magnitudes(), family, config)
 
 
@@ -141,7 +141,7 @@ def _first(
 
 @cache
 def polynomials() -> tuple[Published[Polynomial], ...]:
-    """Polynomials of TeaCache for models that can be told apart and whose signal is read here."""
+    """TeaCache's polynomials for models that can be told apart and whose signal can be read."""
     return _bundled(
         "polynomials", lambda fit: Polynomial(**{**fit, "signal": SignalKind(fit["signal"])})
     )

@@ -11,13 +11,13 @@ from torch import Tensor
 from .base import Gate, GateInput, Look
 from .relative_l1 import MIN_SIZE, mean_distances, mean_sizes
 
-# Share of the run that is full at first, by family, see ``Setting.of_family``: its own code has 10
-# and 5 steps of 50.
+# Share of the run that is full at first, by family, see ``Setting.of_family``: 10 and 5 of 50 steps
+# in its own code.
 FIRST_FULL = {"Wan": 0.2, "": 0.1}
 
 
 class Response(NamedTuple):
-    """The state of the gate. Between a full step's decision and its output the rate is old."""
+    """The state of the gate; between a full step's decision and its output the rate is outdated."""
 
     total: float  # of the expected changes since the newest full step
     before: Tensor  # latent of the step before, full or cached

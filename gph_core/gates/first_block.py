@@ -1,4 +1,4 @@
-"""First-Block-Cache: what the first block adds says whether the other blocks do as before."""
+"""First-Block-Cache: the first block's residual shows whether the other blocks act as before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .relative_l1 import relative_change
 class FirstBlockCache(Gate):
     """The relative change of the first block's residual since the newest full step.
 
-    Nothing adds up. The state is that residual.
+    The state is the residual of that step; nothing adds up.
 
     Source: ParaAttention's first block cache, without its downsampling.
     """

@@ -1,4 +1,4 @@
-"""Decisions of a gate in one run: once for each step, on one branch, for all of them."""
+"""Decisions of a gate in one run: one for each step, made on one branch, valid for all."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ HANDED_OVER = (
 class Gating:
     """The decisions of a gate in one run.
 
-    The *leader branch* is one of the first call of the run, and stays it as long as it is in the
-    first call of each step. A prompt that ends on the way hands over to another, whose first step
-    is full.
+    The *leader branch* comes from the run's first call and leads while it is in each step's first
+    call. When it is not, another branch takes over, and its first step is full.
     """
 
     def __init__(self, gate: Gate) -> None:
@@ -44,11 +43,11 @@ class Gating:
         return sum(tensor.numel() * tensor.element_size() for tensor in kept.values())
 
     def place(self, step: int, branches: Sequence[Hashable], leading: int) -> int | None:
-        """Place of the leader branch in a call; None where the step is decided already.
+        """Place of the leader branch in a call; None if the step is decided already.
 
         Args:
-            branches: of the call.
-            leading: which of them takes over if that of the run is not among them.
+            branches: those of the call.
+            leading: place of the branch that takes over if the leader is not among them.
         """
         if step in self.values or not branches:
             return None
@@ -58,7 +57,7 @@ class Gating:
         return branches.index(self._branch)
 
     def decide(self, gate_input: GateInput, forced: bool) -> bool:
-        """Whether the step is cached; ``forced``: it is not, but the gate sees it."""
+        """Whether the step is cached; a ``forced`` one is not, but the gate sees it."""
         self._state, value, is_cached = self.gate.step(self._state, gate_input, forced)
         self.values[gate_input.step] = value
         needs_output = self.gate.reads_outputs and not is_cached
@@ -66,14 +65,14 @@ class Gating:
         return is_cached
 
     def computed(self, step: int, branches: Sequence[Hashable], outputs: Sequence[Tensor]) -> None:
-        """Tell the gate what a full step gave, one output for each branch of the call."""
+        """Pass the outputs of a full step to the gate, one for each branch of the call."""
         gate_input, self._gate_input = self._gate_input, None
         if gate_input is not None and gate_input.step == step and self._branch in branches:
             output = outputs[branches.index(self._branch)]
             self._state = self.gate.computed(self._state, gate_input, output)
 
     def compared(self, num_steps: int) -> tuple[float | None, ...]:
-        """Values compared with the threshold at each step; None where they mattered to none."""
+        """Value of each step that was compared with the threshold; None where none was."""
         values = (self.values.get(step, math.nan) for step in range(num_steps))
         return tuple(value if math.isfinite(value) else None for value in values)
 

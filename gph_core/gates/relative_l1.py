@@ -7,11 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-# Elements of a sample that are widened to float32 at a time: 64 MiB each of up to three tensors.
+# Elements of a sample that are converted to float32 at a time: 64 MiB in up to three tensors.
 CHUNK = 2**24
-
-# Below this the mean size of a tensor is no scale any more.
-MIN_SIZE = 1e-12
+MIN_SIZE = 1e-12  # smallest mean size of a tensor that others are divided by
 
 
 def mean_sizes(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""SenCache: how much the velocity changes at most for how far the state and the time moved."""
+"""SenCache: the largest expected change of the velocity for the way of latent and time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from torch import Tensor
 
 from .base import Gate, GateInput, Look
 
-# By family, see ``Setting.of_family``, at the seed paper's cache ratios 0.58, 0.74 and 0.82, as in
-# its code: threshold of the first steps, their share of the run, cached steps in a row, of 50.
+# Limits of the seed paper's code by family, see ``Setting.of_family``, at its cache ratios 0.58,
+# 0.74 and 0.82: threshold of the first steps, their share of the run, cached steps in a row of 50.
 LIMITS = {
     "HunyuanVideo": ((0.2, 0.2, 10), (0.2, 0.2, 10), (1.2, 0.2, 10)),
     "": ((0.005, 0.2, 10), (0.005, 0.2, 39), (0.005, 0.12, 43)),
@@ -50,7 +50,7 @@ class Sensitivities:
 
 
 class LastFull(NamedTuple):
-    """The state of the gate: what the newest full step had, and the cached steps since."""
+    """The state of the gate: the input at the newest full step, and the cached steps since."""
 
     gate_input: GateInput
     num_cached: int
@@ -64,11 +64,10 @@ class SenCache(Gate):
 
     Args:
         table: calibrated for the model.
-        max_cached: cached steps in a row; None: any number.
-        start_threshold: that holds before step ``start_steps``, 0.2 N in most published runs. The
-            value there is 0 below it and inf from it on, so that ``threshold`` has no say, unless
-            it is 0.
-        start_steps: 0 is no start window.
+        max_cached: most cached steps in a row; None: any number.
+        start_threshold: threshold before step ``start_steps``. A value is 0 below it and inf from
+            it on, so there ``threshold`` has no say unless it is 0.
+        start_steps: 0.2 N in most published runs; 0: none.
 
     Source: SenCache, arXiv 2602.24208, with both terms divided by √numel instead of the threshold
     multiplied, which is the same rule.

@@ -1,4 +1,4 @@
-"""The filter of SeaCache: what of the tokens is signal rather than noise at a noise level."""
+"""The filter of SeaCache, which keeps the signal of the tokens at a noise level."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from torch import Tensor
 # Channels that are transformed at a time.
 CHANNELS = 128
 
-# Nearest noise level to 0 and 1; beyond, a weight would be zero.
-MARGIN = 1e-6
+MARGIN = 1e-6  # smallest distance of a noise level from 0 and 1, where a weight would be zero
 
 
 def axis_gain(num: int, sigma: float, power: float) -> Tensor:
@@ -33,15 +32,14 @@ def axis_gain(num: int, sigma: float, power: float) -> Tensor:
 def wiener_filtered(
     tokens: Tensor, grid: Sequence[int], sigma: float, channels: int = CHANNELS
 ) -> Tensor:
-    """The tokens behind the filter of each axis; p is 2 on an image's grid, 3 on a video's.
+    """The tokens after the filter of each axis; p is 2 on an image's grid, 3 on a video's.
 
-    The gain of several axes is the product of theirs, and so is its mean over the grid: each axis
-    has mean 1, hence the product has.
+    The gain of several axes is the product of theirs, whose mean over the grid is 1 as well.
 
-    A few channels are transformed at a time, which changes nothing as each is filtered on its own.
-    Beside the result this takes 21 bytes for each token of ``channels`` channels of the batch
-    (measured on a CPU; the FFT of a GPU takes a workspace of its own): 200 MB for the 75,600 tokens
-    of a video of 81 frames in 720p, where all its channels at once would take 8 GB.
+    Channels are filtered independently, a few at a time. Beside the result this takes 21 bytes for
+    each token of ``channels`` channels of the batch (measured on a CPU; the FFT of a GPU takes a
+    workspace of its own): 200 MB for the 75,600 tokens of a video of 81 frames in 720p, where all
+    its channels at once would take 8 GB.
 
     Args:
         tokens: ``[B, T, C]`` in the order of the grid.

@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Facts of the run that a method may have to know.
+    """Facts about a run that a method may have to know.
 
     Args:
         num_steps: N.
-        num_full: wanted; some methods leave more of the first steps to their rule where few steps
-            are full. None: only the threshold says.
-        family: as in ``families``; empty if it is not known.
+        num_full: the wanted number; where few steps are full, some methods leave more of the first
+            steps to their rule. None: the threshold alone decides.
+        family: as in ``families``; empty if not known.
         architecture: ComfyUI's model configuration.
-        fit: what was calibrated for this method and this model, see ``calibration``.
+        fit: what was calibrated for this method and model, see ``calibration``.
         time_changes: gives the relative change, from the step before, of the time embedding that
-            the blocks receive; None where the model has none that depends on time alone.
+            the blocks receive; None if the model has none that depends on time alone.
         conditions: those of the calibration, for a policy whose weights belong to them; empty if
             the run has them in any case.
     """
@@ -47,14 +47,11 @@ class Setting:
 
     @property
     def cache_ratio(self) -> float:
-        """The wanted one; 0 if there is none."""
+        """The wanted cache ratio; 0 if there is none."""
         return 0.0 if self.num_full is None else 1 - self.num_full / self.num_steps
 
     def of_family(self, table: Mapping[str, T]) -> T:
-        """Entry of a table for the family: a name stands for all that begin with it, "" for others.
-
-        The first that fits is taken.
-        """
+        """The first entry of a table whose name begins the family's; ``""`` begins every name."""
         return next(entry for name, entry in table.items() if self.family.startswith(name))
 
 
@@ -63,19 +60,19 @@ class Method:
     """A row: selection rule and approximation policy.
 
     Args:
-        name: under which its calibration is kept.
+        name: the name under which its calibration is kept.
         rule: what it looks at, in words.
-        policy: of the cached steps; a plan brings one of the same kind.
+        policy: that of the cached steps; a plan brings one of the same kind.
         needs: what has to be calibrated before; empty if nothing.
-        published: what others fitted for the model of a setting, which stands in for that.
-        select: adaptive methods: from a threshold to the gate, or to the schedule where the
-            threshold says it all.
+        published: a published fit for the model of a setting, which serves instead.
+        select: of adaptive methods: from a threshold to the gate, or to the schedule where the
+            threshold determines it.
         first_full: full steps at the beginning whatever the gate says.
         last_full: whether the last step is full, too.
-        plan: the others: the schedule and its policy.
-        read: what a calibration keeps of it, to the ``fit`` of a setting.
-        form: of a variant, what tells it from the row of its name. It takes that row's fit, but a
-            threshold holds for one form alone.
+        plan: of other methods: the schedule and its policy.
+        read: from the values of a calibration to the ``fit`` of a setting.
+        form: what distinguishes a variant from the row of its name. It uses that row's fit, but has
+            thresholds of its own.
     """
 
     name: str
@@ -101,24 +98,31 @@ class Method:
         return self.select is not None
 
     def fitted(self, setting: Setting) -> Any:
-        """Calibrated fit, else the one that was published for the model."""
+        """The calibrated fit, else the one that was published for the model."""
         if setting.fit is not None:
             return setting.fit
-        known = self.published(setting)
-        if known is None:
+        published = self.published(setting)
+        if published is None:
             raise ValueError(
                 f"{self.name} needs {self.needs} of {setting.model}; run Calibrate for it, and "
                 "choose its file in the input calibration"
             )
-        return known.fit
+        return published.fit
 
     def forced(self, setting: Setting, policy: Policy | None = None) -> Schedule:
-        """The schedule whose full steps are those that the gate has no say in.
+        """The schedule whose full steps are those that the gate cannot cache.
 
         Args:
-            policy: in place of the method's own; it may need more of the first steps.
+            policy: the one in place of the method's own; it may need more of the first steps.
         """
         n = setting.num_steps
         first = max(self.first_full(setting), (policy or self.policy).min_anchors)
         last = (n - 1,) if self.last_full(setting) else ()
         return Schedule((*range(min(first, n)), *last), n)
+
+
+def settings_of(method: Method, setting: Setting, policy: Policy) -> dict[str, Any]:
+    """Settings under which a threshold holds, beside the conditions and values of a calibration."""
+    forced = str(method.forced(setting, policy))
+    form = {"form": method.form} if method.form else {}
+    return {"full steps": setting.num_full, "forced": forced, "policy": str(policy), **form}

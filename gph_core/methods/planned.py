@@ -1,4 +1,4 @@
-"""Plans of methods that settle a schedule before any run, and rules of uniform spacing."""
+"""Plans of methods that choose a schedule before any run, and rules of uniform spacing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def planned(method: Method, setting: Setting) -> Plan:
 
 
 def noted(plan: Plan) -> Plan:
-    """Plan of uniform spacing, with a note where the published rules say nothing."""
+    """Plan of uniform spacing, with a note on numbers that the published rules do not cover."""
     if plan.schedule.num_full >= FEWEST or not plan.schedule.num_cached:
         return plan
     note = (

@@ -1,6 +1,6 @@
 """Rules of the table of methods: from a setting to a gate, a schedule or a plan.
 
-A rule that needs a fit is given the row that it stands in.
+A rule that needs a fit takes its row, which has it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HIGH_RATIO, MEDIUM_RATIO = 0.78, 0.66  # between the seed paper's cache ratios 0
 
 
 def by_threshold(gate: Callable[[float], Gate]) -> Callable[[float, Setting], Gate]:
-    """Selection by a gate that takes nothing but its threshold."""
+    """Selection by a gate whose only option is its threshold."""
     return lambda threshold, setting: gate(threshold)
 
 
@@ -41,7 +41,7 @@ def teacache(
     """TeaCache's gate, or its schedule where its signal is known before the run.
 
     Args:
-        exact: take the polynomial as it is, negative too.
+        exact: use the polynomial as it is, even if negative.
     """
     polynomial = method.fitted(setting)
     if setting.time_changes is None:
@@ -57,7 +57,7 @@ def sencache(method: Method, threshold: float, setting: Setting) -> Gate:
     limits = setting.of_family(LIMITS)
     at_start, share, longest = limits[(ratio > MEDIUM_RATIO) + (ratio > HIGH_RATIO)]
     longest = max(1, round(longest * n / 50))
-    if setting.num_full is not None:  # in short runs the wanted number may need longer ones
+    if setting.num_full is not None:  # in short runs the wanted number may need longer gaps
         gaps = max(1, setting.num_full - method.forced(setting).num_full + 1)
         longest = max(longest, math.ceil((n - setting.num_full) / gaps))
     table, window = method.fitted(setting), round(share * n)
@@ -77,11 +77,11 @@ def products_in(values: Mapping[str, Any]) -> Products:
     """L2P's products in a calibration; ``ValueError`` for anything else."""
     n = num_steps(values, "gram")
     names = ("gram", "held_out") if "held_out" in values else ("gram",)
-    found = Form(names, (n, n)).read(values)
-    for name, gram in found.items():
+    grams = Form(names, (n, n)).read(values)
+    for name, gram in grams.items():
         if gram.diag().min() < 0:
             raise ValueError(f"{name!r} holds squares below 0")
-    return Products(*found.values())
+    return Products(*grams.values())
 
 
 def costs_in(values: Mapping[str, Any], num_tables: int | None = None) -> Tensor:
@@ -96,10 +96,10 @@ def costs_in(values: Mapping[str, Any], num_tables: int | None = None) -> Tensor
 
 
 def costs(method: Method, setting: Setting) -> Tensor:
-    """Calibrated costs of jumps, of the setting's steps."""
-    found = method.fitted(setting)
-    _check_steps(method, found, setting)
-    return found
+    """Calibrated costs of jumps, for the steps of the setting."""
+    table = method.fitted(setting)
+    _check_steps(method, table, setting)
+    return table
 
 
 def _check_steps(method: Method, table: Tensor, setting: Setting) -> None:
@@ -115,7 +115,7 @@ def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan
     """L2P's weights on uniform spacing, with the error of what they predict.
 
     Args:
-        full_steps_only: predict from full steps alone, with weights of their own.
+        full_steps_only: predict from full steps alone, with weights fitted to that.
     """
     products, schedule = method.fitted(setting), spaced(setting)
     _check_steps(method, products.fitted, setting)
@@ -140,9 +140,9 @@ def l2p(method: Method, setting: Setting, full_steps_only: bool = False) -> Plan
 
 
 def hicache(setting: Setting) -> Plan:
-    """HiCache's uniform spacing; on videos its first differences are those of the published code.
+    """HiCache's uniform spacing; for videos with the first differences of the published code.
 
-    The image rule has step 3 full, where both come to the same.
+    For images both are the same, because step 3 is full.
     """
     policy = Hermite(2, first_enhance=3) if is_video(setting.family) else Hermite(2)
     return Plan(spaced(setting), policy, 0.0)
@@ -150,18 +150,18 @@ def hicache(setting: Setting) -> Plan:
 
 def budcache(setting: Setting) -> Plan:
     """BudCache's schedule, from its calibration."""
-    found = (setting.fit or {}).get(setting.num_full)
-    if found is None:
+    schedule = (setting.fit or {}).get(setting.num_full)
+    if schedule is None:
         raise ValueError(
             f"BudCache has no schedule of {setting.num_full} full steps for {setting.model}; run "
             "Calibrate for it with this number, which searches one, and choose its file in the "
             "input calibration"
         )
-    return Plan(found, Reuse(), 0.0)
+    return Plan(schedule, Reuse(), 0.0)
 
 
 def num_full(setting: Setting) -> int:
-    """The number of full steps; a planned method needs one."""
+    """The number of full steps, which a planned method needs."""
     if setting.num_full is None:
         raise ValueError("a planned method needs a number of full steps; choose a speed")
     return setting.num_full

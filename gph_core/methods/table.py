@@ -1,9 +1,8 @@
 """The methods: how each chooses its full steps and how it predicts the others. One row each.
 
-An *adaptive* method decides during the run, by a threshold; a *planned* one settles a schedule
-before any run, for a number of full steps. The ten rows of ``METHODS`` are those of the seed
-paper (its table of methods), ``VARIANTS`` other forms of these; ``BASELINES`` are rules that users
-know from elsewhere.
+An *adaptive* method decides during the run, by a threshold; a *planned* one chooses a schedule
+before any run, for a number of full steps. ``METHODS`` has the ten methods of the seed paper,
+``VARIANTS`` other forms of these, ``BASELINES`` rules that users know from elsewhere.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ from ..planning.planners import Plan
 from ..policies.causal_linear import CausalLinear
 from ..policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from ..policies.mean_velocity import MeanVelocity
-from ..policies.offset import OffsetReuse
-from ..policies.rest import RestReuse
+from ..policies.reuse import OffsetReuse, RestReuse
 from ..policies.two_anchor import TwoAnchor
 from ..schedule import Schedule
 from . import rules
@@ -161,13 +159,13 @@ BASELINES: dict[str, Method] = {
     )
 }
 
-# Other forms of the ten, with the fits of these and thresholds of their own.
+# They use the fits of the ten, but have thresholds of their own.
 GREEDY = "DPCache (greedy)"
 TEACACHE_RAW = "TeaCache (as published)"
 VARIANTS: dict[str, Method] = {
     row.title: row
     for row in (
-        # Those of the authors' codes, where these differ from the seed paper's.
+        # As in the authors' codes, where these differ from the seed paper's.
         replace(
             METHODS["TeaCache"],
             form="as published",

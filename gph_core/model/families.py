@@ -1,4 +1,4 @@
-"""All transformer families, and which of them a model is of."""
+"""All transformer families, and the detection of a model's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _VIDEOS = frozenset(family.name for family in FAMILIES if family.is_video)
 
 
 def is_video(family: str) -> bool:
-    """Whether the models of the family of a name make videos; not if the name is not known."""
+    """Whether the models of a family, by its name, make videos; False for an unknown name."""
     return family in _VIDEOS
 
 
 def detect(transformer: nn.Module) -> Family | None:
-    """The family of a transformer, or None for a class or a structure that is not known."""
+    """The family of a transformer; None if its class or structure is unknown."""
     kind = type(transformer)
     name = f"{kind.__module__}.{kind.__qualname__}"
     for family in FAMILIES:
@@ -38,7 +38,7 @@ def _has_structure(transformer: nn.Module, family: Family) -> bool:
         return False
     lists = [place._modules.get(name) for name in family.block_lists]
     final_layers = [place._modules.get(name) is not None for name in family.final_layers]
-    # One that is called where it is found must not be there: it would be another model.
+    # A layer that is called if it is found must not be there: the model would be another one.
     expected = not family.calls_what_it_finds
     return all(isinstance(blocks, nn.ModuleList) and len(blocks) > 0 for blocks in lists) and all(
         present is expected for present in final_layers

@@ -15,7 +15,7 @@ class Family:
     """Place of the block stack in one transformer class.
 
     Each final layer must receive the image tokens after the last block as its first argument, in
-    the order in which the first block receives them. Where no module does, ``end`` takes its place.
+    the order in which the first block receives them. If no module does, ``end`` locates them.
     """
 
     name: str
@@ -25,25 +25,25 @@ class Family:
     final_layers: tuple[str, ...] = ("final_layer",)  # one per stream
     image: str | int = "img"  # the first block's argument with the image tokens
     output: int | None = None  # where they are in its result; None: the result is all of them
-    first_block_key: tuple[str, int] | None = None  # under which others may replace the first block
+    first_block_key: tuple[str, int] | None = None  # of the first block's replacements by others
     tail: bool = False  # where tokens are added or cut, the image's are the last, else the first
     signal: SignalSource | None = None  # None: only the first block's output shows a change
     inside: str = ""  # the sub-module with lists and final layers; empty: the transformer itself
-    # Without final layers: the places of the arguments that the blocks of the last list change and
-    # hand on, the image tokens first.
+    # Without final layers: positions of the arguments that the blocks of the last list change and
+    # return, the image tokens first.
     end: tuple[int, ...] = ()
     one_final: bool = False  # only one of the final layers runs in a call, not one for each stream
     mark: str = ""  # an attribute that only this family of a class has
-    calls_what_it_finds: bool = False  # it has no final layer, but calls one where it finds one
-    is_cut: bool = False  # tokens behind the image's are cut off before the final layer
+    calls_what_it_finds: bool = False  # it has no final layer, but calls one if it finds one
+    is_cut: bool = False  # tokens after the image's are cut off before the final layer
     mixes_prompts: bool = False  # the tokens of a prompt depend on what else is in the batch
-    # The first block's argument that counts the tokens before the image's: they are not noted, and
-    # neither is a call that has no others.
+    # The first block's argument that counts the tokens before the image's. These are not noted, nor
+    # is a call that has no others.
     prefix: int | None = None
-    memory: str = ""  # an attribute that calls write and later ones read, see ``Surgery``
-    keeping: str = ""  # an attribute that lets calls keep what their blocks made, for later ones
-    # The Comfy Compiler replays the memory of these blocks: a tensor of ours that outlives a call
-    # would lie in memory that the next call uses for others, and freeing it can end the process.
+    memory: str = ""  # an attribute that calls write and later calls read, see ``Surgery``
+    keeping: str = ""  # an attribute that lets calls keep results of their blocks for later calls
+    # The Comfy Compiler reuses the memory of these blocks: a tensor of ours that outlives a call
+    # would be overwritten by the next one, and freeing it can end the process.
     compiled_by_comfyui: bool = False
 
     @property
@@ -53,7 +53,7 @@ class Family:
 
 
 def aligned(one: Tensor, other: Tensor, tail: bool) -> tuple[Tensor, Tensor]:
-    """The tokens that both have, in one shape."""
+    """The common tokens of both, in one shape."""
     if one.numel() == other.numel():
         return one.reshape(other.shape), other
     common = min(one.shape[1], other.shape[1])

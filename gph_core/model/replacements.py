@@ -1,8 +1,8 @@
-"""The modules that take the place of a transformer's own for the length of one call.
+"""Modules that replace a transformer's own during one call.
 
 They read and write a plain scratch object, and are modules rather than hooks or closures, so that
 ``torch.compile`` of the whole model traces them: one graph for full calls, one for cached ones.
-Another thread that calls the transformer meanwhile gets what the transformer's own would give it.
+For other threads that call the transformer meanwhile they act as its own modules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OTHER_BATCH = "another extension changed how many prompts the blocks see"
 
 
 class Scratch:
-    """Tensors on their way into and out of a call; one per transformer, as devices run at once."""
+    """Tensors that enter and leave a call; one per transformer, as devices run at once."""
 
     def __init__(
         self, streams: int, probe_policy: ProbedPrediction | None, look: Look | None
@@ -41,7 +41,7 @@ class Scratch:
         self.thread: int | None = None  # that makes the calls
 
     def is_foreign(self) -> bool:
-        """Whether this is a call of another thread; compiled code cannot tell."""
+        """Whether another thread makes this call; compiled code cannot tell."""
         return not torch.compiler.is_compiling() and self.thread != threading.get_ident()
 
     def clear(self) -> None:
@@ -53,14 +53,14 @@ class Scratch:
 
 
 class Recorded(NamedTuple):
-    """Tensors that a full call leaves of one part of the batch."""
+    """Tensors of one part of the batch after a full call."""
 
     feature: Streams
     probe: Streams | None
 
 
 class Looked(NamedTuple):
-    """Tensors around the first block that a gate may want to know, ``[B, T, C]``."""
+    """Tensors around the first block, for a gate, ``[B, T, C]``."""
 
     tokens: Tensor | None
     modulated: Tensor | None
@@ -68,7 +68,7 @@ class Looked(NamedTuple):
 
 
 class RecordInput(nn.Module):
-    """The first block, noting the image tokens that it receives and, if asked for, hands on."""
+    """The first block, noting the image tokens that come in and, if wanted, those that go out."""
 
     def __init__(self, block: nn.Module, scratch: Scratch, family: Family) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class RecordInput(nn.Module):
             return self.block(*args, **kwargs)
         tokens = self.of_image(kwargs[image] if isinstance(image, str) else args[image], args)
         if self.family.prefix is not None and not tokens.shape[1]:
-            return self.block(*args, **kwargs)  # what is before the image has a call of its own
+            return self.block(*args, **kwargs)  # the tokens before the image have their own call
         if scratch.first_input is None:  # else noted already, see ``note_input``
             # Cloned: blocks and control nets add to this tensor in place.
             scratch.first_input = cloned(tokens)
@@ -95,16 +95,16 @@ class RecordInput(nn.Module):
         return result
 
     def of_image(self, tokens: Any, args: Sequence[Any]) -> Any:
-        """The tokens without those before the image, if the block is told how many these are."""
+        """The tokens without those before the image, if the block receives their number."""
         return tokens if self.family.prefix is None else tokens[:, args[self.family.prefix] :]
 
     def run(self, *args, **kwargs):
-        """Result that the model gets from the block."""
+        """The result that the model receives from the block."""
         return self.block(*args, **kwargs)
 
 
 class PassInput(RecordInput):
-    """Replacement that notes its input too, and hands it on as if the block changed nothing."""
+    """Replacement that notes its input, too, and returns it as if the block changed nothing."""
 
     def run(self, *args, **kwargs):
         assert self.family.signal is not None
@@ -112,7 +112,7 @@ class PassInput(RecordInput):
 
 
 class FinalLayer(nn.Module, ABC):
-    """The final layer of one stream, changed for the length of a call."""
+    """The final layer of one stream, with other tokens during a call."""
 
     def __init__(self, final_layer: nn.Module, scratch: Scratch, stream: int, tail: bool) -> None:
         super().__init__()
@@ -123,21 +123,21 @@ class FinalLayer(nn.Module, ABC):
 
     def forward(self, tokens: Tensor, *args, **kwargs):
         if not self.scratch.is_foreign():
-            known = self.known()
-            # Other extensions run more prompts in the batch than the call has, up to some step.
-            if known is not None and known.ndim == tokens.ndim > 2 and len(known) != len(tokens):
+            basis = self.basis()
+            # Up to some step, other extensions run more prompts in the batch than the call has.
+            if basis is not None and basis.ndim == tokens.ndim > 2 and len(basis) != len(tokens):
                 self.scratch.misfit = OTHER_BATCH
             else:
                 tokens = self.tokens(tokens)
         return self.final_layer(tokens, *args, **kwargs)
 
-    def known(self) -> Tensor | None:
-        """What a prediction is made of; None if none is made."""
+    def basis(self) -> Tensor | None:
+        """The tensor that a prediction starts from; None without a prediction."""
         return self.scratch.feature[self.stream] if self.scratch.feature else None
 
     @abstractmethod
     def tokens(self, tokens: Tensor) -> Tensor:
-        """Tokens that the final layer works on, from those that come in."""
+        """The tokens for the final layer, from those that come in."""
 
 
 class RecordOutput(FinalLayer):
@@ -149,7 +149,7 @@ class RecordOutput(FinalLayer):
 
 
 class AddResidual(FinalLayer):
-    """Final layer that works on the tokens plus the predicted residual."""
+    """Final layer whose tokens get the predicted residual."""
 
     def tokens(self, tokens: Tensor) -> Tensor:
         residual, image = aligned(self.scratch.feature[self.stream], tokens, self.tail)
@@ -158,9 +158,9 @@ class AddResidual(FinalLayer):
 
 
 class AddBehindFirst(FinalLayer):
-    """Final layer that works on what the first block received plus the predicted residual.
+    """Final layer whose tokens are the first block's input plus the predicted residual.
 
-    A gate wanted to see that block or its input, and models add more on the way from there.
+    For calls in which a gate sees that block or its input: models add more after that.
     """
 
     def tokens(self, tokens: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ class AddBehindFirst(FinalLayer):
 
 
 class ReplaceTokens(FinalLayer):
-    """Final layer that works on predicted tokens."""
+    """Final layer whose tokens are predicted ones."""
 
     def tokens(self, tokens: Tensor) -> Tensor:
         predicted, _ = aligned(self.scratch.feature[self.stream], tokens, self.tail)
@@ -180,12 +180,12 @@ class ReplaceTokens(FinalLayer):
 
 
 class AddProbed(FinalLayer):
-    """Final layer that works on what a policy makes of the probe, behind the first block alone.
+    """Final layer whose tokens a policy predicts from the probe, after the first block alone.
 
-    The probe is what the first block hands on itself: some models add more to it on the way.
+    The probe is the first block's own result: some models add more to it later.
     """
 
-    def known(self) -> Tensor | None:
+    def basis(self) -> Tensor | None:
         return self.scratch.anchors[0].feature[self.stream]
 
     def tokens(self, tokens: Tensor) -> Tensor:
@@ -202,7 +202,7 @@ class AddProbed(FinalLayer):
         assert older.probe is not None
         remembered = [kept[stream] for kept in (newest.probe, older.probe)]
         remembered += [anchor.feature[stream] for anchor in (newest, older)]
-        # HiDream-O1 sends its prompt through the blocks in some calls only; these tokens all have.
+        # HiDream-O1 sends its prompt through the blocks in some calls only; all have these tokens.
         for tensor in remembered:
             _, probe = aligned(tensor, probe, self.tail)
         *probes, last, former = [aligned(tensor, probe, self.tail)[0] for tensor in remembered]
@@ -213,5 +213,5 @@ class AddProbed(FinalLayer):
 
 
 def cloned(tokens: Tensor | Streams) -> Streams:
-    """The tokens of each stream, safe from what is done in place."""
+    """The tokens of each stream, safe from changes in place."""
     return tuple(t.clone() for t in (tokens if isinstance(tokens, tuple) else (tokens,)))

@@ -1,10 +1,10 @@
 """Signals that adaptive rules read inside a transformer before its blocks have run.
 
 The *modulated input* is what the first block's attention receives of the image tokens: normalised,
-then scaled and shifted by what depends on the timestep. It costs next to nothing and tells how much
-a step changes. Each function here takes a first block and the arguments that it is called with, so
-it has the block's own signature, and uses the block's own modules, which know how their weights are
-kept. ``families`` says which function a family has.
+then scaled and shifted depending on the timestep. It costs next to nothing and shows how much a
+step changes. Each function here takes a first block and its arguments, so it has the block's own
+signature, and uses the block's own modules, which know how their weights are stored. The row of a
+family names its function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WAN_TIMESTEPS = 1000.0  # Wan's timestep at noise level 1
 
 @dataclass(frozen=True, slots=True)
 class SignalSource:
-    """Way to read the image tokens around the first block of one family."""
+    """How to read the image tokens around the first block of one family."""
 
     attended: Callable[..., Tensor]  # of the block and its arguments; one of the functions below
     handed_on: tuple[str | int, ...]  # the arguments that the block changes and returns, in order
@@ -41,12 +41,12 @@ class SignalSource:
     def modulated(self, block: nn.Module, args: Sequence[Any], kwargs: Arguments) -> Tensor:
         """``[B, T, C]`` that the first block's attention receives, in the dtype of the tokens.
 
-        To be called before the block, which may add to its arguments in place; this does not.
+        Call it before the block, which may add to its arguments in place.
         """
         return self.attended(block, *args, **kwargs)
 
     def passed_through(self, args: Sequence[Any], kwargs: Arguments) -> Tensor | tuple[Tensor, ...]:
-        """Result of the first block if it changed nothing: its arguments, no copies."""
+        """Result of the first block if it changed nothing: its arguments, not copied."""
         first, *others = (
             args[key] if isinstance(key, int) else kwargs[key] for key in self.handed_on
         )
@@ -59,9 +59,9 @@ def token_grid(
     """``(H, W)`` or ``(F, H, W)`` of the tokens of a latent, which is padded to whole patches.
 
     Args:
-        transformer: with its patch size, if that is not one.
+        transformer: has its patch size, if that is not one.
         latent_shape: ``[B, C, H, W]`` or ``[B, C, F, H, W]``.
-        source: of the family, which may know another patch size.
+        source: that of the family, which may have another patch size.
     """
     sizes = latent_shape[2:]
     patch = source.patch if source and source.patch else getattr(transformer, "patch_size", 1)
@@ -69,7 +69,7 @@ def token_grid(
     patches = (1, patch, patch) if isinstance(patch, int) else tuple(patch)
     patches = ((1,) * len(sizes) + patches)[-len(sizes) :]
     grid = tuple(math.ceil(size / p) for size, p in zip(sizes, patches, strict=True))
-    # Image models that keep an axis for layers have a plain image's tokens in a plane.
+    # Image models with an axis for layers have one layer for a plain image.
     return grid[1:] if of_images and len(grid) == 3 and grid[0] == 1 else grid
 
 
@@ -80,17 +80,17 @@ def main_tokens(
     transformer: nn.Module,
     conditions: Arguments,
 ) -> Tensor | None:
-    """Tokens of the latent itself, without reference tokens; None if their number is not explained.
+    """Tokens of the latent itself, without reference tokens; None if their number is unexplained.
 
     Args:
         tokens: ``[B, T, C]`` around the first block.
-        grid: of the latent, see ``token_grid``.
+        grid: that of the latent, see ``token_grid``.
         conditions: the keyword arguments of the model call.
     """
-    count, found = math.prod(grid), tokens.shape[1]
+    count, present = math.prod(grid), tokens.shape[1]
     if family.signal is None:
         return None
-    if found == count:  # no references, or another extension keeps them elsewhere
+    if present == count:  # no references, or another extension keeps them elsewhere
         return tokens
 
     def counted(names: Sequence[str]) -> int:
@@ -100,20 +100,20 @@ def main_tokens(
         return sum(map(math.prod, grids))
 
     before, after = counted(family.signal.before), counted(family.signal.after)
-    return tokens[:, before : before + count] if found == before + count + after else None
+    return tokens[:, before : before + count] if present == before + count + after else None
 
 
 def double_stream(
     block: Any, *, img: Tensor, vec: Any, modulation_dims_img: Any = None, **_: Any
 ) -> Tensor:
-    """FLUX, HunyuanVideo and Chroma; ``vec`` is the modulation itself where all blocks share it."""
+    """FLUX, HunyuanVideo and Chroma; ``vec`` is the modulation itself if all blocks share it."""
     (first, _second), _text = vec if isinstance(vec, tuple) else (block.img_mod(vec), None)
     if fused := _called_by(block, "modulated_norm"):
         return fused(img, block.img_norm1, first.scale, first.shift, modulation_dims_img)
     tokens, scale = block.img_norm1(img), 1 + first.scale
     if modulation_dims_img is None:
         return torch.addcmul(first.shift, tokens, scale)
-    # Some tokens, as those of references, are at another timestep. In place on the norm's result.
+    # Some tokens, such as references, have another timestep. In place on the norm's result.
     for start, end, row in modulation_dims_img:
         one = slice(row, row + 1)
         tokens[:, start:end].mul_(scale[:, one]).add_(first.shift[:, one])
@@ -123,7 +123,7 @@ def double_stream(
 def qwen_image(
     block: Any, *, hidden_states: Tensor, temb: Tensor, timestep_zero_index: Any = None, **_: Any
 ) -> Tensor:
-    """Qwen-Image and MageFlow; with an index, the tokens from there on are at timestep zero."""
+    """Qwen-Image and MageFlow; with an index, the tokens from it on have timestep zero."""
     first = block.img_mod(temb).chunk(2, dim=-1)[0]
     return block._modulate(block.img_norm1(hidden_states), first, timestep_zero_index)[0]
 
@@ -145,7 +145,7 @@ def lens(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor
 
 
 def joyimage(block: Any, *, hidden_states: Tensor, temb: Tensor, **_: Any) -> Tensor:
-    """JoyImage; its references come behind the image and have the same timestep."""
+    """JoyImage; its references come after the image and have the same timestep."""
     shift, scale = block.img_mod(temb)[:2]
     return block.img_norm1(hidden_states) * (1 + scale.unsqueeze(1)) + shift.unsqueeze(1)
 
@@ -179,12 +179,12 @@ def ltx_video(block: Any, x: Tensor, *, timestep: Tensor, **_: Any) -> Tensor:
 def wan_time(transformer: Any, sigmas: Tensor) -> Tensor:
     """``[N, 6, C]`` float32: what each noise level contributes to the modulation of all blocks.
 
-    It depends on the noise level alone, so TeaCache's schedule is known before the run. The model's
-    own is in its dtype, whose rounding is as large as the change between two steps. This one costs
-    a copy of each layer's weights, for a moment: 0.6 GB for the model of 14 B parameters.
+    It depends on the noise level alone, so TeaCache's schedule is known before the run. The model
+    computes it in its own dtype, whose rounding is as large as the change between two steps. Here
+    each layer's weights are copied for a moment: 0.6 GB for the model of 14 B parameters.
 
     Args:
-        transformer: loaded, with its patches, so that this is to be asked within a model call.
+        transformer: loaded, with its patches.
         sigmas: ``[N]`` noise levels from 1 to 0, on the device that the model computes on.
     """
     half = transformer.freq_dim // 2
@@ -196,10 +196,10 @@ def wan_time(transformer: Any, sigmas: Tensor) -> Tensor:
 
 
 def _called_by(block: nn.Module, path: str) -> Callable[..., Tensor] | None:
-    """The function that the block's own code calls under a path; None where it calls none.
+    """The function that the block's own code calls under a path; None if it does not.
 
-    It is looked for where the code itself finds it: a class may inherit its code from another file,
-    and that a file has a function does not mean that the block calls it.
+    It is looked up as the code does it: a class may inherit its code from another file, and a file
+    may have a function that the block does not call.
     """
     kind = type(getattr(block, "_orig_mod", block))  # a compiled block stands for its own
     forward = inspect.unwrap(kind.forward)
@@ -214,20 +214,17 @@ def _called_by(block: nn.Module, path: str) -> Callable[..., Tensor] | None:
 
 
 def _for_tokens(rows: Tensor, count: int) -> Tensor:
-    """``[B, count, C]`` of ``[B, n, C]``, each row for as many tokens, the last one for the rest.
-
-    One row serves all.
-    """
+    """``[B, count, C]`` of ``[B, n, C]``: each row repeated for its share of the tokens."""
     each = math.ceil(count / rows.shape[1])
     return rows if rows.shape[1] == 1 else rows.repeat_interleave(each, dim=1)[:, :count]
 
 
 def _in_float32(layers: nn.Module, x: Tensor) -> Tensor:
-    """Result of layers in a row on float32 ``x``, in float32 wherever that can be."""
+    """Result of layers in a row for float32 ``x``, in float32 wherever possible."""
     for layer in layers.children():
         weight = getattr(layer, "weight", None)
         if weight is None or getattr(layer, "comfy_cast_weights", False):
-            x = layer(x)  # it has no weights, or casts, moves and patches them for each input
+            x = layer(x)  # without weights, or it casts, moves and patches them for each input
         elif type(weight) is nn.Parameter:
             plain = {name: value.float() for name, value in layer.named_parameters()}
             x = torch.func.functional_call(layer, plain, (x,))

@@ -1,10 +1,10 @@
-"""The model surgery: what a transformer is changed to for the length of one call.
+"""The model surgery: how a transformer is changed for one call.
 
 A *full* call runs with a recorder around the first block and one around each final layer, so that
 the change of the image tokens across all blocks (the residual) is known afterwards. A *cached*
-call runs with empty block lists and final layers that add the predicted residual to what comes
-in. A *probed* call runs the first block alone, whose output corrects the prediction. Everything
-else of the model (embeddings, final norm, projection) runs as it is, with the current timestep.
+call runs with empty block lists and final layers that add the predicted residual. A *probed* call
+runs the first block alone, whose output corrects the prediction. The rest of the model (embeddings,
+final norm, projection) runs as it is, with the current timestep.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from ..gates.base import Look
 from ..policies.base import Anchor, ProbedPrediction, Streams, cast
-from .ends import EndOfBlocks, NoLayer
 from .family import Family, aligned
 from .replacements import (
     AddBehindFirst,
@@ -34,15 +33,15 @@ from .replacements import (
     Scratch,
     cloned,
 )
-from .stand_ins import OwnBlocks, stand_in
+from .stand_ins import EndOfBlocks, NoLayer, OwnBlocks, stand_in
 
 
 class Surgery:
-    """Prepares one transformer for full and cached calls; it is itself again after each call.
+    """Changes of one transformer for full and cached calls; each is undone after the call.
 
     Args:
-        probe_policy: that of a run that probes; its full calls record the probe too.
-        look: of the gate of a run that has one.
+        probe_policy: that of a run that probes; its full calls record the probe, too.
+        look: that of the run's gate, if there is one.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class Surgery:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Compute calls within the block in full; then take or discard what they recorded."""
+        """Record full calls within the block; then ``take`` or ``discard`` their tensors."""
         with self._swapped(RecordOutput):
             yield
 
@@ -71,7 +70,7 @@ class Surgery:
         """Let calls within the block run no transformer block and add ``residual`` instead.
 
         Args:
-            looking: as much is computed as the gate has to see, for ``looked``.
+            looking: compute what the gate has to see, for ``looked``.
         """
         self._scratch.feature = residual
         with self._swapped(AddBehindFirst if looking else AddResidual, looking):
@@ -79,14 +78,14 @@ class Surgery:
 
     @contextmanager
     def replacing(self, tokens: Streams, looking: bool = False) -> Iterator[None]:
-        """Let calls within the block run no block; the final layers work on ``tokens``."""
+        """Let calls within the block run no block; the final layers receive ``tokens``."""
         self._scratch.feature = tokens
         with self._swapped(ReplaceTokens, looking):
             yield
 
     @contextmanager
     def probing(self, newest: Anchor, before: Anchor, looking: bool = False) -> Iterator[None]:
-        """Let calls within the block run the first block alone, to predict the rest from it."""
+        """Let calls within the block run the first block alone and predict the rest from it."""
         self._scratch.anchors = (newest, before)
         with self._swapped(AddProbed, looking):
             yield
@@ -98,11 +97,11 @@ class Surgery:
         return Looked(tokens, scratch.modulated, probe)
 
     def note_input(self, tokens: Tensor | Streams) -> None:
-        """Tell what the first block receives, where something else runs in its place."""
+        """Note the first block's input where something else runs in its place."""
         self._scratch.first_input = cloned(tokens)
 
     def note_output(self, tokens: Tensor | Streams) -> None:
-        """Tell what comes out of what runs in the first block's place."""
+        """Note the output of what runs in the first block's place."""
         if self._scratch.reads_first_output:
             self._scratch.first_output = cloned(tokens)
 
@@ -112,9 +111,9 @@ class Surgery:
         return self._scratch.misfit
 
     def note_rows(self, parts: int, rows: int) -> bool:
-        """Note how many rows the blocks see for a batch; whether they are more for the first time.
+        """Note the rows of a batch; returns whether the blocks see more for the first time.
 
-        Other extensions run more prompts in it. Which part is whose then depends on all of them.
+        Other extensions may run more prompts in it. Which part is whose then depends on all.
         """
         tokens = self._scratch.last_output[0]
         has_more = tokens is not None and tokens.ndim > 2 and len(tokens) != rows
@@ -123,13 +122,13 @@ class Surgery:
         return is_news
 
     def take(self, parts: int, *, tokens: bool = False) -> list[Recorded] | None:
-        """Tensors that the last recorded call left, once: one item for each part of the batch.
+        """Tensors of the last recorded call, one item for each part of the batch; then drop them.
 
         Args:
             parts: equal parts of the batch.
             tokens: the tokens after the last block instead of the residual.
 
-        None if a recorder was not reached or if tokens were added or removed on the way.
+        None if a recorder was not reached, or if tokens were added or removed on the way.
         """
         scratch = self._scratch
         first = scratch.first_input
@@ -157,7 +156,7 @@ class Surgery:
         return [Recorded(f, p) for f, p in zip(by_part, zip(*probes, strict=True), strict=True)]
 
     def discard(self) -> None:
-        """Drop what the last call noted."""
+        """Drop the tensors of the last call."""
         self._scratch.clear()
 
     def _fits(self, first: Tensor, last: Tensor) -> bool:
@@ -167,7 +166,7 @@ class Surgery:
 
     @contextmanager
     def _swapped(self, kind: type[FinalLayer], looking: bool = False) -> Iterator[None]:
-        """Replace sub-modules, whatever happens for one call only."""
+        """Replace sub-modules within the block, and restore them whatever happens."""
         own, family, transformer = self._place._modules, self.family, self._transformer
         modules = self._replacements(kind, looking)
         originals = {name: own.get(name) for name in modules}
@@ -178,7 +177,7 @@ class Surgery:
         own.update(modules)
         try:
             yield
-        except BaseException:  # an interruption is no Exception: drop the tensors of this call
+        except BaseException:  # interruptions included: drop the tensors of this call
             self.discard()
             raise
         finally:
@@ -186,13 +185,13 @@ class Surgery:
             for name in [name for name, module in originals.items() if module is None]:
                 del own[name]
             if kind is not RecordOutput:
-                # What a call without blocks wrote there is not what a full one reads.
+                # A full call cannot read what a call without blocks has written there.
                 for name, value in kept.items():
                     setattr(transformer, name, value)
             self._scratch.feature = self._scratch.anchors = ()
 
     def _replacements(self, kind: type[FinalLayer], looking: bool) -> dict[str, nn.Module]:
-        """The modules of one kind of call; made once, as long as the model's own stay the same."""
+        """The modules of one kind of call; made again only if the model's own are other ones."""
         own, family = self._place._modules, self.family
         present = [own.get(name) for name in (*family.block_lists, *family.final_layers)]
         made_for, modules = self._made.get((kind, looking), ((), {}))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..run.call_log import SIGMA_TOLERANCE
+from ..run.levels import SIGMA_TOLERANCE
 
 # Largest difference of noise levels that count as the same, of the highest: schedulers that only
 # round their table differently stay below it.

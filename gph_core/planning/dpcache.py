@@ -1,7 +1,7 @@
 """DPCache: the schedule whose jumps predict the features of full runs best.
 
-Source: DPCache, arXiv 2602.22654, as the seed paper's authors reproduced it. Theirs sees only the
-best way to each full step (``greedy`` here); the default is exact.
+Source: DPCache, arXiv 2602.22654, as the seed paper's authors reproduced it. Their program keeps
+only the best way to each full step (``greedy`` here); the default is exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .planners import Limits, Plan, cheapest_path, longest_jump, within
 
 FIRST_FULL = 3
 JUMP_SHARE = 0.3  # of the run, the longest jump and the longest look back
-END_SHARE = 0.8  # of the extrapolation in the feature after the last step; the rest is a mean
+END_SHARE = 0.8  # of extrapolation in the feature after the last step; the rest is a mean
 POLICY = TokenTaylor()
 
 
@@ -29,13 +29,12 @@ def jump_costs(features: Iterable[Tensor], max_jump: int | None = None) -> Tenso
 
         Σ_τ ½ mean|X̂_τ - X_τ|,  τ = s + 1 ... d,  X̂ predicted from X at the steps a - 1, a, s
 
-    Step a - 1 stands for the third full step, which the table does not know. The end node has no
-    feature; X_N is 0.8 of what the last three extrapolate to and 0.2 of their mean. The steps 0,
-    1 and 2 are always full: the jumps between them are free, all others from 0 and 1 infinite.
+    Step a - 1 stands for the third full step, which the table does not know. The end has no
+    feature; X_N is 0.8 of the extrapolation of the last three and 0.2 of their mean. The steps 0,
+    1 and 2 are always full: jumps between them are free, all others from 0 and 1 infinite.
 
     Args:
-        features: one a step, in order, of one branch; of several branches or streams, average the
-            tables.
+        features: one for each step, in order, of one branch; for several, average the tables.
         max_jump: bounds d - s and s - a; 0.3 of the run if not given.
 
     Returns:
@@ -94,9 +93,10 @@ def plan_dpcache(
 
 
 def plan_near_published(costs: Tensor, num_full: int, *, greedy: bool = False) -> Plan:
-    """Plan of ``plan_dpcache``, with longer jumps than the source's where these leave no schedule.
+    """Plan of ``plan_dpcache``, with jumps longer than the source's if these leave no schedule.
 
-    That is so where few of few steps are full; the first steps cannot be fewer, see ``jump_costs``.
+    This happens with few full steps in short runs. The first full steps cannot be fewer, see
+    ``jump_costs``.
     """
     return within(
         lambda limits: plan_dpcache(

@@ -1,4 +1,4 @@
-"""MagCache: a schedule from how the size of the residual falls, measured once for a model."""
+"""MagCache: a schedule from the sizes of the residuals, measured once for each model."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..schedule import Schedule
 
 
 def magnitude_schedule(table: Magnitudes, num_steps: int, threshold: float) -> Schedule:
-    """The schedule of a run; it depends on nothing but the number of steps.
+    """The schedule of a run, which depends on the number of steps alone.
 
-    The ratios multiply from full step to full step; a step is cached while the sum of their
-    products' distances from 1 is below the threshold.
+    After each full step the ratios are multiplied; a step is cached while the distances of these
+    products from 1 add up to less than the threshold.
 
     Args:
-        table: of the model, with the limits of its runs.
-        num_steps: N; other than the table's, each step takes its nearest ratio as it is.
-        threshold: 0 caches nothing, inf whatever may be.
+        table: that of the model, with the limits of its runs.
+        num_steps: N; if the table has another one, each step takes its nearest ratio.
+        threshold: 0 caches nothing, inf all that may be cached.
 
     Source: MagCache of Zehong-Ma; there is no forced last step.
     """

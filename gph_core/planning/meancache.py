@@ -1,8 +1,7 @@
-"""MeanCache: the schedule whose jumps keep closest to the mean velocities of full runs.
+"""MeanCache: the schedule whose jumps stay closest to the mean velocities of full runs.
 
-Source: MeanCache, arXiv 2601.19961, with the constants of the seed paper's authors, whose program
-of the search is the only one that is public. Unlike there a jump to the next step is free: that
-step is computed.
+Source: MeanCache, arXiv 2601.19961, with the constants of the seed paper's authors, who published
+the only program of the search. Unlike there, a jump to the next step is free, as it is computed.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ def edge_costs(
         J = (z_s - z_r - (σ_s - σ_r) v_r) / (σ_s - σ_r)²
         mean|(z_d - z_s) / (σ_d - σ_s) - v_s - (σ_d - σ_s) J|
 
-    It is infinite where r < 0, so steps 0 and 1, before which no span fits, are followed by a full
-    step in any plan. Jumps to the next step cost 0 with every span.
+    It is infinite where r < 0, so any plan has a full step after steps 0 and 1, before which no
+    span fits. Jumps to the next step cost 0 with every span.
 
     Args:
         states: N + 1 latents z, before each step and after the last.
@@ -82,8 +81,7 @@ def plan_meancache(
 ) -> Plan:
     """The schedule with the smallest Σ cost^power, the first steps and the last one full.
 
-    Each jump takes the span that costs it least, the shortest of equal ones; the cached steps
-    within the jump get this span.
+    Each jump takes its cheapest span, the shortest of equal ones, as do the cached steps in it.
 
     Args:
         costs: mean of ``edge_costs`` over runs.
@@ -108,9 +106,9 @@ def plan_meancache(
 
 
 def plan_near_published(costs: Tensor, num_full: int) -> Plan:
-    """Plan of ``plan_meancache``, with other limits where the source's leave no schedule.
+    """Plan of ``plan_meancache``, with other limits if the source's leave no schedule.
 
-    They ask for fewer first steps, and where that is not enough allow longer jumps too.
+    First fewer first full steps are tried, then longer jumps too.
     """
     # With fewer than three no span would fit, see ``edge_costs``.
     fewer = [Limits(first, MAX_GAP) for first in range(FIRST_FULL, 2, -1)]
@@ -121,5 +119,5 @@ def plan_near_published(costs: Tensor, num_full: int) -> Plan:
 
 
 def _flat(tensor: Tensor) -> Tensor:
-    """Double precision, which not every accelerator has: latents are small enough for the CPU."""
+    """In double precision on the CPU: not every accelerator has it, and latents are small."""
     return tensor.detach().flatten().to("cpu", torch.float64)

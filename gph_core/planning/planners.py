@@ -1,8 +1,8 @@
-"""Schedules from measured costs, without scoring a single run.
+"""Schedules from measured costs, without scoring any run.
 
-A schedule with F full steps is F *jumps*: from each full step to the next one, and from the last
-one to the end of the run, the node N. A planner adds up what the jumps cost and finds the schedule
-with the smallest sum. ``dpcache`` and ``meancache`` measure such costs on full runs.
+A schedule with F full steps has F *jumps*: from each full step to the next one, and from the last
+one to the end of the run, N. A planner finds the schedule whose jumps cost least in sum.
+``dpcache`` and ``meancache`` measure such costs on full runs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Ways = dict[tuple[int, ...], tuple[float, tuple[int, ...]]]  # by their last nod
 
 
 class Plan(NamedTuple):
-    """Proposal of a planner; its cost compares with others of the same table only."""
+    """Proposal of a planner; its cost is comparable within one table only."""
 
     schedule: Schedule
     policy: Policy
     cost: float
-    note: str = ""  # how it departs from what is published, what may go wrong
+    note: str = ""  # where it departs from the published method, and what may go wrong
 
 
 class Limits(NamedTuple):
-    """Limits that a method sets to its schedules."""
+    """Limits of a method's schedules."""
 
     first_full: int  # full steps at the beginning
     max_jump: int | None  # in steps; None: the longest that was measured
@@ -42,9 +42,10 @@ class Limits(NamedTuple):
 
 
 def within(plan: Callable[[Limits], Plan], limits: Sequence[Limits]) -> Plan:
-    """The plan under the first limits that leave one; the first of all are the published ones.
+    """The plan under the first limits that leave one; ``ValueError`` if none do.
 
-    ``ValueError`` if none of them do.
+    Args:
+        limits: the published ones first.
     """
     published = limits[0]
     for allowed in limits[:-1]:
@@ -55,11 +56,11 @@ def within(plan: Callable[[Limits], Plan], limits: Sequence[Limits]) -> Plan:
     return _noted(plan(limits[-1]), limits[-1], published)
 
 
-def _noted(found: Plan, allowed: Limits, published: Limits) -> Plan:
+def _noted(plan: Plan, allowed: Limits, published: Limits) -> Plan:
     if allowed == published:
-        return found
+        return plan
     note = f"planned with {allowed}, because the published {published} leave no such schedule"
-    return found._replace(note=note)
+    return plan._replace(note=note)
 
 
 def cheapest_path(
@@ -73,17 +74,17 @@ def cheapest_path(
 ) -> tuple[Schedule, float]:
     """The schedule whose jumps cost least in sum, and this sum.
 
-    A dynamic program over the number of full steps and the last two of them, so it is exact:
-    what a jump costs may depend on the full step before it, and on nothing earlier. Of schedules
-    with equal sums it is the one whose full steps come first in lexicographic order.
+    A dynamic program over the number of full steps and the last two of them. It is exact, as the
+    cost of a jump may depend on the full step before it, but on nothing earlier. Of schedules with
+    equal sums it takes the one whose full steps come first in lexicographic order.
 
     Args:
-        cost: of a jump, ``cost(before, start, end)``. ``before`` is the full step before ``start``,
-            None where that is step 0. What is not finite rules the jump out.
+        cost: that of a jump, ``cost(before, start, end)``. ``before`` is the full step before
+            ``start``, None if that is step 0. A cost that is not finite rules the jump out.
         max_gap: length of the longest jump in steps.
-        greedy: remember the last full step only, with the cheapest way to it. A dearer way that
-            would make the next jump cheaper, or possible at all, is lost; with costs that do not
-            depend on ``before`` it changes nothing.
+        greedy: keep only the cheapest way to each last full step. This loses dearer ways that would
+            make the next jump cheaper or possible; if costs do not depend on ``before``, it changes
+            nothing.
 
     Raises:
         ValueError: there is no such schedule.
@@ -120,27 +121,16 @@ def longest_jump(costs: Tensor) -> int:
     return int((ends - starts).max()) if len(ends) else 0
 
 
-class MeanCosts:
-    """The mean of the cost tables of several runs, entry by entry.
+def mean_costs(tables: Sequence[Tensor]) -> Tensor:
+    """The mean of the cost tables of several runs, entry by entry, in float64.
 
-    What is not finite in one run (a jump that cannot be, a value that broke down) is left out of
-    the mean; what is finite in none is infinite. ``sums`` and ``counts`` are all of its state.
+    Costs that are not finite (of impossible jumps, or as a value broke down) are left out of the
+    mean, which is infinite where no run has a finite one.
     """
-
-    def __init__(self, sums: Tensor, counts: Tensor) -> None:
-        self.sums, self.counts = sums, counts
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...]) -> MeanCosts:
-        """The mean of no table yet."""
-        return cls(torch.zeros(shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.int64))
-
-    def add(self, costs: Tensor) -> None:
-        """Take one run in."""
-        finite = costs.isfinite()
-        self.sums += costs.where(finite, 0)
-        self.counts += finite
-
-    def mean(self) -> Tensor:
-        """Float64, infinite where no run has a value."""
-        return (self.sums / self.counts).where(self.counts > 0, math.inf)
+    sums = torch.zeros_like(tables[0], dtype=torch.float64)
+    counts = torch.zeros_like(sums)
+    for costs in tables:
+        is_finite = costs.isfinite()
+        sums += costs.where(is_finite, 0)
+        counts += is_finite
+    return (sums / counts).where(counts > 0, math.inf)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..files.condition_diff import plain
 from ..schedule_text import MAX_STEPS
-from . import ranges, stated
+from . import allowed
 from .base import Policy, Site
 from .table import KINDS
 from .weights import Weights
@@ -33,7 +33,7 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
 
 
 def policy_data(policy: Policy) -> dict[str, Any] | None:
-    """Data of ``policy_to_json``, in the types that JSON gives back; None for other policies."""
+    """Data of ``policy_to_json`` as JSON gives it back; None for policies that are not plain."""
     return plain(policy_to_json(policy)) if type(policy) in KINDS.values() else None
 
 
@@ -43,11 +43,11 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
     name = options.pop("kind", None)
     if not isinstance(name, str) or name not in KINDS:
         raise ValueError(f"{name!r} is no kind of policy; known are {', '.join(KINDS)}")
-    known = [option.name for option in fields(KINDS[name])]  # type: ignore[arg-type] - see above
-    if unknown := [option for option in options if option not in known]:
+    names = [option.name for option in fields(KINDS[name])]  # type: ignore[arg-type] - see above
+    if unknown := [option for option in options if option not in names]:
         raise ValueError(
             f"the policy {name} has no option {unknown[0][:MAX_SHOWN]!r}; its options are: "
-            f"{', '.join(known) or 'none'}"
+            f"{', '.join(names) or 'none'}"
         )
     _check_options(name, options)
     if "site" in options:
@@ -58,7 +58,7 @@ def policy_from_json(data: Mapping[str, Any]) -> Policy:
     return KINDS[name](**options)
 
 
-# What an option of a type may be in JSON, by the type's name.
+# Forms of an option in JSON, by the name of its type.
 _WANTED = {
     "int": ("a whole number", (int,)),
     "float": ("a number", (int, float)),
@@ -71,7 +71,7 @@ _WANTED = {
 
 
 def _check_options(kind: str, options: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for an option of another type, or a number that no node offers."""
+    """Raise ``ValueError`` for an option of another type or a number out of its range."""
     for option in fields(KINDS[kind]):  # type: ignore[arg-type] - every kind is a dataclass
         if option.name not in options or option.type not in _WANTED:
             continue
@@ -80,7 +80,7 @@ def _check_options(kind: str, options: Mapping[str, Any]) -> None:
         is_no_number = isinstance(value, (int, float)) and not abs(value) <= sys.float_info.max
         if type(value) not in types or is_no_number:
             raise ValueError(f"{option.name} of the policy {kind} must be {wanted}")
-        ranges.check(kind, option.name, value)
+        allowed.check_number(kind, option.name, value)
 
 
 def _pairs(values: Any, what: str) -> list[tuple[int, Any]]:
@@ -98,10 +98,10 @@ def _is_pair(pair: Any) -> bool:
 
 
 def _spans(values: Any) -> tuple[tuple[int, int], ...]:
-    found = _pairs(values, "spans")
-    if not all(type(span) is int for _, span in found):
+    pairs = _pairs(values, "spans")
+    if not all(type(span) is int for _, span in pairs):
         raise ValueError("each of the spans must be a whole number")
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _weights(values: Any) -> tuple[tuple[int, Weights], ...]:
@@ -109,13 +109,13 @@ def _weights(values: Any) -> tuple[tuple[int, Weights], ...]:
 
 
 def _of_step(step: int, values: Any) -> Weights:
-    found = _pairs(values, f"the weights of step {step}")
-    if not all(type(w) in (int, float) and abs(w) <= sys.float_info.max for _, w in found):
+    pairs = _pairs(values, f"the weights of step {step}")
+    if not all(type(w) in (int, float) and abs(w) <= sys.float_info.max for _, w in pairs):
         raise ValueError(f"the weights of step {step} are not all numbers")
-    return tuple((anchor, float(weight)) for anchor, weight in found)
+    return tuple((anchor, float(weight)) for anchor, weight in pairs)
 
 
-# How options of several values are read, by their names.
+# Readers of options that hold several values.
 _READ: dict[str, Callable[[Any], Any]] = {
-    "spans": _spans, "weights": _weights, "conditions": stated.conditions,
+    "spans": _spans, "weights": _weights, "conditions": allowed.conditions,
 }  # fmt: skip

@@ -1,8 +1,7 @@
 """Approximation policies: predict a feature at a cached step from anchors of earlier steps.
 
 A policy names the *site* whose feature it predicts and how many anchors it uses. Anchors come
-newest first. ``extrapolation`` holds the policies that are a rule for weights; ``two_anchor``,
-``mean_velocity`` and ``causal_linear`` one policy each.
+newest first. ``extrapolation`` holds the policies that are a rule for weights.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ class Anchor:
 
     @property
     def tensors(self) -> Streams:
-        """Everything it keeps alive."""
+        """All tensors that it keeps alive."""
         latent = () if self.latent is None else (self.latent,)
         return (*self.feature, *(self.probe or ()), *latent)
 
     def to(self, device: torch.device) -> Anchor:
-        """The anchor on a device; itself if it is there."""
+        """The anchor on a device; itself if it is there already."""
         if self.feature[0].device == device:
             return self
 
@@ -74,13 +73,13 @@ class Now:
 
 
 class Policy:
-    """Facts of a policy that the run needs; a concrete one overrides what differs.
+    """Facts about a policy that the run needs; subclasses override those that differ.
 
-    It is a ``Prediction`` or a ``ProbedPrediction``.
+    A policy is a ``Prediction`` or a ``ProbedPrediction``.
     """
 
     site: Site = Site.STACK
-    num_anchors: int = 1  # anchors that it can use; bounds the memory
+    num_anchors: int = 1  # most anchors that it uses; bounds the memory
     min_anchors: int = 1  # full steps that it needs before the first cached one
     uses_latents: bool = False  # it needs the states of its anchors
     keeps_predictions: bool = False  # cached steps leave anchors too
@@ -93,21 +92,21 @@ class Policy:
         return self
 
     def covered(self, schedule: Schedule) -> Schedule:
-        """The schedule with those steps full, too, that the policy cannot predict under it."""
+        """The schedule, with steps full too that the policy cannot predict under it."""
         return schedule
 
     def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
-        """Whether a cached step has the anchors that it needs, of those that a branch has."""
+        """Whether a branch's anchors include those that a cached step needs."""
         return True
 
     def risk(self, schedule: Schedule) -> str:
-        """Warning that the policy may ruin pictures under a schedule; empty without one."""
+        """Warning that the policy may ruin pictures under a schedule; empty if there is none."""
         return ""
 
     def check(self, schedule: Schedule, family: str = "") -> None:
         """Raise ``ValueError`` if the schedule gives too few anchors.
 
-        A policy that was made for one model refuses another ``family``; empty if not known yet.
+        A policy made for one model refuses another ``family``; empty means not known yet.
         """
         first_cached = schedule.first_cached
         if first_cached is not None and first_cached < self.min_anchors:
@@ -119,15 +118,15 @@ class Policy:
 
 
 class Prediction(Policy, ABC):
-    """A policy that knows the feature before anything of the step is computed."""
+    """A policy that predicts before anything of the step is computed."""
 
     @abstractmethod
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
-        """The feature at a cached step; fewer anchors than ``num_anchors`` lower the order."""
+        """The feature at a cached step; with fewer than ``num_anchors`` the order is lower."""
 
 
 class ProbedPrediction(Policy, ABC):
-    """A policy that runs the first block on cached steps too and looks at its residual."""
+    """A policy that runs the first block on cached steps too and uses its residual."""
 
     num_anchors = 2
 
@@ -137,8 +136,8 @@ class ProbedPrediction(Policy, ABC):
     ) -> Tensor:
         """The residual of the stack at this step, ``[B, T, C]`` as its anchors.
 
-        It runs inside a compiled model, so it sees tensors only: a step or a noise level would be
-        compiled anew each time.
+        It runs inside a compiled model and therefore takes tensors only: a number such as the step
+        would be compiled anew each time.
 
         Args:
             probe: residual of the first block now.
@@ -148,9 +147,9 @@ class ProbedPrediction(Policy, ABC):
 
 
 def cast(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """The tensor in a dtype; what half precision cannot hold becomes its largest number.
+    """The tensor in a dtype; values beyond half precision become its largest number.
 
-    Models that compute in half precision do the same with their tokens.
+    Models that compute in half precision treat their tokens alike.
     """
     if dtype is torch.float16:
         limit = torch.finfo(dtype).max
@@ -180,6 +179,6 @@ def combine_anchors(anchors: Sequence[Anchor], weights: Sequence[float]) -> Stre
 
 
 def options_of(policy: Policy) -> dict[str, Any]:
-    """The options of a policy by name, tensors too: its text leaves weights and spans out."""
+    """The options of a policy by name, with the weights and spans that its text leaves out."""
     own = fields(policy)  # type: ignore[arg-type] - every policy is a dataclass
     return {option.name: getattr(policy, option.name) for option in own}

@@ -22,13 +22,13 @@ MOST_BYTES = 2**30  # more than the weights of 10,000 steps have
 class CausalLinear(Prediction):
     """``Σ_j W[t, j] y_j`` over the outputs of all steps j < t, real or predicted.
 
-    Weights of steps that are not stored are left out without renormalising; if none is left, the
-    newest output is repeated.
+    Steps that are not stored have no part, and the other weights stay; if none is left, the newest
+    output is repeated.
 
     Args:
         matrix: ``[N, N]`` strictly lower triangular weights, one per pair of steps.
-        conditions: what the weights were fitted for, as far as it is known: those of a calibration,
-            of which ``family`` must be the model's, and ``schedule``, where they are for one only.
+        conditions: those of the calibration, as far as known, of which ``family`` must be the
+            model's; and ``schedule``, if the weights are for one schedule only.
 
     Source: L2P, arXiv 2604.26365.
     """
@@ -83,9 +83,9 @@ class CausalLinear(Prediction):
 
 
 def load(path: Path) -> CausalLinear:
-    """Read weights from a safetensors file; ``ValueError`` that names the file for anything else.
+    """Read weights from a safetensors file; ``ValueError`` that names the file if it cannot.
 
-    It has the tensor ``weights``, and in its metadata ``format`` and, as JSON, ``conditions``.
+    It holds the tensor ``weights``, and in its metadata ``format`` and, as JSON, ``conditions``.
     """
     try:
         reading.check_file(path, MOST_BYTES)

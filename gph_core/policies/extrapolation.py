@@ -18,7 +18,7 @@ from typing import ClassVar
 from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
-# Share of a run over which extrapolations of the benchmark began to fail, see docs/methods.md.
+# Share of a run beyond which extrapolations began to fail in the benchmark, see docs/methods.md.
 FAR = 0.1
 
 
@@ -26,8 +26,8 @@ FAR = 0.1
 class Reuse(Prediction):
     """The newest anchor as it is: ``F0``.
 
-    At the stack: BudCache, arXiv 2606.13496. At the guided site under Euler it is a run with fewer,
-    unequal steps: between two full steps the velocity is constant.
+    At the stack: BudCache, arXiv 2606.13496. At the guided site with Euler it amounts to a run with
+    fewer, unequal steps: the velocity is constant between two full steps.
     """
 
     site: Site = Site.STACK
@@ -53,12 +53,12 @@ class Extrapolation(Prediction):
     Args:
         order: 1 or 2; needs ``order + 1`` anchors, fewer lower it.
         site: whose feature is predicted.
-        divided: true divided differences instead of the recursion of the published codes, which
-            divides by the newest gap only. Exact on quadratics, but amplifies more.
-        max_amplification: lowers the order where the sum of the absolute weights exceeds it.
-        max_distance: extrapolates no further than this many steps.
-        first_enhance: as the published codes name it: full steps before ``first_enhance - 1`` keep
-            no differences, so that those of step 2 are of order 1 with 3. 0: all keep them.
+        divided: true divided differences instead of the published codes' recursion, which divides
+            by the newest gap only. Exact on quadratics, but amplifies more.
+        max_amplification: the order is lowered where the sum of the absolute weights exceeds it.
+        max_distance: longest extrapolation in steps.
+        first_enhance: the published codes' name; full steps before ``first_enhance - 1`` keep no
+            differences, so with 3 those of step 2 are of order 1. 0: all keep them.
     """
 
     order: int = 1
@@ -169,7 +169,7 @@ class TokenTaylor(Taylor):
 class Hermite(Extrapolation):
     """Scaled Hermite extrapolation: ``F0 + 2 σ² x D1 + (2 σ⁴ x² - σ²) D2``.
 
-    A damped Taylor extrapolation; at order 2 it does not interpolate (the constant stays).
+    A damped Taylor extrapolation. At order 2 it does not pass through its anchors.
 
     Source: HiCache, arXiv 2508.16984, dual scaling with σ = 0.5.
     """

@@ -12,8 +12,8 @@ from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine
 from .weights import Weights
 
-# The conditions without which weights mean nothing. They are fitted to the states of one sampler;
-# options can make another one of it, such as one with noise.
+# The conditions without which weights mean nothing. They are fitted to the states of one sampler,
+# and its options can make it another one, such as one with noise.
 NEEDED = ("family", "model", "sigmas", "cfg", "sampler", "sampler options")
 
 
@@ -23,10 +23,10 @@ class Fitted(Prediction):
 
     Args:
         schedule: text of the schedule that the weights were fitted for.
-        weights: pairs of a cached step and its ``Weights``; none: they are still to be fitted.
-        conditions: under which they were fitted, see ``Calibration``.
+        weights: pairs of a cached step and its ``Weights``; none: still to be fitted.
+        conditions: those under which they were fitted, see ``Calibration``.
         examples: number of examples that they were fitted to; 0 if not known.
-        spare: steps that a part of a run computes in full besides, for lack of earlier ones.
+        spare: further full steps of a part of a run, which lacks earlier ones.
 
     Source: ours, see ``closed_loop``.
     """
@@ -58,7 +58,7 @@ class Fitted(Prediction):
         object.__setattr__(self, "_of_step", dict(self.weights))
 
     def part(self, first: int, num_steps: int) -> Fitted:
-        """Weights of a run of some of the steps: those whose full steps it has."""
+        """Weights for a run of some of the steps: those whose full steps it contains."""
         kept = tuple(
             (step - first, tuple((anchor - first, weight) for anchor, weight in weights))
             for step, weights in self.weights
@@ -72,7 +72,7 @@ class Fitted(Prediction):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Needed conditions that are not stated: nobody knows for which runs the weights are."""
+        """Needed conditions that are not stated, so that the weights may not suit a run."""
         return tuple(name for name in NEEDED if name not in self.conditions)
 
     def covered(self, schedule: Schedule) -> Schedule:

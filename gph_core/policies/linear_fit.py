@@ -1,8 +1,8 @@
 """Fit the weights of ``CausalLinear`` to full runs, in closed form.
 
-All that the fit needs of a run is its Gram matrix, ``[N, N]`` products of the outputs of its steps.
-Gram matrices add up over runs, branches and streams, so no output has to be kept. A second sum,
-over other prompts, tells how good the weights are where they were not fitted.
+The fit needs only the Gram matrix of a run, ``[N, N]`` products of the outputs of its steps. Gram
+matrices add up over runs, branches and streams, so no output is kept. A second sum, over other
+prompts, shows how good the weights are where they were not fitted.
 
 Source: L2P, arXiv 2604.26365, as the seed paper's authors reproduced it.
 """
@@ -19,7 +19,7 @@ from ..schedule import Schedule
 from .causal_linear import CausalLinear
 
 RIDGE = 1e-5
-_COLUMNS = 2**18  # of the outputs, converted to double precision at once: 100 MiB for 50 steps
+_COLUMNS = 2**18  # of the outputs that are converted to float64 at a time: 100 MiB for 50 steps
 
 
 class Products(NamedTuple):
@@ -60,12 +60,11 @@ def fit(
 
     Args:
         gram: G, the sum over runs and branches.
-        schedule: without it, S are all steps before t, as published: on a cached step many of
-            these are predictions themselves, which the fit does not know. With it, S are its full
-            steps before t, so nothing is predicted from predictions, but the weights belong to
-            this schedule.
+        schedule: with one, S are its full steps before t: nothing is predicted from predictions,
+            but the weights belong to this schedule. Without, S are all steps before t, as
+            published; in a cached run many of these are predictions, which the fit ignores.
         ridge: pulls the weights towards 0.
-        conditions: what the runs had in common, kept with the weights.
+        conditions: of the runs, kept with the weights.
     """
     n = len(gram)
     if schedule and schedule.num_steps != n:
@@ -91,8 +90,8 @@ def fit(
 def relative_errors(weights: Tensor, gram: Tensor) -> Tensor:
     """``‖y_t - Σ_j W[t, j] y_j‖² / ‖y_t‖²`` of each step, predicted from the outputs of full runs.
 
-    ``[N]`` float64. Step 0 is never predicted and has 1; a mean is one over the cached steps, or
-    over all from 1 on. In a cached run some of the y_j are predictions, and errors grow.
+    ``[N]`` float64. Step 0 is never predicted and gets 1, so means leave it out. In a cached run
+    some of the y_j are predictions, and errors grow.
 
     Args:
         gram: of the runs on which it is measured.
@@ -104,9 +103,9 @@ def relative_errors(weights: Tensor, gram: Tensor) -> Tensor:
 
 
 def compounded_errors(weights: Tensor, gram: Tensor, schedule: Schedule) -> Tensor:
-    """Errors as of ``relative_errors``, but of a cached run, which predicts from predictions.
+    """``relative_errors`` of a cached run, which predicts from predictions; 0 at full steps.
 
-    0 at full steps. What the model makes of a latent that has drifted off is not in it.
+    They do not show what the model makes of a latent that has drifted.
     """
     combined = torch.eye(len(gram), dtype=torch.float64)  # of the outputs of a full run
     for step in schedule.cached_steps:

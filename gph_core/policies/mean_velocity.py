@@ -1,4 +1,4 @@
-"""Interval-average velocity: continue the velocity from the states that were passed."""
+"""Interval-average velocity: extrapolate the velocity from past states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policies: those that are plain data, and those that people choose. A new one goes here."""
+"""All policies: those that are plain data, and those that users choose. A new one goes here."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from .base import Policy, Site
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from .fitted import Fitted
 from .mean_velocity import MeanVelocity
-from .offset import OffsetReuse
-from .rest import RestReuse
+from .reuse import OffsetReuse, RestReuse
 from .two_anchor import TwoAnchor
 
 # Kept in golden paths and recordings by their class names. Causal linear is not among them: its
@@ -26,7 +25,7 @@ KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options that people set beside the name of a policy; each policy takes what it needs.
+    """Options that users set beside the name of a policy; each policy takes what it needs.
 
     Args:
         order: derivatives of an extrapolation.
@@ -46,14 +45,14 @@ class Options:
 
 
 class Selectable(NamedTuple):
-    """A policy that people choose: what makes it, and the names of the options that it takes."""
+    """A policy that users choose: its constructor, and the names of the options that it takes."""
 
     make: Callable[[Options], Policy]
     options: tuple[str, ...] = ()
 
 
 CAUSAL_LINEAR = "causal linear (L2P)"
-FITTED = "fitted (golden path)"
+FITTED_POLICY = "fitted (golden path)"
 
 EXTRAPOLATION = ("differences", "max_amplification", "max_distance")
 
@@ -78,5 +77,5 @@ CHOICES: dict[str, Selectable] = {
         lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation), ("order", *EXTRAPOLATION)
     ),
     "mean velocity (MeanCache)": Selectable(lambda o: MeanVelocity(o.span), ("span",)),
-    FITTED: Selectable(lambda o: o.of_path(), ("path",)),
+    FITTED_POLICY: Selectable(lambda o: o.of_path(), ("path",)),
 }

@@ -19,8 +19,8 @@ class TwoAnchor(ProbedPrediction):
     """``R2 + γ (R1 - R2)``, γ = mean|P - P2| / mean|P1 - P2| clamped to [1, ``max_gamma``].
 
     R1, P1 are the residuals of the stack and of its first block at the newest full step, R2, P2 at
-    the one before, P that of the first block now. γ is one number for each sample of the batch, so
-    that no sample depends on its neighbours.
+    the one before, P that of the first block now. Each sample of the batch has its own γ, so that
+    none depends on the others.
 
     Source: DiCache, arXiv 2508.17356, with the clamp of the seed paper on every model; its own code
     for Wan goes to 2.

@@ -1,8 +1,7 @@
-"""Bounds of fitted weights: what a fit can give, whoever says that it gave them.
+"""Bounds of fitted weights: no fit goes beyond them, so no file may.
 
-The weights of a step are pairs of a full step and a number, newest first. ``bench fitted-weights``
-measured them; docs/decisions/schedules_and_paths.md says how the bounds follow. Reuse of the newest
-velocity, the weight 1 alone, is within all of them.
+``bench fitted-weights`` measured weights; docs/decisions/schedules_and_paths.md derives the bounds.
+Reuse of the newest velocity, the weight 1 alone, is within all of them.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import NamedTuple
 # Pairs of a full step and its weight, newest first.
 Weights = tuple[tuple[int, float], ...]
 
-MAX_ANCHORS = 3  # full steps that have a weight at one step: as many as the fit gives
-ROUNDING = 1e-6  # of sums that the fit makes in another order
-HALVINGS = 20  # of the way from reuse; what needs more is reuse
+MAX_ANCHORS = 3  # full steps that have a weight at one step, at most
+ROUNDING = 1e-6  # the fit adds in another order
+HALVINGS = 20  # of the way from reuse; weights that need more become reuse
 
 
 class Size(NamedTuple):
@@ -39,7 +38,7 @@ class Bounds(NamedTuple):
     absolute: float
 
     def hold(self, size: Size, count: int = 1, rounding: float = 0.0) -> bool:
-        """Whether they hold in the mean of ``count`` steps whose sizes add up to ``size``."""
+        """Whether the mean of ``count`` steps, whose sizes add up to ``size``, is within them."""
         is_between = self.low * count - rounding <= size.total <= self.high * count + rounding
         return is_between and size.absolute <= self.absolute * count + rounding
 
@@ -48,7 +47,7 @@ class Bounds(NamedTuple):
 
 
 OF_STEP = Bounds(-3.0, 5.0, 64.0)
-# Over the cached steps of a path. In runs of few steps guidance makes honest sums negative.
+# For means over the cached steps of a path. Guidance makes sums negative in runs of few steps.
 OF_MEAN, OF_FEW_STEPS = Bounds(0.05, 1.25, 16.0), Bounds(-0.5, 1.25, 16.0)
 FEW_STEPS = 11
 
@@ -99,13 +98,13 @@ def _beyond(what: str, found: Size, bounds: Bounds) -> str:
 def confined(
     found: Sequence[float], before: Sequence[Weights], num_cached: int, num_steps: int
 ) -> list[float]:
-    """The weights of a step, as they are, or as near to reuse as the bounds ask for.
+    """The weights of a step, moved towards reuse as far as the bounds require.
 
-    They hold if they hold with reuse at all later steps; so the path never leaves them.
+    Weights are within the bounds if they are so with reuse at all later steps.
 
     Args:
-        found: of the fit.
-        before: of the cached steps before.
+        found: those of the fit.
+        before: those of the cached steps before.
         num_cached, num_steps: of the path.
     """
     whole = Size(0.0, 0.0)
@@ -121,7 +120,7 @@ def confined(
 
 
 def _toward_reuse(found: Sequence[float]) -> Iterator[list[float]]:
-    """The weights as they are, then half as far from reuse each time."""
+    """The weights as they are, then each time half as far from reuse."""
     yield list(found)
     reuse = [1.0, *[0.0] * (len(found) - 1)]
     for halvings in range(1, HALVINGS):

@@ -14,8 +14,8 @@ from ..quality.comparison import IDENTICAL, Comparison, clips
 from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
 from ..run.record import RunRecord
 from ..schedule import Schedule
+from ..texts import named
 from . import figures
-from .texts import named
 
 FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
 FITTED = "fitted"  # the cached run under fitted weights

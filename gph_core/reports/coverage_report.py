@@ -11,8 +11,8 @@ from torch import Tensor
 from ..quality.coverage import coverage, regrets
 from ..quality.metric_table import BY_TITLE
 from ..quality.reports import ADAPTIVE, FIXED, PLAIN, QualityTable
+from ..texts import aligned, counted
 from . import figures
-from .texts import aligned, counted
 
 FORMAT = "golden-path-coverage-1"
 _KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how labels end

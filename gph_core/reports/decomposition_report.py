@@ -11,8 +11,8 @@ from torch import Tensor
 
 from ..analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
 from ..paths.choice import Choice
+from ..texts import counted
 from . import figures
-from .texts import counted
 
 _SIZE = 13  # of letters, so that they can be read on a node
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # for the colour-blind

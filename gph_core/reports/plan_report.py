@@ -12,7 +12,6 @@ from ..methods.planned import RULES
 from ..model.families import is_video
 from ..planning.planners import Plan
 from ..schedule import uniform
-from .calibration_report import described
 
 
 def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iterator[str]:
@@ -49,5 +48,5 @@ def calibration_text(known: Calibration | None, present: Mapping[str, Any]) -> I
         levels = "" if "sigmas" in present else "noise levels (connect sigmas), "
         model = "" if "family" in present else "model (connect it), "
         yield f"calibrated for: {in_words(known.conditions)}"
-        yield f"calibration: {described(known)}"
+        yield f"calibration: {known.summary()}"
         yield f"not checked here: {levels}{model}sampler, CFG and size"

@@ -11,8 +11,8 @@ from torch import Tensor
 from ..analysis.isolated_steps import IsolatedStep
 from ..analysis.propagation import Array, Observations, transfer
 from ..policies.base import Policy
+from ..texts import counted
 from . import figures
-from .texts import counted
 
 BAND = (0.1, 0.9)  # of the prompts, as quantiles
 _MOST = 3  # steps that are named as the most sensitive ones

@@ -10,8 +10,8 @@ from torch import Tensor
 from ..analysis.frequency import Frequencies
 from ..run.record_file import RecordedRun
 from ..schedule import Schedule
+from ..texts import counted
 from . import figures
-from .texts import counted
 
 ROWS = 10
 _SHARES = (1, 3, 10)  # of which r most frequent schedules the share is told

@@ -9,8 +9,8 @@ from ..analysis.frequency import Frequencies
 from ..analysis.interaction import interaction
 from ..quality.reports import QualityTable, crossing, distinct
 from ..run.record_file import RecordedRun
+from ..texts import aligned, counted
 from . import runs_report
-from .texts import aligned, counted
 
 FORMAT = "golden-path-schedule-statistics-1"
 TOP = (1, 3, 10)  # of which most frequent schedules the share is told, as in the seed paper

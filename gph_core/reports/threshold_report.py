@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..calibration.threshold import FoundThreshold
-from .texts import counted
+from ..texts import counted
 
 
 def described(

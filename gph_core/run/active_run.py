@@ -1,7 +1,7 @@
-"""One sampling run while it lasts: which step is this, full or cached, and what is remembered.
+"""One sampling run while it lasts: which step a call belongs to, its kind, and what is kept.
 
-A run is created when sampling starts and dropped when it ends, so nothing can be left over from
-another prompt, size or model. It sees noise levels, branch keys and tensors alone.
+A run is created when sampling starts and dropped when it ends, so nothing is left over from another
+prompt, size or model. It sees only noise levels, branch keys and tensors.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from ..policies.as_json import policy_data
 from ..policies.base import Anchor, Policy, Streams
 from ..schedule import Schedule
 from .anchors import Anchors, missing
-from .call_log import UNSURE, CallLog
+from .call_log import UNSURE, CallLog, StepKinds
 from .decision import Decision
 from .record import RunRecord
-from .step_kinds import StepKinds
 
 
 class ActiveRun:
-    """Decides during one run; ``anchors`` holds what it remembers.
+    """Decisions of one run; ``anchors`` holds what it keeps.
 
     A *branch* is one conditioning of one evaluation (a prompt, an area, a context window), or the
     guided result of all of them; its key is any hashable. Anchors never cross branches.
 
     Args:
-        schedule: which steps are full; those that it caches are left to the gate, if there is one.
+        schedule: which steps are full; the gate, if there is one, decides on the others.
         device_budget, for_others, spare, goes_back: see ``Anchors``.
         family, origin: the model's name, and where the schedule comes from, for the record.
         on_step: see ``StepKinds``.
@@ -60,7 +59,7 @@ class ActiveRun:
         self.family = family
         self.origin = origin
         self.notes: list[str] = []
-        # What a gate will need is not known: it needs what any schedule could.
+        # A gate may choose any schedule, so it may need any anchor.
         for_others = for_others or gate is not None
         self.anchors = Anchors(policy, schedule, device_budget, for_others, spare, goes_back)
         self.gating = Gating(gate) if gate else None
@@ -70,12 +69,12 @@ class ActiveRun:
         self._lock = threading.Lock()  # with several devices, each calls from its own thread
 
     def begin_evaluation(self) -> None:
-        """The sampler evaluates the model anew: the calls from here on belong together."""
+        """Note a new evaluation by the sampler; the calls from here on belong to it."""
         self.anchors.decide_pending(False)
         self.calls.begin_evaluation()
 
     def step_done(self, step: int) -> None:
-        """The sampler reports a step as done, so what was evaluated since the last one is its."""
+        """Note that the sampler reports a step as done: the evaluations since the last are its."""
         with self._lock:
             if self.calls.step_done(step, not self.kinds.is_full(step)):
                 self.kinds.tell(step, False)
@@ -87,7 +86,7 @@ class ActiveRun:
     def begin_call(self, sigma: float, branches: Sequence[Hashable], leading: int = 0) -> Decision:
         """Decide on one call; if the decision has a ``leader``, ``settle`` it.
 
-        The call is full when the schedule says so, when its step is not known, or when one of the
+        The call is full if the schedule says so, if its step is not known, or if one of the
         branches has no anchor yet.
 
         Args:
@@ -96,26 +95,27 @@ class ActiveRun:
             leading: the branch that decides for all, see ``Gating``.
         """
         with self._lock:
-            known, pending = self.calls.step_at(sigma)
-            step = pending if known is None else known
+            certain, pending = self.calls.step_at(sigma)
+            step = pending if certain is None else certain
             levels = self.calls.levels.of_step(step, sigma)
             anchors = leader = None
-            if known is not None:
-                anchors, leader = self._place(known, branches, leading)
+            if certain is not None:
+                anchors, leader = self._place(certain, branches, leading)
             call = self.calls.begin(sigma, anchors is not None)
             keeps = self._keeps(step, branches, anchors is not None)
-            decision = Decision(step, sigma, levels, anchors, keeps, call, leader, known is None)
-            if known is not None and leader is None:
-                self.kinds.tell(known, decision.is_cached)
+            decision = Decision(step, sigma, levels, anchors, keeps, call, leader, certain is None)
+            if certain is not None and leader is None:
+                self.kinds.tell(certain, decision.is_cached)
             return decision
 
     def settle(
         self, decision: Decision, branches: Sequence[Hashable], gate_input: GateInput | None
     ) -> Decision:
-        """The decision on a call, once the gate has seen its step.
+        """The decision on a call after the gate has seen its step.
 
         Args:
-            gate_input: of the ``leader``; None if it could not be observed, which ends the caching.
+            gate_input: that of the ``leader``; None if it could not be observed, which ends
+                caching.
         """
         if gate_input is None and not self._stopped:
             self.stop_caching(UNOBSERVED)
@@ -130,14 +130,14 @@ class ActiveRun:
             return self._decided(decision, branches, is_cached)
 
     def refuse(self, decision: Decision, branches: Sequence[Hashable], reason: str) -> Decision:
-        """The decision on a call whose prediction turned out not to fit: it is full."""
+        """The decision on a call whose prediction did not fit: full."""
         with self._lock:
             if not self._stopped:
                 self.note(f"steps were computed in full because {reason}")
             return self._decided(decision, branches, is_cached=False)
 
     def is_planned_cached(self, sigma: float) -> bool:
-        """Whether the schedule caches the step of a noise level, whatever is stored."""
+        """Whether the step of a noise level is to be cached, whatever is stored."""
         step, _ = self.calls.step_at(sigma)
         return step is not None and not self.kinds.is_full(step) and not self._stopped
 
@@ -152,8 +152,8 @@ class ActiveRun:
         """Store what a call computed or predicted, if its decision says ``keeps``.
 
         Args:
-            decision, branches: of ``begin_call``.
-            features: one for each branch, or None when they could not be recorded.
+            decision, branches: those of ``begin_call``.
+            features: one for each branch, or None if they could not be recorded.
             probes: likewise, for policies that probe.
             latent: the states of the branches in one batch, for policies that use states.
         """
@@ -174,7 +174,7 @@ class ActiveRun:
                 self.gating.computed(step, branches, [feature[0] for feature in features])
 
     def stop_caching(self, reason: str) -> None:
-        """Compute everything in full from here on, if there is a reason and a step to cache."""
+        """Compute everything in full from here on, unless the reason is empty."""
         if not reason or self.schedule.num_cached == 0:
             return
         with self._lock:
@@ -183,12 +183,12 @@ class ActiveRun:
             self.note(reason)
 
     def note(self, reason: str) -> None:
-        """Remember, once, why something went differently from the plan."""
+        """Note once why something departed from the plan."""
         if reason and reason not in self.notes:
             self.notes.append(reason)
 
     def finish(self, is_complete: bool = False) -> RunRecord:
-        """Drop all tensors and return the record; ``is_complete`` if no step was left out."""
+        """Drop all tensors and return the record; ``is_complete``: all steps were run."""
         ended = time.perf_counter()
         if is_complete:
             self.calls.all_done()
@@ -230,7 +230,7 @@ class ActiveRun:
         return anchors, leader
 
     def _decided(self, decision: Decision, branches: Sequence, is_cached: bool) -> Decision:
-        """The decision on a call of a step, once its kind is known."""
+        """The decision on a call whose kind is known now."""
         step = decision.step
         assert step is not None
         self.kinds.tell(step, is_cached)

@@ -1,4 +1,4 @@
-"""Memory of the branches of one run: which anchors, for how long, and in which memory."""
+"""Anchors of the branches of one run: which are held, for how long, and in which memory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..schedule import Schedule
 
 
 def last_uses(policy: Policy, schedule: Schedule) -> list[int]:
-    """Last cached step that uses an anchor, for one at each step; -1 if none does."""
+    """For an anchor at each step, the last cached step that uses it; -1 if none does."""
     num_steps, cached = schedule.num_steps, schedule.cached_steps
     leaving = range(num_steps) if policy.keeps_predictions else schedule.full_steps
     uses = []
     for step in range(num_steps):
-        # From the end of this step on, it is not among the newest.
+        # After the step ``end`` it is not among the newest any more.
         newer = bisect.bisect_right(leaving, step) + policy.num_anchors - 1
         end = leaving[newer] if newer < len(leaving) else num_steps - 1
         before = bisect.bisect_right(cached, end)
@@ -32,11 +32,11 @@ class Anchors:
     """The anchors of each branch, newest first, within a budget of the device's memory.
 
     Args:
-        device_budget: bytes that may stay where they were computed; anchors that exceed it go to
-            the main memory.
-        for_others: keep also what this schedule will not use: runs under others go on from here.
-        spare: anchors that are held beside as many as the policy can use.
-        goes_back: the sampler looks one step ahead of the next one and then goes back to that.
+        device_budget: bytes that may stay where they were computed; further anchors go to main
+            memory.
+        for_others: keep what this schedule does not use, for runs that go on under another.
+        spare: number of anchors that are held beyond those that the policy can use.
+        goes_back: the sampler evaluates two steps ahead and then goes back to the next one.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class Anchors:
     ) -> None:
         self.held: dict[Hashable, list[Anchor]] = {}
         self._pending: list[tuple[Sequence[Hashable], Sequence[Anchor]]] = []
-        self.peak_bytes = 0  # with what was beside them
+        self.peak_bytes = 0  # including what was beside them
         self._policy = policy
         self._back = int(goes_back)
-        # What a look ahead leaves must not push out what the step before it is predicted from.
+        # Anchors of a look ahead must not push out those that the step before it needs.
         ahead = self._back * (1 + policy.keeps_predictions)
         self._num_anchors = policy.num_anchors + spare + ahead
         num_steps = schedule.num_steps
@@ -63,11 +63,11 @@ class Anchors:
 
     @property
     def num_bytes(self) -> int:
-        """Memory of all anchors held now."""
+        """Memory of all anchors that are held now."""
         return sum(_bytes(a) for anchors in self.held.values() for a in anchors)
 
     def are_wanted(self, step: int | None, branches: Sequence[Hashable], is_cached: bool) -> bool:
-        """Whether a cached step will use what a call of a step leaves."""
+        """Whether a later cached step will use what a call of a step leaves."""
         leaves_any = bool(branches) and (not is_cached or self._policy.keeps_predictions)
         return step is not None and leaves_any and self._last_uses[step] > step
 
@@ -76,15 +76,15 @@ class Anchors:
     ) -> tuple[list[Anchor], ...] | None:
         """The anchors of each branch before a cached step; None if one missed the newest full step.
 
-        Older ones may differ: which branches share a call depends on memory and must not matter,
-        unless the policy needs them.
+        Older ones may differ unless the policy needs them: which branches share a call depends on
+        memory and must not matter.
         """
-        found = tuple([a for a in self.held.get(b, []) if a.step < step] for b in branches)
-        for anchors in found:
+        earlier = tuple([a for a in self.held.get(b, []) if a.step < step] for b in branches)
+        for anchors in earlier:
             is_up_to_date = anchors and anchors[0].step >= newest_full
             if not (is_up_to_date and self._policy.can_predict(step, anchors)):
                 return None
-        return found or None
+        return earlier or None
 
     def insert(
         self, branches: Sequence[Hashable], anchors: Sequence[Anchor], beside_bytes: int = 0,
@@ -93,7 +93,7 @@ class Anchors:
         """Hold one more anchor of each branch, in the memory that the budget leaves for it.
 
         Args:
-            beside_bytes: that stay on the device beside them: what a gate compares with.
+            beside_bytes: bytes of a gate's tensors, which stay on the device beside them.
             is_pending: only kept until ``decide_pending``.
         """
         if is_pending:
@@ -103,7 +103,7 @@ class Anchors:
             kept = [
                 a
                 for a in self.held.get(branch, [])
-                # Some models drop reference tokens on the way: what has them is of no use then.
+                # Some models drop reference tokens during the run; older anchors do not fit then.
                 if a.step < new.step and _shapes(a.feature) == _shapes(new.feature)
             ]
             self.held[branch] = kept[: self._num_anchors - 1]
@@ -111,28 +111,28 @@ class Anchors:
         self.peak_bytes = max(self.peak_bytes, self.num_bytes + beside_bytes)
 
     def decide_pending(self, is_confirmed: bool) -> None:
-        """Hold the anchors of a step that was not certain, or drop them."""
+        """Hold the anchors of an uncertain step, or drop them."""
         for branches, anchors in self._pending if is_confirmed else ():
             self.insert(branches, anchors)
         self._pending.clear()
 
     def snapshot(self) -> dict[Hashable, tuple[Anchor, ...]]:
-        """Anchors that are held now, of each branch."""
+        """Anchors of each branch that are held now."""
         return {branch: tuple(anchors) for branch, anchors in self.held.items()}
 
     def restore(self, held: Mapping[Hashable, Sequence[Anchor]]) -> None:
-        """Hold what a snapshot had, of this run or of one that was the same up to there."""
+        """Hold those of a snapshot, of this run or of one that was equal up to there."""
         self.held = {branch: list(anchors) for branch, anchors in held.items()}
 
     def forget_up_to(self, step: int, newest_full: int = 0) -> None:
-        """Drop anchors that no cached step from here on, or from where the run goes back, can use.
+        """Drop anchors that no cached step from here on, or after going back, can use.
 
         Args:
-            newest_full: what a branch holds that missed this step is of no use any more.
+            newest_full: a branch that missed this step loses all of its anchors.
         """
         if step == self._latest_step:
             return
-        if step < self._latest_step - 2:  # further than a sampler goes back: a new start
+        if step < self._latest_step - 2:  # no sampler goes back as far: a new start
             self.clear()
         self._latest_step = step
         for branch, anchors in self.held.items():
@@ -146,7 +146,7 @@ class Anchors:
         self._pending.clear()
 
     def _placed(self, anchor: Anchor, beside_bytes: int) -> Anchor:
-        """The anchor in the memory that the budget leaves for it."""
+        """The anchor on its device, or in main memory if the budget is used up."""
         held = (a for anchors in self.held.values() for a in anchors)
         on_device = sum(_bytes(a) for a in held if a.feature[0].device.type != "cpu")
         if on_device + beside_bytes + _bytes(anchor) <= self._device_budget:
@@ -155,7 +155,7 @@ class Anchors:
 
 
 def missing(branches: Sequence[Hashable]) -> str:
-    """Note on a call of branches for which ``Anchors.before`` gave none."""
+    """Note on a call for which ``Anchors.before`` gave none."""
     reason = "a branch had no anchor yet"
     if not branches:
         reason = "a call of the model did not say which prompts it holds"
@@ -173,12 +173,12 @@ def joined(anchors: Sequence[Anchor], tail: bool = False) -> Anchor:
 
 
 def concatenated(features: Sequence[Streams], tail: bool = False) -> Streams:
-    """Features of several branches as one batch, of the tokens that all of them have.
+    """Features of several branches as one batch, cut to the tokens that all of them have.
 
     Prompts that were computed apart may differ in their reference tokens.
 
     Args:
-        tail: the tokens that all have are the last ones, else the first.
+        tail: the common tokens are the last ones, else the first.
     """
     if len(features) == 1:
         return features[0]

@@ -1,16 +1,18 @@
 """The model calls of one run: their steps, kinds and times.
 
-A sampler may tell the model other noise levels than those of its steps. Then the steps are told
-apart by their order: between two steps that a sampler reports as done lie the evaluations of one.
+A sampler may tell the model other noise levels than those of its steps. Then order identifies the
+steps: the evaluations between two reports of the sampler belong to one step.
 """
 
 from __future__ import annotations
 
-import bisect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from ..schedule import Schedule
+from .levels import NoiseLevels
 
 BETWEEN = "evaluations between two steps were computed in full"
 OTHER_LEVELS = (
@@ -23,41 +25,7 @@ UNSURE = (
     "steps were computed in full until it was sure that the sampler evaluates the model once a "
     "step: it tells the model other noise levels than those of its steps"
 )
-_SURE = 2  # steps of one evaluation each in a row: then the sampler takes one for every step
-
-
-# Some samplers recompute noise levels through exp and log: up to 3e-5 relative was seen.
-SIGMA_TOLERANCE = 1e-4
-
-
-class NoiseLevels:
-    """The falling noise levels of a run's steps, and that at its end."""
-
-    def __init__(self, sigmas: Sequence[float]) -> None:
-        self.sigmas = tuple(sigmas)
-        self._found: dict[float, int | None] = {}
-
-    @property
-    def num_steps(self) -> int:
-        return len(self.sigmas) - 1
-
-    def step_at(self, sigma: float) -> int | None:
-        """The step whose noise level this is, or None off the grid."""
-        if sigma not in self._found:
-            levels = self.sigmas[:-1]
-            right = bisect.bisect_left(levels, -sigma, key=lambda level: -level)
-            candidates = [n for n in (right - 1, right) if 0 <= n < len(levels)]
-            step = min(candidates, key=lambda n: abs(levels[n] - sigma))
-            is_close = abs(levels[step] - sigma) <= SIGMA_TOLERANCE * abs(sigma)
-            self._found[sigma] = step if is_close else None
-        return self._found[sigma]
-
-    def of_step(self, step: int | None, sigma: float) -> tuple[float, float] | None:
-        """Noise levels where a step begins and ends; its begin is ``sigma`` if that is its own."""
-        if step is None:
-            return None
-        begin = sigma if self.step_at(sigma) == step else self.sigmas[step]
-        return begin, self.sigmas[step + 1]
+_SURE = 2  # steps of one evaluation each in a row, after which every step is taken to have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +50,22 @@ class CallLog:
         self.levels = NoiseLevels(sigmas)
         self._tells_other_levels = False  # all evaluations of some step were off its noise level
         self._calls: list[Call] = []
-        self._unasked: dict[int, bool] = {}  # steps without any call: whether they were planned so
-        self._evaluation: int | None = None  # each call is one, unless the sampler's are told
+        self._unasked: dict[int, bool] = {}  # steps without a call; whether they were to be cached
+        self._evaluation: int | None = None  # None: each call counts as one
         self._done = 0  # steps that the sampler has reported
         self._first = 0  # the first call after them
         self._asked = 0  # evaluations after them
-        self._alone = 0  # steps that took one evaluation, up to the first one that did not
+        self._alone = 0  # steps of one evaluation, up to the first other one
 
     def begin_evaluation(self) -> None:
-        """The sampler evaluates the model anew: the calls from here on belong together."""
+        """Note a new evaluation by the sampler; the calls from here on belong to it."""
         self._evaluation = 0 if self._evaluation is None else self._evaluation + 1
         self._asked += 1
 
     def step_at(self, sigma: float) -> tuple[int | None, int | None]:
-        """Step of an evaluation at a noise level; beside it, the one that it may turn out to be.
+        """Step of an evaluation at a noise level, and the one that it may turn out to belong to.
 
-        Only ``step_done`` tells the second: another evaluation may follow within a step.
+        Only ``step_done`` confirms the second, as another evaluation may follow within the step.
         """
         by_level = self.levels.step_at(sigma)
         if by_level is not None and not self._tells_other_levels:
@@ -110,9 +78,9 @@ class CallLog:
         return (self._done, None) if is_sure else (None, self._done)
 
     def step_done(self, step: int, is_planned_cached: bool = False) -> bool:
-        """The sampler reports a step as done; its evaluations are those since the last report.
+        """Note that the sampler reports a step as done; the evaluations since the last are its.
 
-        Whether only now their step is known: it was computed in full.
+        Returns whether their step was not known before, so that they were in full.
         """
         if not 0 <= step < self.levels.num_steps:
             return False
@@ -129,7 +97,7 @@ class CallLog:
         return is_news
 
     def all_done(self) -> None:
-        """The run has ended; steps that nobody reported, and that no call met, were in full."""
+        """Note the end of the run: steps without a report or a call were in full."""
         unknown = sorted({call.evaluation for call in self._calls if call.step is None})
         missing = sorted(set(range(self.levels.num_steps)) - {call.step for call in self._calls})
         if missing and len(unknown) >= len(missing):
@@ -142,7 +110,7 @@ class CallLog:
 
     @property
     def fault(self) -> str:
-        """Why neither noise levels nor their order tell the steps; empty if one of them does."""
+        """Why neither noise levels nor order identify the steps; empty if one of them does."""
         is_orderly = 0 < self._done == self._alone
         return OTHER_LEVELS if self._tells_other_levels and not is_orderly else ""
 
@@ -154,7 +122,7 @@ class CallLog:
         return "; ".join([BETWEEN] * is_between + [UNASKED] * bool(self._unasked))
 
     def begin(self, sigma: float, cached: bool) -> int:
-        """A call at a noise level begins; returns its number."""
+        """Note the begin of a call at a noise level and return its number."""
         step, _ = self.step_at(sigma)
         is_on_level = step is not None and step == self.levels.step_at(sigma)
         number = len(self._calls)
@@ -163,7 +131,7 @@ class CallLog:
         return number
 
     def settle(self, number: int, cached: bool) -> None:
-        """The kind of a call is known only now."""
+        """Note the kind of a call, which is known only now."""
         self._calls[number] = replace(self._calls[number], cached=cached)
 
     @property
@@ -173,14 +141,14 @@ class CallLog:
 
     def kinds(self) -> dict[int | None, tuple[int | None, bool]]:
         """Step of each evaluation that made calls, and whether all of them were cached."""
-        found: dict[int | None, tuple[int | None, bool]] = {}
+        kinds: dict[int | None, tuple[int | None, bool]] = {}
         for call in self._calls:
-            _, is_cached = found.get(call.evaluation, (None, True))
-            found[call.evaluation] = call.step, is_cached and call.cached
-        return found
+            _, is_cached = kinds.get(call.evaluation, (None, True))
+            kinds[call.evaluation] = call.step, is_cached and call.cached
+        return kinds
 
     def steps(self, cached: bool) -> tuple[int, ...]:
-        """The steps that were cached, or those that were not: one full call makes a step full."""
+        """The steps that were cached, or those that were full: one full call makes a step full."""
         kinds = [(call.step, call.cached) for call in self._calls if call.step is not None]
         kinds += self._unasked.items()
         met = {step for step, _ in kinds}
@@ -197,10 +165,55 @@ class CallLog:
         }
 
     def seconds(self, cached: bool, ended: float) -> tuple[float, ...]:
-        """Seconds of a kind of calls, by evaluation: on a GPU only the last call of one waits."""
+        """Seconds of a kind of calls, by evaluation: on a GPU only its last call waits."""
         ends = [*(call.started for call in self._calls[1:]), ended]
         times: dict[int, float] = {}
-        for call, end in zip(self._calls, ends, strict=False):  # no call: one end, no begin
+        for call, end in zip(self._calls, ends, strict=False):  # without calls there is one end
             if call.cached == cached:
                 times[call.evaluation] = times.get(call.evaluation, 0.0) + end - call.started
         return tuple(times.values())
+
+
+class StepKinds:
+    """Kinds of the steps of a run, as planned and as the run changes them.
+
+    Args:
+        on_step: receives a step and its kind, ``full``, ``cached`` or ``refused`` (full against the
+            schedule), as soon as it is known; again if a later call of the step changes it.
+    """
+
+    def __init__(
+        self, schedule: Schedule, on_step: Callable[[int, str], None] | None = None
+    ) -> None:
+        self._num_steps = schedule.num_steps
+        self._full = set(schedule.full_steps)
+        self._on_step = on_step
+        self._reported: dict[int, str] = {}
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule with all changes so far."""
+        return Schedule(tuple(self._full), self._num_steps)
+
+    def is_full(self, step: int) -> bool:
+        """Whether a step is to be full."""
+        return step in self._full
+
+    def newest_full(self, step: int) -> int:
+        """The last full step before a step; 0 if there is none."""
+        return max((n for n in self._full if n < step), default=0)
+
+    def make_full(self, step: int) -> None:
+        """Compute a step in full, whatever the schedule says."""
+        self._full.add(step)
+
+    def make_cached(self, step: int) -> None:
+        """Cache a step, whatever the schedule says."""
+        self._full.discard(step)
+
+    def tell(self, step: int, cached: bool) -> None:
+        """Report the kind of a step, if it is new; one full call makes the step full."""
+        kind = "cached" if cached else "full" if self.is_full(step) else "refused"
+        if self._on_step and self._reported.get(step) not in (kind, "refused"):
+            self._reported[step] = kind
+            self._on_step(step, kind)

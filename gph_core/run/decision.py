@@ -13,7 +13,7 @@ from .anchors import concatenated, joined
 
 
 class Decision(NamedTuple):
-    """Choice of what to do in one call."""
+    """Decision on one call."""
 
     step: int | None  # None if it is not known
     sigma: float  # that the model is told
@@ -78,12 +78,12 @@ class Decision(NamedTuple):
         probes: Sequence[Streams | None],
         latent: Tensor | None,
     ) -> list[Anchor]:
-        """The anchors that a call of a step leaves, one for each branch.
+        """The anchors that a call leaves, one for each branch.
 
         Args:
-            features: what was computed or predicted, of each branch.
-            probes: residuals of the first block, of each branch; none where nobody uses them.
-            latent: the states of the branches in one batch; None where nobody uses them.
+            features: computed or predicted ones of each branch.
+            probes: residuals of the first block of each branch; none if nobody uses them.
+            latent: the states of the branches in one batch; None if nobody uses them.
         """
         assert self.step is not None
         assert self.levels is not None

@@ -1,7 +1,7 @@
 """A full run in which every step can be tried as the only cached one.
 
-Each step is called twice: first as a cached step, whose result leads nowhere, then in full. Beside
-that it is measured how wrong features would be that are predicted over longer distances.
+Each step is called twice: first as a cached step, whose result is not used, then in full. Errors of
+features that are predicted over longer distances are measured on the way.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class IsolatedRun(ActiveRun):
 
     @contextmanager
     def cached(self, step: int) -> Iterator[None]:
-        """Predict calls of a step within the block from the full steps before it.
+        """Predict calls of a step within the block from the full steps before it; keep nothing.
 
-        Nothing of them is kept. ``ValueError`` at the end if one of them was computed after all.
+        ``ValueError`` at the end if one of them was computed after all.
         """
         self.kinds.make_cached(step)
         try:

@@ -1,8 +1,8 @@
-"""Whether the latents of a run stay numbers, and in the range that its full steps give them.
+"""Whether the latents of a run stay finite, and in the range that its full steps give them.
 
-Of each evaluation a root mean square (RMS) of the latents is kept on their device: before it as
-the model's input is scaled, so that noise and images are about as large, and after it of the
-denoised latents. All are read at once when the run has ended, as reading would wait for the device.
+The root mean square (RMS) of the latents at each evaluation stays on their device: that before it
+in the scale of the model's input, in which noise and images are about as large, and that of the
+denoised latents after it. All are read after the run, as reading waits for the device.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-# Times the largest RMS of the full steps so far. Good images stay below 2.4, fitted weights times 3
-# begin at 4.7; see docs/decisions/hook.md.
+# In units of the largest RMS of the full steps so far. Good images stay below 2.4, fitted weights
+# times 3 begin at 4.7; see docs/decisions/hook.md.
 MOST = 4.0
 ALREADY_BEFORE = (
     "the latents were not finite before the first step, so the cache did not cause it; look at "
@@ -28,7 +28,7 @@ Kind = tuple[int | None, bool]
 
 
 class _Seen(NamedTuple):
-    """What is kept of one evaluation, ``[B, P]`` each: items of the batch, parts of the latents."""
+    """RMS at one evaluation, ``[B, P]`` each: items of the batch, parts of the latents."""
 
     evaluation: int | None
     before: Tensor
@@ -60,17 +60,14 @@ class LatentRange:
         ], dim=1)  # fmt: skip
 
     def evaluated(self, evaluation: int | None, before: Tensor, after: Tensor) -> None:
-        """Note the ``rms`` of what an evaluation got, in the scale of the model's input, and gave.
-
-        Nothing waits for the device.
-        """
+        """Note the ``rms`` before an evaluation, in the model input's scale, and after it."""
         self._seen.append(_Seen(evaluation, before, after))
 
     def fault(self, kinds: dict[int | None, Kind], result: Tensor) -> str:
         """What is wrong with the latents, where it began, and what to do; empty if nothing is.
 
         Args:
-            kinds: of the evaluations, by their numbers.
+            kinds: those of the evaluations, by number.
             result: the latents at the end.
         """
         largest: list[float] = []  # RMS at the full steps so far, of each item and part

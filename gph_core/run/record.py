@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,8 +18,8 @@ _DERIVED = ("speedup", "ideal_speedup", "refused_steps")
 class RunRecord:
     """The decisions and costs of one run.
 
-    Seconds are per evaluation by the sampler, from its start to the start of the next one, so the
-    sampler's own work is in them.
+    Seconds are per evaluation by the sampler, from its start to the start of the next one, and so
+    include the sampler's own work.
     """
 
     schedule: str  # as planned
@@ -35,9 +34,9 @@ class RunRecord:
     cached_seconds: tuple[float, ...]
     cache_bytes: int  # peak memory of the anchors and of what a gate keeps
     notes: tuple[str, ...]  # why the run differed from its plan
-    caching_stopped: str = ""  # why, if it was in full from some step on; among the notes, too
-    gate: str = ""  # the adaptive method's rule; its choice is the schedule
-    # What it compared with its threshold at each step; None where it computed in any case.
+    caching_stopped: str = ""  # why all was in full from some step on; among the notes, too
+    gate: str = ""  # the adaptive method's rule, which chose the schedule
+    # What it compared with its threshold at each step; None where nothing was compared.
     gate_values: tuple[float | None, ...] = ()
     # The policy, see ``as_json``; None for one with weights, and in older recordings.
     policy_data: Mapping[str, Any] | None = None
@@ -58,7 +57,7 @@ class RunRecord:
 
     @property
     def ideal_speedup(self) -> float:
-        """N / F of the planned schedule: what it would be if cached steps cost nothing."""
+        """N / F of the planned schedule: the speed-up if cached steps cost nothing."""
         schedule = Schedule.parse(self.schedule)
         return schedule.num_steps / schedule.num_full
 
@@ -66,8 +65,8 @@ class RunRecord:
     def speedup(self) -> float:
         """Estimated speed-up over computing every call in full; 1 if nothing was computed.
 
-        The estimate takes the median full call of this very run (the first one may load or
-        compile), so it needs no second run.
+        The estimate takes the median full call of the same run (the first one may load or compile),
+        so it needs no second run.
         """
         total = sum(self.full_seconds) + sum(self.cached_seconds)
         if not self.full_seconds or not self.cached_seconds:
@@ -92,15 +91,6 @@ class RunRecord:
         """Plain data with a format version, ready for JSON."""
         derived = {name: getattr(self, name) for name in _DERIVED}
         return {"format": FORMAT, **derived, **asdict(self)}
-
-    def to_json(self) -> str:
-        """JSON text of ``to_dict``."""
-        return json.dumps(self.to_dict())
-
-    @classmethod
-    def from_json(cls, text: str) -> RunRecord:
-        """Read what ``to_json`` wrote; ``ValueError`` for another format."""
-        return cls.from_dict(json.loads(text))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RunRecord:

@@ -13,7 +13,7 @@ from .record import RunRecord
 class RecordedRun(NamedTuple):
     """The record of a run, and the example that was sampled."""
 
-    example: str  # what identifies it; the same in every session
+    example: str  # its identifier, the same in every session
     prompt: str  # for people; empty if not known
     seed: int
     record: RunRecord

@@ -1,8 +1,8 @@
-"""Variants of a branch: calls for one prompt that differ in ComfyUI's options alone.
+"""Variants of a branch: calls for one prompt that differ only in ComfyUI's options.
 
 Guidance methods call the model again with streams skipped, attention off or other patches, and
-other extensions switch such things on the way. They say so in the options of a call. But some
-options only count steps or tell how far the run is, and caching must not end for these.
+other extensions switch such things during a run; the options of a call show it. But some options
+only count steps or tell how far the run is, and must not end caching.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEPTH = 3  # of lists within lists
 
 
 class Mark(NamedTuple):
-    """What is known of an option's value."""
+    """Comparable form of an option's value."""
 
     kind: Hashable  # equal for values that differ at most in a number, a text or an identity
     value: Hashable
@@ -32,7 +32,7 @@ Marks = Mapping[Hashable, Mark]
 
 
 class _Same:
-    """An object, equal to itself alone; its id would soon be that of another one."""
+    """An object, equal to itself alone; an id could later be that of another object."""
 
     def __init__(self, value: Any) -> None:
         self._value = weakref.ref(value)
@@ -48,15 +48,15 @@ class _Same:
 class Variants:
     """Variants of each branch of one run.
 
-    Two calls are of one variant if all of their options are equal. Of those that differ, flags
-    count, and so does an option that comes or goes. Numbers, texts, lists and identities of
-    functions count if they tell two calls of one evaluation apart, or once they had stayed as they
-    were from one step to the next: what changes all the time says how far the run is. A cached
-    step shows nothing, as what counts calls of the model does not count it.
+    Two calls are of one variant if all of their options are equal. If they differ in flags, or in
+    having an option, they are not. Numbers, texts, lists and identities of functions count if they
+    differ between two calls of one evaluation, or once they had stayed equal from one step to the
+    next: what changes all the time tells how far the run is. A cached step shows nothing, as
+    counters of model calls do not count it.
     """
 
     def __init__(self) -> None:
-        self._found: dict[Hashable, list[_Variant]] = {}
+        self._variants: dict[Hashable, list[_Variant]] = {}
         self._evaluation = 0
 
     def begin_evaluation(self) -> None:
@@ -65,27 +65,26 @@ class Variants:
 
     def note_cached(self) -> None:
         """The model was not asked in this evaluation."""
-        for found in self._found.values():
-            for variant in found:
-                variant.is_shown &= variant.evaluation != self._evaluation
+        for variant in itertools.chain(*self._variants.values()):
+            variant.is_shown &= variant.evaluation != self._evaluation
 
     def number(self, branch: Hashable, marks: Marks, sigma: float) -> int:
         """Number of the variant of a branch with these options, at a noise level."""
-        found = self._found.setdefault(branch, [])
-        for number, variant in enumerate(found):
+        variants = self._variants.setdefault(branch, [])
+        for number, variant in enumerate(variants):
             if variant.marks == marks:
                 variant.meet(marks, self._evaluation, sigma)
                 return number
-        for number, variant in reversed(list(enumerate(found))):
+        for number, variant in reversed(list(enumerate(variants))):
             if variant.evaluation != self._evaluation and variant.may_become(marks):
                 variant.meet(marks, self._evaluation, sigma)
                 return number
         new = _Variant(marks, self._evaluation, sigma)
-        for variant in found:
+        for variant in variants:
             if variant.evaluation == self._evaluation:
                 variant.tell_apart(new)
-        found.append(new)
-        return len(found) - 1
+        variants.append(new)
+        return len(variants) - 1
 
 
 class _Variant:
@@ -105,7 +104,7 @@ class _Variant:
         self.marks, self.evaluation, self._sigma, self.is_shown = marks, evaluation, sigma, True
 
     def may_become(self, marks: Marks) -> bool:
-        """Whether these differ only in options whose values mean nothing so far."""
+        """Whether these options differ only in values that mean nothing so far."""
         return marks.keys() == self.marks.keys() and all(
             mark == self.marks[name]
             or (mark.kind == self.marks[name].kind and name not in self._telling)
@@ -113,7 +112,7 @@ class _Variant:
         )
 
     def tell_apart(self, other: _Variant) -> None:
-        """The options that differ between two calls of one evaluation mean something."""
+        """Note that options which differ between two calls of one evaluation mean something."""
         names = self.marks.keys() & other.marks.keys()
         telling = {name for name in names if self.marks[name] != other.marks[name]}
         self._telling |= telling
@@ -121,7 +120,7 @@ class _Variant:
 
 
 def mark(value: Any, depth: int = _DEPTH) -> Mark:
-    """What is known of a value."""
+    """Comparable form of a value."""
     if value is None or isinstance(value, (bool, Enum)):
         return Mark(value, None)
     if isinstance(value, (int, float)):
@@ -139,22 +138,22 @@ def mark(value: Any, depth: int = _DEPTH) -> Mark:
 
 def _of_collection(values: Any, depth: int) -> Mark:
     items = values.items() if isinstance(values, dict) else values
-    found = [mark(value, depth) for value in itertools.islice(items, _MANY)]
+    marks = [mark(value, depth) for value in itertools.islice(items, _MANY)]
     if values and all(map(callable, items)):
-        return Mark(tuple(part.kind for part in found), tuple(found))
+        return Mark(tuple(part.kind for part in marks), tuple(marks))
     is_ordered = isinstance(values, (list, tuple))
-    return Mark("list", tuple(found) if is_ordered else frozenset(found))
+    return Mark("list", tuple(marks) if is_ordered else frozenset(marks))
 
 
 def _name(function: Any) -> str:
-    """Name of what can be called; it is the kind of functions, as some are made anew."""
+    """Name of a callable; it is the kind of functions, as some are made anew for each call."""
     if isinstance(function, partial):
         return _name(function.func)
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def _identity(value: Any) -> Hashable:
-    if isinstance(value, MethodType):  # made at each look, unlike what it consists of
+    if isinstance(value, MethodType):  # made anew at each access, unlike its parts
         return _identity(value.__func__), _identity(value.__self__)
     try:
         return _Same(value)

@@ -8,8 +8,7 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of
+from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.methods.planned import PLANNED, RULES, noted, planned
 from ...gph_core.paths.full_steps import check_full

@@ -11,10 +11,10 @@ from comfy_api.latest import io
 
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies import causal_linear
+from ...gph_core.policies.allowed import RANGES
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
-from ...gph_core.policies.ranges import RANGES
-from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED, Options
+from ...gph_core.policies.table import CAUSAL_LINEAR, CHOICES, FITTED_POLICY, Options
 from ..library import user_paths
 from ..library.library import find, fitted_paths
 from ..library.user_files import written_at
@@ -46,8 +46,8 @@ def fitted_policy(choice: str) -> Policy:
     """Fitted weights of an option of *Golden Path Library*; ``ValueError`` without any."""
     if choice == NONE:
         raise ValueError(
-            f"{FITTED} needs a golden path with weights, but none is chosen; choose one at path, "
-            "or let Schedule Search find one with the policy fitted"
+            f"{FITTED_POLICY} needs a golden path with weights, but none is chosen; choose one at "
+            "path, or let Schedule Search find one with the policy fitted"
         )
     found = find(choice)
     if not isinstance(found.policy, Fitted):
@@ -206,7 +206,7 @@ class PolicySelector(Node):
         check_known(
             (lambda name: causal_linear.load(weights_file(name)), weights)
             if policy == CAUSAL_LINEAR
-            else (fitted_policy, path if policy == FITTED else None)
+            else (fitted_policy, path if policy == FITTED_POLICY else None)
         )
 
     @classmethod
@@ -217,7 +217,7 @@ class PolicySelector(Node):
         found: dict[str, Any] = {}
         if policy in (CAUSAL_LINEAR, None):
             found |= written_at(weights, _weights_path, _every_weights())
-        if policy in (FITTED, None) and path != NONE:
+        if policy in (FITTED_POLICY, None) and path != NONE:
             found["path"] = repr([find(path)] if path else user_paths.read())
         return found
 

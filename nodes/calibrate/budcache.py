@@ -6,13 +6,14 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from ...gph_core.calibration.entry import Calibration, Fitted
+from ...gph_core.calibration.entry import Calibration
+from ...gph_core.calibration.samples import Measured
 from ...gph_core.experiments.examples import UnderPolicy
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.reports.texts import counted
 from ...gph_core.search.algorithms.budcache import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.study import Study
+from ...gph_core.texts import counted
 from ..hook import fingerprint
 from ..sample.assessing import assessor_for
 from ..sample.runner import LocalRunner
@@ -79,7 +80,7 @@ def search(
         "examples": num_examples,
     }
     report = {**entry.report, str(num_full): facts}
-    return entry if values == entry.values else entry.with_values(Fitted(values, report))
+    return entry if values == entry.values else entry.with_values(Measured(values, report))
 
 
 def _num_examples(entry: Calibration, num_full: int) -> int:

@@ -8,10 +8,10 @@ from functools import partial
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
+from ...gph_core.calibration.table import RECIPES
 from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
-from ...gph_core.reports.calibration_report import described
-from ...gph_core.reports.texts import counted
+from ...gph_core.texts import counted
 from ..library import calibrations
 from ..sample.examples import Example
 from ..sample.workload import Workload, guider_for
@@ -28,7 +28,7 @@ from ..schema.types import COUNT, METHODS, CalibrationType
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
 from . import budcache
-from .calibrating import FITTED, Bar, Calibrated, calibrate_all
+from .calibrating import Bar, Calibrated, calibrate_all
 from .calibration_runs import CalibrationRuns
 
 ALL = "all"
@@ -70,7 +70,7 @@ class Calibrate(OnFile):
                 *sampling_inputs(),
                 io.Combo.Input(
                     "method",
-                    options=[ALL, *FITTED, budcache.NAME],
+                    options=[ALL, *RECIPES, budcache.NAME],
                     default=ALL,
                     tooltip=(
                         "all: every method that this model allows, from one full run per example "
@@ -113,7 +113,7 @@ class Calibrate(OnFile):
         entries = file.load_for(path, workload.setup.conditions)
         save = partial(file.save, path)
         if method != budcache.NAME:
-            methods = FITTED if method == ALL else (method,)
+            methods = tuple(RECIPES) if method == ALL else (method,)
             with jobs.shared(workers, CalibrationRuns(workload), cls.hidden) as shared:
                 done = calibrate_all(workload, methods, entries, progress, save, shared.mapped)
             done.notes.extend(shared.notes)
@@ -145,6 +145,6 @@ def report(done: Calibrated) -> str:
     """Report of the outcome of each method, a line each."""
     if not done.entries:
         raise ValueError("; ".join(done.left_out.values()))
-    lines = [f"{method}: {described(entry)}" for method, entry in done.entries.items()]
+    lines = [f"{method}: {entry.summary()}" for method, entry in done.entries.items()]
     lines += [f"left out: {reason}" for reason in done.left_out.values()]
     return "\n".join([*lines, *done.notes])

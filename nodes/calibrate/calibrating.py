@@ -8,29 +8,14 @@ from typing import Any, NamedTuple
 
 import comfy.model_management
 import comfy.utils
-from comfy.samplers import KSAMPLER
 
 from ...gph_core.calibration.entry import COUNTS, Calibration
-from ...gph_core.policies.base import Policy, Site
-from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.policies.mean_velocity import MeanVelocity
-from ...gph_core.reports.texts import counted, named
-from ..hook import samplers
+from ...gph_core.calibration.samples import Setup
+from ...gph_core.calibration.table import RECIPES, Recipe
+from ...gph_core.texts import counted, named
 from ..sample.workload import Workload
 from ..workers.jobs import Job, Mapped
 from .calibration_runs import CalibrationRuns, OnPart
-from .fits import Fit
-
-# By method, a policy of the site at which it observes: what rules that out rules it out.
-SITES: dict[str, Policy] = {
-    "TeaCache": Reuse(),
-    "SenCache": Reuse(Site.OUTPUT),
-    "MagCache": Reuse(),
-    "L2P": Reuse(Site.OUTPUT),
-    "DPCache": Reuse(),
-    "MeanCache": MeanVelocity(),
-}
-FITTED = tuple(SITES)
 
 Save = Callable[..., None]  # of entries
 
@@ -64,7 +49,7 @@ def calibrate_all(
     Values are fitted to all examples that an entry has, those of former workloads too.
 
     Args:
-        methods: of ``FITTED``.
+        methods: of ``RECIPES``.
         entries: what there is already: only what is missing is sampled, and an entry without a
             new example keeps its values and thresholds.
         save: told the entries that have changed, after each example and in the end.
@@ -73,19 +58,20 @@ def calibrate_all(
     Raises:
         ValueError: none of the methods is possible, or an entry was made under other conditions.
     """
-    reasons, conditions = reasons_against(workload), workload.setup.conditions
+    runs, conditions = CalibrationRuns(workload), workload.setup.conditions
+    reasons = reasons_against(runs)
     left_out = {method: reason for method in methods if (reason := reasons[method])}
     found = {m: entries.get(m) or Calibration(m, conditions) for m in methods if not reasons[m]}
     if not found:
-        possible = ", ".join(method for method in FITTED if not reasons[method]) or "none"
+        possible = ", ".join(method for method in RECIPES if not reasons[method]) or "none"
         raise ValueError(f"{'; '.join(left_out.values())}. Possible here: {possible}")
     for entry in found.values():
         entry.check(conditions)
-    done, runs = Calibrated(found, left_out, []), CalibrationRuns(workload)
+    done = Calibrated(found, left_out, [])
     _sample_missing(runs, done, progress, save, mapped)
     for method, entry in list(found.items()):
         with _leaving_out(method, done):
-            found[method] = _with_values(entry, runs.fits[method])
+            found[method] = _with_values(entry, runs.setup)
     done.notes.extend(_notes(workload, done, entries))
     changed = [entry for method, entry in found.items() if entry is not entries.get(method)]
     if changed:
@@ -93,26 +79,16 @@ def calibrate_all(
     return done
 
 
-def reasons_against(workload: Workload) -> dict[str, str]:
-    """Reasons why methods of ``FITTED`` cannot be calibrated here, by method; empty if they can."""
-    setup, sampler = workload.setup, workload.sampler
-    levels, family, name = setup.sigmas, setup.family, setup.name
-    found = {m: setup.incompatibility(p) for m, p in SITES.items()}
-    if family is not None and family.signal is None:
-        found["TeaCache"] = f"the input of the first block of {name} cannot be read"
-    if max(levels) > 1:
-        found["SenCache"] = (
-            f"its noise levels are those of flow models, 0 to 1, not {max(levels):g}"
-        )
-    if not isinstance(sampler, KSAMPLER):
-        found["MeanCache"] = "the states of another extension's sampler cannot be read"
-    elif samplers.makes_several_calls(sampler):
-        found["MeanCache"] = (
-            f"it needs a sampler that calls the model once per step, not {samplers.name(sampler)}"
-        )
-    # What follows the reason is about runs that cache.
-    short = {method: (reason or "").partition(";")[0] for method, reason in found.items()}
-    return {method: f"{method}: {reason}" if reason else "" for method, reason in short.items()}
+def reasons_against(runs: CalibrationRuns) -> dict[str, str]:
+    """Reasons why methods cannot be calibrated on these runs, by method; empty if they can."""
+
+    def reason(recipe: Recipe) -> str:
+        setup = runs.workload.setup
+        found = recipe.refusal(runs.setup) or setup.incompatibility(recipe.site)
+        return (found or "").partition(";")[0]  # the remedy is for runs that cache
+
+    found = {method: reason(recipe) for method, recipe in RECIPES.items()}
+    return {method: f"{method}: {why}" if why else "" for method, why in found.items()}
 
 
 def _sample_missing(
@@ -153,7 +129,7 @@ def _sample_missing(
             save(*sampled)
 
 
-def _with_values(entry: Calibration, fit: Fit) -> Calibration:
+def _with_values(entry: Calibration, setup: Setup) -> Calibration:
     """Entry with values fitted to all its examples; unchanged where it has them already.
 
     On another machine the same fit may end in another last digit, which is no reason to drop
@@ -161,9 +137,11 @@ def _with_values(entry: Calibration, fit: Fit) -> Calibration:
     """
     if sum(entry.report.get(count, 0) for count in COUNTS) == len(entry.samples):
         return entry
+    recipe = RECIPES[entry.method]
+    form = recipe.form(setup.num_steps)
     with entry.damaged("samples"):
-        samples = [fit.form.read(sample) for sample in entry.samples.values()]
-    return entry.with_values(fit.values(samples))
+        samples = [form.read(sample) for sample in entry.samples.values()]
+    return entry.with_values(recipe.values(samples, setup))
 
 
 @contextmanager

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, cast
 
+import comfy.model_management
+import torch
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
+from ...gph_core.calibration.samples import Sample, Setup, Together
+from ...gph_core.calibration.table import RECIPES
+from ..hook import samplers
 from ..sample.sampler_variants import reporting_states
 from ..sample.workload import Workload
 from ..schema.wires import is_finite
-from .calibration_samples import Sample, Together
-from .fits import Fit, fits_of
 
 # Called with the part that is done, 0 to 1, before each run and each step; cancels by an exception.
 OnPart = Callable[[float], None]
@@ -28,9 +31,19 @@ class CalibrationRuns:
     workload: Workload
 
     @cached_property
-    def fits(self) -> dict[str, Fit]:
-        """Fits of the methods."""
-        return fits_of(self.workload)
+    def setup(self) -> Setup:
+        """Facts about the runs that methods may have to know."""
+        setup, sampler = self.workload.setup, self.workload.sampler
+        return Setup(
+            setup.sigmas,
+            setup.name,
+            samplers.name(sampler),
+            hides_input=setup.family is not None and setup.family.signal is None,
+            shows_states=isinstance(sampler, KSAMPLER),
+            calls_once=not samplers.makes_several_calls(sampler),
+            times=cache(setup.time_signal),
+            has_room=_has_room,
+        )
 
     @property
     def conditions(self) -> dict[str, Any]:
@@ -45,7 +58,7 @@ class CalibrationRuns:
         Args:
             on_part: told the part of the run.
         """
-        samples = {method: self.fits[method].sample() for method in methods}
+        samples = {method: RECIPES[method].sample(self.setup) for method in methods}
         last = self._run(number, tuple(samples.values()), on_part)
         is_whole = is_finite(last)
         found: dict[str, Mapping[str, Tensor] | str] = {}
@@ -77,3 +90,10 @@ class CalibrationRuns:
             Together(samples), lambda step, *_: on_part((step + 1) / num_steps)
         )
         return ends[-1] if ends else latent
+
+
+def _has_room(num_bytes: int, device: torch.device) -> bool:
+    """Whether so many bytes fit on a device, once models have left it."""
+    if device.type != "cpu":
+        comfy.model_management.free_memory(num_bytes, device)
+    return num_bytes <= cast(int, comfy.model_management.get_free_memory(device))

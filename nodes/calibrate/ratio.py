@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of, settings_of
-from ...gph_core.calibration.outcome import Outcome
+from ...gph_core.calibration.entry import Calibration, fit_of
+from ...gph_core.calibration.outcome import Outcome, decided, outcome_in
 from ...gph_core.calibration.threshold import FoundThreshold, find_threshold
-from ...gph_core.calibration.trial_outcomes import decided, outcome_in
-from ...gph_core.methods.method import Method, Setting
+from ...gph_core.methods.method import Method, Setting, settings_of
 from ...gph_core.paths.choice import Choice
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.texts import counted
 from ...gph_core.run_plan import adaptive, setting_of
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import counted
 from ..sample.sampling import check_finite
 from ..sample.workload import Workload
 from .calibrating import Save
@@ -72,7 +70,7 @@ def calibrate_ratio(
 
 
 def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Workload) -> None:
-    found = entry.found(settings, workload.num_steps - settings["full steps"])
+    found = entry.facts_on(settings, workload.num_steps - settings["full steps"])
     if found is not None and found["num_examples"] > len(workload):
         raise ValueError(
             f"{entry.file} has the threshold of {entry.method} for {settings['full steps']} full "
@@ -99,7 +97,7 @@ class _Trials:
     def find(self, target: float, most: int) -> FoundThreshold:
         """Find the threshold for a target; runs made so far are saved if it cannot be found."""
         names = self.workload.names()
-        known = self.entry.known(self.settings, names)
+        earlier = self.entry.outcomes(self.settings, names)
         self._count, self._saved_at = 0, time.monotonic()
         before = len(self.entry.runs)
 
@@ -111,7 +109,7 @@ class _Trials:
 
         try:
             return find_threshold(
-                self.run, len(names), target, max_cached=most, known=known, on_run=keep
+                self.run, len(names), target, max_cached=most, earlier=earlier, on_run=keep
             )
         finally:
             if len(self.entry.runs) > before:

@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from comfy.patcher_extension import WrappersMP
 from torch import Tensor
 
-from ...gph_core.gates.base import GateInput, Look
+from ...gph_core.calibration.samples import Observed
+from ...gph_core.gates.base import Look
 from ...gph_core.model.family import aligned
 from ...gph_core.model.replacements import Looked
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.decision import Decision
 from .branch_calls import StackCalls
 from .model_call import ModelCall, observing_first_block
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Observation of one branch at one full step.
-
-    Args:
-        branch: 0 for the positive prompt, whose signals decide unless ComfyUI calls the model with
-            the negative one first, as it may where both at once do not fit.
-        gate_input: what a gate would see; without tokens where the model's blocks are not known.
-        velocity: of this branch, before guidance.
-        residual: of the blocks, ``[B, T, C]`` of the image tokens; None where ``gate_input`` has
-            no tokens.
-        tokens: to which the blocks added it, in its shape.
-        again: the velocity of the same branch and prompt at another latent and noise level.
-    """
-
-    branch: int
-    gate_input: GateInput
-    velocity: Tensor
-    residual: Tensor | None
-    tokens: Tensor | None
-    again: Callable[[Tensor, float], Tensor]
 
 
 class Watcher(Protocol):

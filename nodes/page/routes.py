@@ -14,8 +14,8 @@ from aiohttp import web
 
 from ...gph_core.files import strict_json
 from ...gph_core.paths.choice import spacing
-from ...gph_core.reports.texts import counted
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import counted
 from ..cache.policy import PolicySelector
 from ..cache.schedule_editor import MAX_STEPS
 from ..library import library_routes

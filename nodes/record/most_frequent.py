@@ -8,11 +8,12 @@ from typing import Any
 from comfy_api.latest import io
 from comfy_execution.graph_utils import ExecutionBlocker
 
+from ...gph_core import texts
 from ...gph_core.analysis.frequency import Frequencies
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies.as_json import policy_from_json
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports import figures, runs_report, texts
+from ...gph_core.reports import figures, runs_report
 from ...gph_core.run.record_file import RecordedRun
 from ..schema.inputs import check_known
 from ..schema.node import Node

@@ -7,7 +7,7 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.paths.library import check_name
-from ...gph_core.reports.texts import counted
+from ...gph_core.texts import counted
 from ..hook import samplers
 from ..sample.examples import Example
 from ..sample.workload import Workload, guider_for

@@ -9,8 +9,7 @@ from typing import Any
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
-from ...gph_core.calibration.probed_steps import probe
-from ...gph_core.calibration.steps import Steps, euler
+from ...gph_core.calibration.steps import Steps, euler, probe
 from ..hook import samplers
 from ..hook.setup import SamplingSetup
 

@@ -14,7 +14,7 @@ import comfy.utils
 import torch
 from torch import Tensor
 
-from ...gph_core.reports.texts import counted
+from ...gph_core.texts import counted
 from ..hook import compatibility, fingerprint, patching
 from ..hook.setup import SamplingSetup
 from .batching import merged

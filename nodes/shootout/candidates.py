@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration
-from ...gph_core.calibration.fitted import fit_of
-from ...gph_core.methods.candidates import FITTED, FULL, PATH, PLAIN, UNIFORM
+from ...gph_core.calibration.entry import Calibration, fit_of
+from ...gph_core.methods.candidates import FITTED_PATH, FULL, PATH, PLAIN, UNIFORM
 from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, choose_fitted, spacing
@@ -16,11 +15,11 @@ from ...gph_core.paths.full_steps import check_full
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
-from ...gph_core.reports.texts import named
 from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
 from ...gph_core.run_plan import RunPlan, adaptive, fixed, setting_of, settled
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import named
 from ..hook import fingerprint
 from ..library import user_paths
 from ..sample.sampling import Sampling
@@ -120,7 +119,7 @@ class LineUp:
     def _cached(self, name: str) -> Candidate:
         if name == PATH:
             return self._of(name, self._path())
-        if name == FITTED:
+        if name == FITTED_PATH:
             return self._of(name, self._fitted())
         if name == UNIFORM:
             steps = self.workload.num_steps

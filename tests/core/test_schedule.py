@@ -12,48 +12,11 @@ from gph_core.schedule import Schedule, ScheduleSpace, image_uniform, uniform
 from ..support import broken
 
 
-@pytest.mark.parametrize(
-    ("text", "full_steps", "num_steps"),
-    [
-        ("0-3,5,8,13/50", (0, 1, 2, 3, 5, 8, 13), 50),
-        (" 0 , 2 - 3 / 4 ", (0, 2, 3), 4),
-        ("0/1", (0,), 1),
-        ("3,0,1,1/4", (0, 1, 3), 4),
-        ("00101", (0, 1, 3), 5),  # 1 = cached
-        ("0", (0,), 1),
-    ],
-)
-def test_text_is_parsed(text, full_steps, num_steps):
-    assert Schedule.parse(text) == Schedule(full_steps, num_steps)
-
-
 @pytest.mark.parametrize("value", [None, 13, [0, 1, 5]])
 def test_what_is_no_text_is_named(value):
     message = f"the schedule must be a text such as '0-2,5,9/10'; found {value}"
     with pytest.raises(TypeError, match=re.escape(message)):
         Schedule.parse(value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0-2", "'0-2' has no step count; write the full steps, then /N, as in '0-2,5,9/10'"),
-        ("", "'' has no step count"),
-        ("1,2/5", "step 0 is cached, but nothing is computed before it; make step 0 full"),
-        ("11", "step 0 is cached"),
-        ("0,5/5", "step 5 in '0,5/5' is outside the schedule; 5 steps are numbered 0 to 4"),
-        ("0-99999999999/5", "step 99999999999 in"),
-        ("0-4/99999999999", "'0-4/99999999999' has 99999999999 steps, at most 10000 are"),
-        ("0,4-2/5", "'4-2' in '0,4-2/5' runs backwards; write 2-4"),
-        ("0,x/5", "'x' in '0,x/5' is not a step number"),
-        ("0,-3/5", "'' in '0,-3/5' is not a step number"),
-        ("0,²/5", "'²' in '0,²/5' is not a step number"),
-        ("0/0", "step 0 in '0/0' is outside the schedule"),
-    ],
-)
-def test_wrong_text_is_refused_with_what_to_do(text, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        Schedule.parse(text)
 
 
 # The page has a parser of its own, which is held to the same table.
@@ -262,16 +225,15 @@ def test_a_part_lies_inside_the_schedule(first, num_steps):
         Schedule.parse("0,2,7/10").part(first, num_steps)
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_broken_texts_are_refused_in_few_words_and_at_once(part):
+def test_broken_texts_are_refused_in_few_words_and_at_once():
     began = time.perf_counter()
     refused = 0
-    for seed in range(part, 300, 3):
+    for seed in range(300):
         text = broken.wrong_schedule(random.Random(seed))
         try:
             assert Schedule.parse(str(Schedule.parse(text))) == Schedule.parse(text)
         except ValueError as error:
             refused += 1
             assert len(str(error)) < 600  # noqa: PT017 - some of these texts are schedules
-    assert refused > 50
-    assert time.perf_counter() - began < 20  # one of them took 40 s
+    assert refused > 150
+    assert time.perf_counter() - began < 60  # one of them took 40 s

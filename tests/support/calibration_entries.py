@@ -6,8 +6,9 @@ import math
 
 import torch
 
-from gph_core.calibration.entry import Calibration, Fitted
+from gph_core.calibration.entry import Calibration
 from gph_core.calibration.outcome import Outcome
+from gph_core.calibration.samples import Measured
 from gph_core.calibration.threshold import FoundThreshold
 
 CONDITIONS = {"model": "flux", "sigmas": (1.0, 0.6, 0.0), "latent": [16, 64, 64], "cfg": 1.0}
@@ -25,7 +26,7 @@ def full_entry(method="TeaCache"):
         calibration(method)
         .with_sample("a cat/7", {"x": torch.tensor([[0.1, 0.2]]), "y": torch.tensor([[1.0, 2.0]])})
         .with_sample("values", {"x": torch.ones(1, 2)})
-        .with_values(Fitted({"coefficients": coefficients, "x_range": [0.1, 0.2]}, {"r2": None}))
+        .with_values(Measured({"coefficients": coefficients, "x_range": [0.1, 0.2]}, {"r2": None}))
         .with_run(SETTINGS, "a cat/7", Outcome(0, -math.inf, 0.1))
         .with_run(SETTINGS, "a cat/7", Outcome(2, 0.25, math.inf))
         .with_threshold(SETTINGS, FOUND)

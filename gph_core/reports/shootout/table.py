@@ -7,7 +7,7 @@ from typing import Any
 
 from ...quality.comparison import IDENTICAL
 from ...quality.metric_table import COMPARED, JUDGED, METRICS
-from ..texts import aligned, named
+from ...texts import aligned, named
 
 
 def table(report: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from ...analysis.planes import random_plane_angles
 from ...analysis.profiles import Profile, RunSpread, signal_to_floor
 from ...files.strict_json import finite
 from ...run.record_file import RecordedRun
-from ..texts import counted
+from ...texts import counted
 
 SAME_NOISE, SAME_PROMPT, NEITHER, RANDOM = "same noise", "same prompt", "neither", "random planes"
 _GROUPS = (SAME_NOISE, SAME_PROMPT, NEITHER)

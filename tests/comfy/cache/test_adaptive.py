@@ -8,9 +8,9 @@ import pytest
 import torch
 from golden_path_pack.gph_core import run_plan
 from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.gates.sensitivity import Sensitivities
+from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.model.families import FAMILIES
 from golden_path_pack.gph_core.policies.base import Site

@@ -28,9 +28,8 @@ def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):
     listener = tiny.Listener()
     assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
     assert listener.refusals == [
-        "Foreign is not a supported transformer (docs/models.md lists them); policies on outputs "
-        "and velocities and paths with fitted weights work with any model, of the adaptive methods "
-        "EasyCache"
+        "Foreign is not a supported transformer (docs/models.md lists them); use an output or "
+        "velocity policy, a path with fitted weights, or EasyCache: these work with any model"
     ]
     assert listener.records[0].cached_steps == ()
 

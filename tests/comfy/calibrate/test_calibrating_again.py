@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from golden_path_pack.nodes.calibrate.calibrating import FITTED, calibrate_all
+from golden_path_pack.gph_core.calibration.table import RECIPES
+from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 
 from ...support.comfy import calibrating_runs
 from ...support.comfy.calibrating_runs import CASES, calibrate, workload
@@ -20,7 +21,7 @@ runs = calibrating_runs.runs  # a fixture
 def flux_entries():
     work = workload("FLUX dev", count=2)
     with torch.inference_mode():
-        return work, calibrate_all(work, FITTED, {}).entries
+        return work, calibrate_all(work, RECIPES, {}).entries
 
 
 def test_more_examples_are_sampled_without_those_before_and_the_same_ones_change_nothing(runs):
@@ -110,4 +111,4 @@ def test_samples_of_another_form_are_left_out_by_the_name_of_their_file(damage, 
     for method, reason in done.left_out.items():
         words = f"{method}: mine is damaged: its samples of {method} cannot be read"
         assert reason.startswith(words)
-    assert set(done.left_out) == set(FITTED)
+    assert set(done.left_out) == set(RECIPES)

@@ -7,7 +7,9 @@ from dataclasses import replace
 import comfy.model_management
 import comfy.samplers
 import pytest
-from golden_path_pack.nodes.calibrate import calibrating, calibration_runs, fits
+from golden_path_pack.gph_core.calibration.sensitivities import Slopes
+from golden_path_pack.gph_core.calibration.table import RECIPES
+from golden_path_pack.nodes.calibrate import calibration_runs
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.hook import compatibility
 
@@ -31,7 +33,7 @@ def test_what_is_possible_is_said_before_anything_is_sampled(runs):
 
 def test_a_model_whose_blocks_are_not_known_has_what_needs_no_blocks(monkeypatch):
     monkeypatch.setattr(compatibility, "identify", lambda _: (None, "UNetModel"))
-    done = calibrate_all(workload("FLUX dev", count=2), calibrating.FITTED, {})
+    done = calibrate_all(workload("FLUX dev", count=2), RECIPES, {})
     assert set(done.entries) == {"SenCache", "L2P", "MeanCache"}
     assert done.left_out["MagCache"] == (
         "MagCache: UNetModel is not a supported transformer (docs/models.md lists them)"
@@ -39,7 +41,7 @@ def test_a_model_whose_blocks_are_not_known_has_what_needs_no_blocks(monkeypatch
 
 
 def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatch):
-    whole = fits.SenCacheSample.tensors
+    whole = Slopes.tensors
 
     def broken(self, last):
         found = whole(self, last)
@@ -47,7 +49,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
         return {n: v * math.nan for n, v in found.items()} if broken.count == 2 else found
 
     broken.count = 0
-    monkeypatch.setattr(fits.SenCacheSample, "tensors", broken)
+    monkeypatch.setattr(Slopes, "tensors", broken)
     saved = []
     done = calibrate_all(
         workload("FLUX dev"), ["SenCache", "MagCache"], {}, save=lambda *e: saved.extend(e)
@@ -85,11 +87,11 @@ def test_too_little_main_memory_leaves_dpcache_out_alone(monkeypatch, runs):
 
 def test_a_sampler_with_two_calls_a_step_leaves_meancache_out_alone(runs):
     work = workload("FLUX dev", count=2, sampler="heun")
-    done = calibrate_all(work, calibrating.FITTED, {})
+    done = calibrate_all(work, RECIPES, {})
     reason = "MeanCache: it needs a sampler that calls the model once per step, not heun"
     assert done.left_out == {"MeanCache": reason}
     runs.clear()
-    same = calibrate_all(work, calibrating.FITTED, done.entries)
+    same = calibrate_all(work, RECIPES, done.entries)
     assert same.left_out == {"MeanCache": reason}
     with pytest.raises(ValueError, match=reason):
         calibrate(work, "MeanCache")
@@ -115,5 +117,5 @@ def test_a_method_that_fails_on_an_example_samples_and_saves_no_other(runs):
 
 
 def test_a_single_example_leaves_out_what_has_to_be_checked_on_another():
-    done = calibrate_all(workload("FLUX dev", count=1), calibrating.FITTED, {})
+    done = calibrate_all(workload("FLUX dev", count=1), RECIPES, {})
     assert set(done.left_out) == {"TeaCache", "L2P"}

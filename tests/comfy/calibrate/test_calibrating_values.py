@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from golden_path_pack.gph_core.calibration.table import RECIPES
 from golden_path_pack.gph_core.gates.coefficients import SignalKind
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.calibrate import budcache, calibrating
+from golden_path_pack.nodes.calibrate import budcache
 from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.sample.workload import guider_for
 
@@ -27,7 +28,7 @@ class Case:
         self.is_wan = name.startswith("Wan")
         work = workload(name)
         self.model, self.work = work.guider.model_patcher.model, work
-        self.done = calibrate_all(work, calibrating.FITTED, {})
+        self.done = calibrate_all(work, RECIPES, {})
         with recorded(work.guider.model_patcher, self.is_wan) as (clone, self.runs):
             again = replace(work, guider=guider_for(clone, None, CFG, work.examples[0]))
             for number in range(EXAMPLES):
@@ -59,7 +60,7 @@ def pairs(case, run):
 
 def test_all_of_them_are_calibrated_on_the_same_runs(case):
     assert case.done.left_out == {}
-    assert set(case.done.entries) == set(calibrating.FITTED)
+    assert set(case.done.entries) == set(RECIPES)
 
 
 def test_the_polynomial_is_the_least_squares_one_of_the_first_examples(case):
@@ -167,7 +168,7 @@ def test_costs_of_edges_are_errors_of_mean_velocities_to_the_very_last_state(cas
 @pytest.mark.parametrize("name", ["FLUX dev", "Wan 2.1 1.3B"])
 def test_prompts_in_two_calls_are_calibrated_as_in_one(name, monkeypatch):
     work = workload(name, count=2)
-    together = calibrate_all(work, calibrating.FITTED, {}).entries
+    together = calibrate_all(work, RECIPES, {}).entries
     # ComfyUI asks how much both prompts need at once.
     base_model = work.guider.model_patcher.model
     monkeypatch.setattr(base_model, "memory_required", lambda *_, **__: 2**60)
@@ -178,7 +179,7 @@ def test_prompts_in_two_calls_are_calibrated_as_in_one(name, monkeypatch):
         "_apply_model",
         lambda x, *args, **kw: sizes.append(len(x)) or apply_model(x, *args, **kw),
     )
-    apart = calibrate_all(work, calibrating.FITTED, {}).entries
+    apart = calibrate_all(work, RECIPES, {}).entries
     assert set(sizes) == {1}
     for method, entry in together.items():
         for example, sample in entry.samples.items():
@@ -190,8 +191,8 @@ def test_prompts_in_two_calls_are_calibrated_as_in_one(name, monkeypatch):
 
 
 def test_sound_and_video_are_calibrated_together():
-    done = calibrate_all(workload("LTX-2", count=2, steps=6), calibrating.FITTED, {})
-    assert set(done.entries) == set(calibrating.FITTED) - {"TeaCache"}
+    done = calibrate_all(workload("LTX-2", count=2, steps=6), RECIPES, {})
+    assert set(done.entries) == set(RECIPES) - {"TeaCache"}
 
 
 def test_budcache_finds_the_best_of_all_schedules_of_a_small_space():

@@ -8,8 +8,8 @@ import pytest
 import torch
 from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
+from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse

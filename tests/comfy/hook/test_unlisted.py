@@ -45,9 +45,8 @@ def test_residuals_are_refused_with_the_reason_and_nothing_changes(case, model, 
     listener = tiny.Listener()
     assert same(zoo.sample(case, attach(model, SCHEDULE, Reuse(), listener), steps=STEPS), plain)
     assert listener.refusals == [
-        f"{case.family} is not a supported transformer (docs/models.md lists them); policies on "
-        "outputs and velocities and paths with fitted weights work with any model, of the adaptive "
-        "methods EasyCache"
+        f"{case.family} is not a supported transformer (docs/models.md lists them); use an output "
+        "or velocity policy, a path with fitted weights, or EasyCache: these work with any model"
     ]
 
 

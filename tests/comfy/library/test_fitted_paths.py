@@ -8,7 +8,7 @@ import torch
 from golden_path_pack.gph_core.paths.golden_path import SEARCHED, SHARED, GoldenPath
 from golden_path_pack.gph_core.paths.library import bundled_paths
 from golden_path_pack.gph_core.policies.fitted import Fitted
-from golden_path_pack.gph_core.policies.table import FITTED
+from golden_path_pack.gph_core.policies.table import FITTED_POLICY
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.cache.policy import PolicySelector
@@ -31,14 +31,14 @@ def library(tmp_path, monkeypatch):
 
 
 def select(**inputs):
-    return PolicySelector.execute(FITTED, **inputs).result[0]
+    return PolicySelector.execute(FITTED_POLICY, **inputs).result[0]
 
 
 def test_policy_selector_gives_the_weights_of_a_path():
     assert select(path=MINE) == POLICY
-    assert PolicySelector.validate_inputs(FITTED, path=MINE) is True
+    assert PolicySelector.validate_inputs(FITTED_POLICY, path=MINE) is True
     linked = {"path": "COMBO"}
-    assert PolicySelector.validate_inputs(FITTED, path=None, input_types=linked) is True
+    assert PolicySelector.validate_inputs(FITTED_POLICY, path=None, input_types=linked) is True
 
 
 def test_policy_selector_offers_the_paths_that_have_weights():
@@ -56,7 +56,7 @@ def test_a_path_without_weights_is_refused_before_anything_runs():
         ("yours: without", "has no fitted weights, it was found with residual reuse"),
         ("yours: gone", "there is no golden path named 'gone' of yours"),
     ):
-        assert reason in PolicySelector.validate_inputs(FITTED, path=path)
+        assert reason in PolicySelector.validate_inputs(FITTED_POLICY, path=path)
         with pytest.raises(ValueError, match=reason.split(";")[0]):
             select(path=path)
 
@@ -64,7 +64,7 @@ def test_a_path_without_weights_is_refused_before_anything_runs():
 @pytest.mark.parametrize("node", [PolicySelector, GoldenPathLibrary])
 @pytest.mark.parametrize("path", [MINE, None], ids=["named", "linked"])
 def test_weights_that_were_fitted_anew_are_another_input(library, node, path):
-    inputs = {"path": path} | ({"policy": FITTED} if node is PolicySelector else {})
+    inputs = {"path": path} | ({"policy": FITTED_POLICY} if node is PolicySelector else {})
     before = node.fingerprint_inputs(**inputs)
     again = Fitted("0,2/4", ((1, ((0, 1.0),)), *WEIGHTS[1:]), POLICY.conditions)
     library.save(GoldenPath("mine", PATH.schedule, SEARCHED, again, sigmas=SIGMAS), overwrite=True)
@@ -72,7 +72,7 @@ def test_weights_that_were_fitted_anew_are_another_input(library, node, path):
 
 
 def test_an_edited_schedule_is_refused_with_the_weights_of_the_former():
-    inputs = {"policy": FITTED, "path": MINE}
+    inputs = {"policy": FITTED_POLICY, "path": MINE}
     assert routes.check("0,2/4", inputs) == {"error": None}
     edited = routes.check("0,1/4", inputs)["error"]
     assert "the weights were fitted for the schedule 0,2/4, this run has 0-1/4" in edited

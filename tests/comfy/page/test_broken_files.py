@@ -136,7 +136,7 @@ def test_a_broken_calibration_is_named_or_can_be_used(folder, calibration):
             entry = calibration_file.load(path, "TeaCache")
             settings = {"full steps": 3, "policy": "another"}
             assert "no threshold" in refusal(entry.threshold, settings, 9)
-            entry.known({}, ["a cat/7"])
+            entry.outcomes({}, ["a cat/7"])
             calibration_file.save(folder / "again.safetensors", entry)
             (folder / "again.safetensors").unlink()
     found = [reason for reason in reasons if reason]

@@ -9,7 +9,7 @@ import torch
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
-from golden_path_pack.gph_core.policies.table import CHOICES, FITTED
+from golden_path_pack.gph_core.policies.table import CHOICES, FITTED_POLICY
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.cache.policy import PolicySelector
@@ -89,7 +89,7 @@ def test_a_missing_weights_file_is_said_before_anything_runs(weights, name, mess
 def test_other_policies_need_no_file():
     for name in CHOICES:
         is_possible = PolicySelector.validate_inputs(name, "") is True
-        assert is_possible == (name not in (LINEAR, FITTED))
+        assert is_possible == (name not in (LINEAR, FITTED_POLICY))
 
 
 @pytest.mark.parametrize(

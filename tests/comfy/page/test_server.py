@@ -93,7 +93,7 @@ def test_the_bundled_workflow_runs_and_reports(url, prompt):
     assert record["full_steps"] == [0, 1, 4, 11]
     assert record["cached_steps"] == [2, 3, 5, 6, 7, 8, 9, 10]
     assert record["origin"] == "spacing by noise level"
-    assert RunRecord.from_json(json.dumps(record)).schedule == "0-1,4,11/12"
+    assert RunRecord.from_dict(record).schedule == "0-1,4,11/12"
 
 
 def workflow_of_the_newest_image(url):

@@ -4,11 +4,11 @@ import random
 
 import pytest
 import torch
+from golden_path_pack.gph_core.calibration.closed_loop import fit
 
 from benchmarks import _demo, guidance
 from benchmarks._kinds import BOTH, CACHED, POSITIVE, Branches, Loop, text_of
 from benchmarks._kinds_search import Scorer, changed, climb, swapped
-from gph_core.calibration.closed_loop import fit
 from gph_core.calibration.steps import euler
 from gph_core.schedule import Schedule
 

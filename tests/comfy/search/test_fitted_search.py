@@ -1,6 +1,7 @@
 """Schedule Search with weights that are fitted to every schedule, and the speed that takes them."""
 
 import functools
+import json
 import re
 
 import comfy.ldm.flux.model
@@ -105,7 +106,7 @@ def test_the_speed_takes_the_fitted_path_and_comes_closer_than_reuse(name):
 def test_the_report_that_a_picture_keeps_has_the_weights():
     _, policy, *_ = searched()
     _, record = sampled(by_speed("Quality", Reuse(), user_paths.every))
-    kept = RunRecord.from_json(record.to_json())
+    kept = RunRecord.from_dict(json.loads(json.dumps(record.to_dict())))
     assert policy_from_json(kept.policy_data) == policy
 
 

@@ -9,7 +9,7 @@ from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
-from golden_path_pack.gph_core.policies.offset import OffsetReuse
+from golden_path_pack.gph_core.policies.reuse import OffsetReuse
 from golden_path_pack.nodes.cache.cache import GoldenPathCache
 from golden_path_pack.nodes.record import recordings
 from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule

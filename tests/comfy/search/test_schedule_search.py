@@ -10,6 +10,7 @@ import pytest
 import torch
 from comfy_extras.nodes_model_advanced import ModelSamplingSD3, RescaleCFG
 from golden_path_pack.demo import comfy_model
+from golden_path_pack.gph_core.experiments import search
 from golden_path_pack.gph_core.paths import speeds
 from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.gph_core.paths.golden_path import DRAWN, SEARCHED, GoldenPath
@@ -20,12 +21,12 @@ from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook import compatibility
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample import lpips_weights
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.schema.types import COUNT
-from golden_path_pack.nodes.search import search_session
 from golden_path_pack.nodes.search.schedule_search import REUSE, SEVERAL, ScheduleSearch
 from golden_path_pack.nodes.search.search_inputs import FIRST_ONLY
 
@@ -97,7 +98,7 @@ def test_what_is_found_is_kept_in_the_library_with_its_conditions():
 
 def test_the_speed_of_that_name_takes_what_was_found(monkeypatch):
     # A speed takes what is better than every control: here there is none.
-    monkeypatch.setattr(search_session.SearchSession, "baselines", lambda *_: {})
+    monkeypatch.setattr(search.SearchSession, "baselines", lambda *_: {})
     schedule = demo(speed="Quality").result[0]
     model = comfy_model.load_model()
     family, _ = compatibility.identify(model)
@@ -258,11 +259,10 @@ def test_a_policy_that_cannot_keep_to_so_few_full_steps_is_refused_or_left_out()
 
 def baselines(model, sigmas, num_full):
     """Number of full steps of each baseline of residual reuse."""
-    session = SimpleNamespace(
-        guider=SimpleNamespace(model_patcher=model), sigmas=sigmas, num_full=num_full,
-        num_steps=len(sigmas) - 1,
-    )  # fmt: skip
-    found = search_session.SearchSession.baselines(session, Reuse())
+    guider, euler = comfy.samplers.CFGGuider(model), comfy.samplers.sampler_object("euler")
+    setup = SamplingSetup(guider, euler, sigmas.tolist(), (1, 16, 8, 8))
+    session = SimpleNamespace(setup=setup, num_full=num_full, num_steps=setup.num_steps)
+    found = search.SearchSession.baselines(session, Reuse())
     return {name: schedule.num_full for name, schedule in found.items()}
 
 
@@ -280,7 +280,7 @@ def test_a_part_of_a_path_with_another_number_of_full_steps_is_no_baseline(monke
         bundled_paths()[0], architecture={"hidden_size": width}, sigmas=tuple(levels.tolist()),
         schedule=Schedule.parse("0-4,6,8,10,14,19,30,43,49/50"),
     )  # fmt: skip
-    monkeypatch.setattr(search_session, "bundled_paths", lambda: [path])
+    monkeypatch.setattr(search, "bundled_paths", lambda: [path])
     # A run of the first 20 steps takes the part with ten full ones, five were asked for.
     assert baselines(model, levels[:21], 5) == {"uniform spacing": 5}
 
@@ -323,12 +323,12 @@ def test_without_validation_no_example_is_run_twice_under_a_schedule(runs):
 
 
 def test_a_baseline_that_wins_is_kept_as_a_control(monkeypatch):
-    every = search_session.SearchSession.baselines
+    every = search.SearchSession.baselines
 
     def first(self, policy):
         return dict(list(every(self, policy).items())[:1])
 
-    monkeypatch.setattr(search_session.SearchSession, "baselines", first)
+    monkeypatch.setattr(search.SearchSession, "baselines", first)
     # It is the only schedule that is measured.
     table = demo(evaluations=1).result[3]
     (path,) = user_paths.read()
@@ -369,7 +369,7 @@ def test_a_study_whose_path_could_have_no_file_is_refused_as_it_is_queued():
 
 def test_cfg_without_a_negative_is_refused():
     bare = tuple(replace(example, negative=None) for example in examples())
-    with pytest.raises(ValueError, match="CFG 5 needs a negative conditioning, which 3 of the"):
+    with pytest.raises(ValueError, match="CFG 5 needs a negative conditioning, which 2 of the"):
         demo(examples=bare[:2], validation=bare[2:])
     assert demo(examples=bare[:2], validation=bare[2:], cfg=1.0).result[0]
 

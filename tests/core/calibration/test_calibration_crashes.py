@@ -1,6 +1,5 @@
-"""What calibration files lose when a run is cancelled, killed or meets another process."""
+"""``file``: what is lost when a run is cancelled, killed or meets another process."""
 
-import math
 import os
 import signal
 import subprocess
@@ -11,10 +10,8 @@ import pytest
 import torch
 
 from gph_core.calibration import file
-from gph_core.calibration.outcome import Outcome
-from gph_core.calibration.threshold import find_threshold
 
-from ...support.calibration_entries import SETTINGS, assert_same, calibration, full_entry
+from ...support.calibration_entries import assert_same, calibration, full_entry
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,37 +25,6 @@ def test_a_cancelled_sampling_goes_on_with_what_is_missing(tmp_path):
     entry = file.load(path, "TeaCache")
     assert entry.missing(["p1", "p2", "p0", "p3"]) == ["p2", "p3"]
     assert entry.samples["p1"]["x"].tolist() == [1]
-
-
-def test_a_cancelled_search_for_a_threshold_goes_on_from_the_file(tmp_path):
-    path = tmp_path / "flux.safetensors"
-    examples = [f"prompt {number}" for number in range(12)]
-    runs = []
-
-    def run(example, threshold):
-        runs.append((example, threshold))
-        # The edges of example e are at 0.1 + 0.01 e, 0.2 + 0.01 e, ..., each of one more step.
-        edges = [0.1 * (number + 1) + 0.01 * example for number in range(20)]
-        count = sum(threshold > edge for edge in edges)
-        return Outcome(count, [-math.inf, *edges][count], [*edges, math.inf][count])
-
-    whole = find_threshold(run, 12, 7)
-    whole_runs = list(runs)
-    runs.clear()
-
-    def keep(example, outcome):
-        entry = file.load(path, "SeaCache").with_run(SETTINGS, examples[example], outcome)
-        file.save(path, entry)
-        if len(entry.runs) == 15:
-            raise KeyboardInterrupt
-
-    file.save(path, calibration("SeaCache").with_run({"other": 1}, examples[0], Outcome(9, 0, 9)))
-    with pytest.raises(KeyboardInterrupt):
-        find_threshold(run, 12, 7, on_run=keep)
-    known = file.load(path, "SeaCache").known(SETTINGS, examples)
-    assert len(known) == 14
-    assert find_threshold(run, 12, 7, known=known) == whole
-    assert runs == whole_runs
 
 
 def test_processes_that_save_at_once_write_files_of_their_own(tmp_path, monkeypatch):

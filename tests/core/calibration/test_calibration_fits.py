@@ -1,4 +1,4 @@
-"""The polynomial, the sensitivities and the ratios, against examples worked by hand."""
+"""``polynomial``, ``sensitivities`` and ``residual_ratios``, on examples worked by hand."""
 
 import math
 
@@ -7,33 +7,57 @@ import pytest
 import torch
 
 from gph_core.calibration import polynomial, residual_ratios, sensitivities
-from gph_core.calibration.polynomial import Changes
 from gph_core.calibration.residual_ratios import Ratios
-from gph_core.calibration.sensitivities import Sensitivity, neighbor, sample_of, sensitivity
+from gph_core.calibration.samples import Observed
+from gph_core.calibration.sensitivities import Sensitivity, Slopes, sample_of, sensitivity
+from gph_core.gates.base import GateInput
+
+LAST = torch.zeros(1)
+
+
+def observed(branch, *, step=0, signal=None, output=None, residual=None):
+    gate_input = GateInput(step, 1.0, modulated=signal)
+    return Observed(branch, gate_input, output, residual, None, None)
+
 
 # The polynomial
 
 
 def test_changes_are_taken_between_steps_of_one_branch():
-    changes = Changes()
+    changes = polynomial.Changes(3)
     signal = torch.empty(1, 2)
     for value, output in ((1.0, 10.0), (2.0, 15.0), (3.0, 15.0)):
-        changes.add(
-            "cond", signal.fill_(value), torch.full((1, 3), output)
-        )  # in place, as blocks do
-        changes.add("uncond", torch.full((1, 2), 4 * value**2), torch.full((1, 3), 2 * output))
-    sample = changes.sample()
+        signal.fill_(value)  # in place, as blocks do
+        changes.branch(observed(0, signal=signal, output=torch.full((1, 3), output)))
+        other = torch.full((1, 2), 4 * value**2)
+        changes.branch(observed(1, signal=other, output=torch.full((1, 3), 2 * output)))
+    changes.branch(observed(2, signal=signal, output=signal))  # not there at each step
+    sample = changes.tensors(LAST)
     x = torch.tensor([[1.0, 0.5], [3.0, 1.25]], dtype=torch.float64)
     y = torch.tensor([[0.5, 0.0], [0.5, 0.0]], dtype=torch.float64)
     torch.testing.assert_close(sample["x"], x)
     torch.testing.assert_close(sample["y"], y)
 
 
+def test_a_signal_of_time_takes_the_place_of_the_observed_one():
+    changes = polynomial.Changes(2, torch.tensor([[1.0], [4.0]]))
+    for step in range(2):
+        changes.branch(observed(0, step=step, output=torch.ones(1, 3)))
+    assert changes.tensors(LAST)["x"].tolist() == [[3.0]]
+
+
+def test_a_run_without_a_whole_branch_cannot_be_fitted_to():
+    changes = polynomial.Changes(3)
+    with pytest.raises(ValueError, match="the input of the first block could not be observed"):
+        changes.tensors(LAST)
+
+
 def test_an_example_that_broke_down_is_refused_at_the_step():
-    changes = Changes()
-    changes.add(0, torch.ones(1, 2), torch.ones(1, 2))
+    changes = polynomial.Changes(2)
+    changes.branch(observed(0, signal=torch.ones(1, 2), output=torch.ones(1, 2)))
+    broken = observed(0, signal=torch.ones(1, 2), output=torch.tensor([[1.0, math.nan]]))
     with pytest.raises(ValueError, match="at step 1 are not finite; leave this example out"):
-        changes.add(0, torch.ones(1, 2), torch.tensor([[1.0, math.nan]]))
+        changes.branch(broken)
 
 
 # c4 ... c0 with a maximum and a minimum in the range of x.
@@ -150,15 +174,6 @@ def test_slopes_are_ratios_of_distances():
     assert found == pytest.approx((0.5, 3.0, 5.0))
 
 
-def test_jt_per_root_of_the_size_is_that_of_the_worked_example_of_the_rule():
-    # Four elements, Jt = 2: the rule's 1.2 < 2 delta is 0.5 * rms 1 + 1 * 0.1 = 0.6 < delta.
-    z, moved = torch.zeros(4), torch.ones(4)
-    # Moved by a distance of 1 where the latent moves by 2; by 0.2 where time moves by 0.1.
-    found = sensitivity(z, z + 0.5, z + 0.1, (z, moved), (0.5, 0.4))
-    rms = (moved - z).square().mean().sqrt().item()
-    assert found.jx * rms + found.jt * 0.1 == pytest.approx(0.6)
-
-
 def test_a_displacement_that_is_none_gives_no_slope():
     z, moved = torch.zeros(4), torch.ones(4)
     assert sensitivity(z, moved, moved, (z, z), (0.5, 0.4)).jx == 0
@@ -178,10 +193,15 @@ def test_tensors_of_several_shapes_are_refused():
         sensitivity(z, z, torch.zeros(5), (z, z), (0.5, 0.4))
 
 
-def test_the_last_step_is_compared_with_the_one_before():
-    assert [neighbor(step, 4) for step in range(4)] == [1, 2, 3, 2]
-    with pytest.raises(ValueError, match="at least 2 steps, got 1"):
-        neighbor(0, 1)
+def test_the_slopes_of_the_last_step_are_those_of_the_pair_before_it():
+    # The velocity z²: from 1 to 2 it moves by 3, from 2 to 4 by 12, either way.
+    sample = Slopes(3)
+    for value, sigma in ((1.0, 1.0), (2.0, 0.8), (4.0, 0.6)):
+        z = torch.tensor([[value]])
+        sample.branch(
+            Observed(0, GateInput(0, sigma, z), z**2, None, None, lambda moved, _: moved**2)
+        )
+    assert sample.tensors(LAST)["jx"].tolist() == [3.0, 6.0, 6.0]
 
 
 def slopes(jx, jt, sigma=0.5):
@@ -216,39 +236,34 @@ def test_tables_of_what_is_no_slope_are_refused(samples, message):
 # The ratios
 
 
+def ratios_of(*residuals):
+    ratios = Ratios(len(residuals))
+    for residual in residuals:
+        ratios.branch(observed(0, residual=torch.tensor([residual])))
+        ratios.branch(observed(1, residual=torch.tensor([residual]) ** 2))  # is not the leader
+    return ratios.tensors(LAST)["0"].tolist()
+
+
 def test_ratios_are_means_over_tokens():
-    ratios = Ratios()
-    ratios.add("cond", torch.tensor([[[3.0, 4.0], [0.0, 1.0]]]))  # norms 5 and 1
-    ratios.add("uncond", torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]))
-    ratios.add("cond", torch.tensor([[[6.0, 8.0], [0.0, 1.0]]]))  # 10 and 1: ratios 2 and 1
-    ratios.add("uncond", torch.tensor([[[0.5, 0.0], [0.25, 0.0]]]))
-    ratios.add("cond", torch.tensor([[[0.0, 1.0], [0.3, 0.4]]]))  # 1 and 0.5: ratios 0.1 and 0.5
-    sample = ratios.sample()
-    assert sample["cond"].tolist() == pytest.approx([1, 1.5, 0.3])
-    assert sample["uncond"].tolist() == pytest.approx([1, 0.375])
+    # Norms 5 and 1; 10 and 1: ratios 2 and 1; 1 and 0.5: ratios 0.1 and 0.5.
+    steps = [[3.0, 4.0], [0.0, 1.0]], [[6.0, 8.0], [0.0, 1.0]], [[0.0, 1.0], [0.3, 0.4]]
+    assert ratios_of(*steps) == pytest.approx([1, 1.5, 0.3])
 
 
 def test_tokens_without_a_residual_before_do_not_count():
-    ratios = Ratios()
-    ratios.add("cond", torch.tensor([[[0.0], [2.0]]]))
-    ratios.add("cond", torch.tensor([[[5.0], [1.0]]]))
-    assert ratios.sample()["cond"].tolist() == [1, 0.5]
+    assert ratios_of([[0.0], [2.0]], [[5.0], [1.0]]) == [1, 0.5]
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (1.0, math.nan), (1.0, math.inf)])
 def test_residuals_without_a_ratio_are_refused(values):
-    ratios = Ratios()
-    ratios.add("cond", torch.full((1, 2, 3), values[0]))
     with pytest.raises(ValueError, match="the residual at step 1 or before is not finite, or zero"):
-        ratios.add("cond", torch.full((1, 2, 3), values[1]))
+        ratios_of(*([[value] * 3] * 2 for value in values))
 
 
-def test_tables_of_ratios_are_means_over_examples_for_each_branch():
-    one = {"cond": torch.tensor([1.0, 1.2]), "uncond": torch.tensor([1.0, 0.8])}
-    other = {"cond": torch.tensor([1.0, 1.0]), "uncond": torch.tensor([1.0, 0.9])}
-    values, report = residual_ratios.table([one, other])
-    assert values["cond"].tolist() == pytest.approx([1, 1.1])
-    assert values["uncond"].tolist() == pytest.approx([1, 0.85])
+def test_tables_of_ratios_are_means_over_examples():
+    samples = [{"0": torch.tensor([1.0, 0.8])}, {"0": torch.tensor([1.0, 1.0])}]
+    values, report = residual_ratios.table(samples)
+    assert values["0"].tolist() == pytest.approx([1, 0.9])
     assert report["num_examples"] == 2
     assert report["largest_deviation"] == pytest.approx(0.1)
     with pytest.raises(ValueError, match="at least 1 example, got none"):

@@ -1,3 +1,5 @@
+"""Fits in a closed loop, against numpy and runs written out."""
+
 import itertools
 import weakref
 
@@ -5,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from gph_core.calibration.closed_loop import finished, fit, fitting, solved
+from gph_core.calibration.closed_loop import fit
 from gph_core.calibration.steps import Steps, euler
 from gph_core.policies import weights
 from gph_core.policies.base import Anchor, Now
@@ -44,27 +46,6 @@ def test_runs_whose_velocity_is_linear_in_the_noise_level_end_where_the_full_one
     found, full = fitted(lambda _, sigma: a + sigma * b, starts(), ridge=0, num_anchors=2)
     for end, states in zip(found.ends, full, strict=True):
         torch.testing.assert_close(end, states[-1], rtol=1e-4, atol=1e-5)
-
-
-def test_weights_are_those_of_numpys_least_squares():
-    def velocity(state, sigma):
-        return torch.sin(3 * state) * sigma + state
-
-    runs = starts()
-    found, full = fitted(velocity, runs, ridge=0)
-    # By hand up to step 2, the first cached one: two full steps before it.
-    second = [x + (SIGMAS[1] - SIGMAS[0]) * velocity(x, SIGMAS[0]) for x in runs]
-    v0 = [velocity(x, SIGMAS[0]) for x in runs]
-    v1 = [velocity(x, SIGMAS[1]) for x in second]
-    third = [x + (SIGMAS[2] - SIGMAS[1]) * v for x, v in zip(second, v1, strict=True)]
-    length = SIGMAS[3] - SIGMAS[2]
-    target = torch.cat([(states[3] - x) / length for states, x in zip(full, third, strict=True)])
-    matrix = torch.stack([torch.cat(v1), torch.cat(v0)], 1)
-    expected = np.linalg.lstsq(matrix.numpy(), target.numpy(), rcond=None)[0]
-    (step, weights), *_ = found.policy.weights
-    assert step == 2
-    assert [n for n, _ in weights] == [1, 0]
-    assert [w for _, w in weights] == pytest.approx(expected, rel=1e-4)
 
 
 def two_step():
@@ -176,17 +157,6 @@ def test_runs_that_are_not_fitted_to_go_along_under_the_weights_of_the_others():
     assert len(of_two.ends) == 5
 
 
-def test_cached_steps_evaluate_nothing():
-    steps = []
-
-    def velocity(n, now):
-        steps.append(n)
-        return [state.clone() for state in now]
-
-    fit(SCHEDULE, euler(SIGMAS), starts(), lambda n: starts(), velocity)
-    assert steps == [0, 1, 3]
-
-
 def test_a_run_that_goes_on_from_where_another_was_ends_as_one_from_the_start():
     def velocity(state, sigma):
         return torch.sin(3 * state) * sigma + state
@@ -214,47 +184,3 @@ def test_a_run_that_goes_on_from_where_another_was_ends_as_one_from_the_start():
     evaluated.clear()
     fitted_under("0,1,4/6", memory, fitted_on=(1, 3))
     assert evaluated == [0, 1, 4]
-
-
-def test_fits_of_other_names_do_not_go_on_from_each_other():
-    """A shard may have the same examples in two fits, whose other examples are elsewhere."""
-    memory, runs = PrefixMemory(2**30), starts()
-    states = [full_run(lambda x, sigma: torch.sin(3 * x) * sigma, start) for start in runs]
-
-    def going(name):
-        return fitting(
-            SCHEDULE, euler(SIGMAS), runs, lambda n: [found[n] for found in states],
-            lambda n, now: [torch.sin(3 * state) * SIGMAS[n] for state in now], (0, 1),
-            memory=memory, course=memory.longest(name, SCHEDULE), name=name,
-        )  # fmt: skip
-
-    first = finished(going((0, 2)))
-    assert memory.longest((0, 2), SCHEDULE) is not None
-    assert memory.longest((0, 1, 2, 3), SCHEDULE) is None
-    assert memory.longest((0, 1), SCHEDULE) is None
-    assert finished(going((0, 2))).policy == first.policy
-
-
-def test_products_of_runs_in_several_places_give_the_weights_of_one_place():
-    runs = starts(4)
-    states = [full_run(lambda x, sigma: torch.sin(3 * x) * sigma, start) for start in runs]
-
-    def going(some):
-        return fitting(
-            SCHEDULE, euler(SIGMAS), [runs[p] for p in some],
-            lambda n: [states[p][n] for p in some],
-            lambda n, now: [torch.sin(3 * state) * SIGMAS[n] for state in now],
-            tuple(range(len(some))),
-        )  # fmt: skip
-
-    parts = [going((0, 1)), going((2, 3))]
-    products = [found for part in parts for found in next(part)]
-    ends = []
-    while not ends:
-        weights, products = solved(products), []
-        for part in parts:
-            try:
-                products += part.send(weights)
-            except StopIteration as end:
-                ends.append(end.value)
-    assert [end.policy for end in ends] == [finished(going((0, 1, 2, 3))).policy] * 2

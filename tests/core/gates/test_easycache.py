@@ -5,8 +5,8 @@ import torch
 
 from gph_core.gates.base import GateInput
 from gph_core.gates.easycache import EasyCache
-from gph_core.policies.base import Anchor, Now, Site
-from gph_core.policies.offset import OffsetReuse
+from gph_core.policies.base import Anchor, Now
+from gph_core.policies.reuse import OffsetReuse
 
 from ...support.made_steps import constants, kinds
 
@@ -57,9 +57,3 @@ def test_the_dtype_of_the_velocity_is_kept(dtype):
     anchor = Anchor(3, 0.5, (one,), one)
     (found,) = OffsetReuse().predict([anchor], Now(4, 0.4, 0.3, one.float()))
     assert found.dtype is dtype
-
-
-def test_it_needs_the_latent_of_one_full_step():
-    policy = OffsetReuse()
-    assert (policy.site, policy.uses_latents, policy.num_anchors) == (Site.OUTPUT, True, 1)
-    assert str(policy) == "output offset reuse"

@@ -5,7 +5,7 @@ import torch
 
 from gph_core.gates.base import GateInput
 from gph_core.gates.first_block import FirstBlockCache
-from gph_core.policies.rest import RestReuse
+from gph_core.policies.reuse import RestReuse
 
 from ...support.made_steps import kinds
 
@@ -44,9 +44,3 @@ def test_the_other_blocks_do_as_before(dtype):
     # All blocks added 10 of which the first 1.5; now that one adds 2.
     found = RestReuse().extrapolate(like(2.0), (like(1.5), like(7.0)), (like(10.0), like(99.0)))
     assert torch.equal(found, like(10.5))
-
-
-def test_one_anchor_is_enough():
-    policy = RestReuse()
-    assert (policy.num_anchors, policy.min_anchors) == (1, 1)
-    assert str(policy) == "reuse behind the first block"

@@ -1,4 +1,4 @@
-"""What a gate keeps is memory of the run, beside its anchors."""
+"""``gating``: what a gate keeps is memory of the run, beside its anchors."""
 
 from dataclasses import dataclass, replace
 

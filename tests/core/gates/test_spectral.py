@@ -62,29 +62,13 @@ def test_gains_of_a_video_match_the_published_ones(sigma, dc, nyquist, corner):
     assert (f[8] * h[15] * w[26]).item() == pytest.approx(corner, abs=5e-4)
 
 
-@pytest.mark.parametrize(("step", "dc"), [(1, 1827), (2, 590)])
-def test_gains_of_the_mean_on_flux_match_the_published_ones(step, dc):
-    # 64 x 64 tokens, 50 steps, shifted by exp(1.15).
-    shift, t = math.exp(1.15), 1 - step / 50
-    one = axis_gain(64, shift / (shift + 1 / t - 1), 2)
-    assert (one[0] ** 2).item() == pytest.approx(dc, abs=0.5)
-
-
-@pytest.mark.parametrize("sigma", [0.0, 0.3, 0.9, 0.9936, 1.0])
-@pytest.mark.parametrize("grid", [(5, 6), (6, 5), (1, 8), (3, 4, 5), (2, 3, 4), (1, 4, 4)], ids=str)
+@pytest.mark.parametrize("sigma", [0.0, 0.9, 1.0])
+@pytest.mark.parametrize("grid", [(5, 6), (1, 8), (3, 4, 5), (2, 3, 4)], ids=str)
 def test_the_filter_is_that_of_numpy(grid, sigma):
     tokens = noise(2, math.prod(grid), 7)
     expected = by_numpy(tokens, grid, sigma, power=len(grid))
-    found = wiener_filtered(tokens, grid, sigma)
+    found = wiener_filtered(tokens, grid, sigma, channels=3)  # the last part is smaller
     torch.testing.assert_close(found, expected.float(), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("channels", [1, 3, 7, 128])
-def test_channels_in_parts_are_the_channels_at_once(channels):
-    tokens, grid = noise(2, 30, 7), (5, 6)
-    expected = by_numpy(tokens, grid, 0.8, power=2).float()
-    found = wiener_filtered(tokens, grid, 0.8, channels)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_without_noise_everything_passes_and_in_noise_alone_only_the_mean():

@@ -1,4 +1,4 @@
-"""The table of methods, and the page that describes it."""
+"""``table``: the methods, and the page that describes them."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,6 @@ from gph_core.gates.coefficients import Polynomial, magnitudes, polynomials
 from gph_core.methods.method import Setting
 from gph_core.methods.rules import L2P_OWN
 from gph_core.methods.table import (
-    ADAPTIVE,
     ALL,
     BASELINES,
     GREEDY,
@@ -45,11 +44,6 @@ def test_the_ten_methods_of_the_source_paper_are_there():
         "SeaCache", "TeaCache", "SenCache", "DiCache", "TaylorSeer", "HiCache", "L2P", "DPCache",
         "BudCache", "MeanCache",
     ]  # fmt: skip
-
-
-def test_four_of_them_decide_during_the_run():
-    adaptive = [name for name in list(METHODS)[:10] if name in ADAPTIVE]
-    assert adaptive == ["SeaCache", "TeaCache", "SenCache", "DiCache"]
 
 
 def test_the_page_has_a_whole_row_for_each_method():

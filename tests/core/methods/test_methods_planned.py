@@ -1,6 +1,4 @@
-"""The methods that plan before the run: their schedules, policies and notes."""
-
-import math
+"""``planned`` and ``rules``: schedules, policies and notes of methods that plan before the run."""
 
 import pytest
 import torch
@@ -21,53 +19,6 @@ UNIFORM = Schedule.parse("0-3,9,14,20,25,31,37,42,48-49/50")
 def test_two_methods_space_their_steps_as_the_source_paper_does(name, policy):
     plan = METHODS[name].plan(Setting(50, 13))
     assert (plan.schedule, plan.policy) == (UNIFORM, policy)
-
-
-def published_hicache(features, full_steps):
-    """Features at all steps as HiCache's code predicts them, by differences that it keeps.
-
-    Order 2, scale 0.5, ``first_enhance = 3``: a full step keeps differences behind step 1 alone.
-    """
-    kept, before, found = {}, 0, []
-    for step, feature in enumerate(features):
-        if step not in full_steps:
-            x, scale = step - before, 0.5
-            hermite = 1.0, 2 * scale * x, 4 * (scale * x) ** 2 - 2
-            factors = [scale**k * hermite[k] / math.factorial(k) for k in kept]
-            found.append(sum(f * kept[k] for k, f in zip(kept, factors, strict=True)))
-            continue
-        differences = {0: feature}
-        for k in range(2):
-            if k in kept and step > 3 - 2:
-                differences[k + 1] = (differences[k] - kept[k]) / (step - before)
-        kept, before = differences, step
-        found.append(feature)
-    return torch.stack(found)
-
-
-def predicted(policy, features, full_steps):
-    """The same by a policy, which has all earlier full steps as anchors."""
-    found = []
-    for step, feature in enumerate(features):
-        anchors = [n for n in reversed(full_steps) if n < step][:3]
-        weights = [] if step in full_steps else policy.weights(anchors, step)
-        parts = [weight * features[n] for n, weight in zip(anchors, weights, strict=False)]
-        found.append(sum(parts) if parts else feature)
-    return torch.stack(found)
-
-
-@pytest.mark.parametrize("full", [21, 13, 9])
-def test_hicache_on_video_predicts_what_its_code_does(full):
-    features = torch.rand(50, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    plan = METHODS["HiCache"].plan(Setting(50, full, family="Wan"))
-    steps = plan.schedule.full_steps
-    expected = published_hicache(features, steps)
-    torch.testing.assert_close(predicted(plan.policy, features, steps), expected)
-    # With all differences it is another prediction; on images, with step 3 full, the same.
-    assert not torch.allclose(predicted(Hermite(2), features, steps), expected)
-    image = METHODS["HiCache"].plan(Setting(50, full)).schedule.full_steps
-    expected = published_hicache(features, image)
-    torch.testing.assert_close(predicted(Hermite(2), features, image), expected)
 
 
 def test_hicache_on_video_begins_with_order_1():

@@ -1,4 +1,4 @@
-"""Stacks that do not end in a final layer of their own, on toys to compute in the head."""
+"""``surgery`` of stacks that do not end in a final layer of their own, on toys."""
 
 import contextlib
 

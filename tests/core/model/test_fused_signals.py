@@ -1,4 +1,4 @@
-"""Signals of blocks that make norm and modulation in one function, as newer ComfyUI has them.
+"""``signals`` of blocks that make norm and modulation in one function, as newer ComfyUI has them.
 
 The functions of this file stand for those of a layer file: they compute in float64, so that they
 round in another way than norm and modulation one after the other.

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from gph_core.planning.dpcache import jump_costs, plan_dpcache, plan_near_published
-from gph_core.planning.planners import MeanCosts
 from gph_core.policies.extrapolation import TokenTaylor
 from gph_core.schedule import Schedule
 
@@ -93,16 +92,6 @@ def test_jumps_are_longer_than_published_only_where_these_leave_no_schedule():
     )
     with pytest.raises(ValueError, match="cannot be cached while 4 are required full"):
         plan_near_published(expected(BY_HAND), 3)
-
-
-def test_a_broken_value_of_one_run_is_left_to_the_others():
-    broken = [*SQUARES[:4], torch.tensor([math.nan])]
-    mean = MeanCosts.of((5, 5, 6))
-    mean.add(jump_costs(SQUARES, 3))
-    mean.add(jump_costs(broken, 3))
-    torch.testing.assert_close(mean.mean(), expected(BY_HAND), atol=1e-5, rtol=0)
-    assert mean.counts[1, 2, 3] == 2
-    assert mean.counts[1, 2, 4] == 1
 
 
 def test_the_plan_keeps_first_and_last_steps_and_the_longest_jump():

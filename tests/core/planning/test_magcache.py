@@ -102,8 +102,3 @@ def test_other_tables_are_refused(ratios):
 def test_other_shares_are_refused(retention):
     with pytest.raises(ValueError, match="share of first full steps is 0 to 1"):
         replace(SAME, retention=retention)
-
-
-def test_other_thresholds_are_refused():
-    with pytest.raises(ValueError, match="a threshold is a number from 0 on"):
-        magnitude_schedule(SAME, 10, -1)

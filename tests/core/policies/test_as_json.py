@@ -8,8 +8,7 @@ from gph_core.policies.base import Site
 from gph_core.policies.causal_linear import CausalLinear
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from gph_core.policies.mean_velocity import MeanVelocity
-from gph_core.policies.offset import OffsetReuse
-from gph_core.policies.rest import RestReuse
+from gph_core.policies.reuse import OffsetReuse, RestReuse
 from gph_core.policies.two_anchor import TwoAnchor
 
 PLAIN = [

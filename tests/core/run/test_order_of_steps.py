@@ -1,4 +1,4 @@
-"""Steps of a sampler that tells the model other noise levels, told apart by their order."""
+"""``call_log``: steps of a sampler that tells the model other noise levels, by their order."""
 
 import pytest
 import torch

@@ -1,5 +1,4 @@
 import json
-import logging
 
 import pytest
 
@@ -33,22 +32,6 @@ def test_runs_survive_a_file_in_their_order(path):
     append(path, THIRD)
     assert read(path) == [FIRST, SECOND, THIRD]
     assert path.read_bytes().count(b"\n") == 4
-
-
-@pytest.mark.parametrize("cut", [1, 40, 200])
-def test_what_a_crash_left_is_dropped_with_a_warning_and_the_file_goes_on(path, caplog, cut):
-    whole = path.read_bytes()
-    second = whole.rindex(b"\n", 0, len(whole) - 1) + 1
-    path.write_bytes(whole[: second + cut])
-    with caplog.at_level(logging.WARNING):
-        assert read(path) == [FIRST]
-        assert begin(path, CONDITIONS) == [FIRST]
-    assert caplog.messages == 2 * [
-        "the last line of mine/runs.jsonl is incomplete, as after a crash, and is left out"
-    ]
-    append(path, THIRD)
-    assert read(path) == [FIRST, THIRD]
-    assert len(caplog.messages) == 2
 
 
 def test_a_whole_last_line_without_its_end_is_kept(path, caplog):

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 import comfy.model_management
 import torch
-from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.calibration.fitted import fit_of
+from golden_path_pack.gph_core.calibration.entry import Calibration, fit_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
 from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.gph_core.run_plan import adaptive, setting_of

@@ -10,8 +10,8 @@ import torch
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.entry import Calibration
-from golden_path_pack.gph_core.calibration.fitted import settings_of
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
+from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.run_plan import setting_of
 from golden_path_pack.nodes.library import calibrations

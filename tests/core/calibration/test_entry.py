@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from gph_core.calibration import file
-from gph_core.calibration.entry import Fitted
 from gph_core.calibration.outcome import Outcome
+from gph_core.calibration.samples import Measured
 from gph_core.calibration.threshold import FoundThreshold
 
 from ...support.calibration_entries import FOUND, SETTINGS, calibration, full_entry
@@ -65,7 +65,7 @@ def test_a_threshold_of_one_form_is_not_that_of_another():
 
 
 def test_new_values_drop_the_thresholds_of_the_old_ones_and_keep_the_samples():
-    entry = full_entry().with_values(Fitted({"coefficients": torch.zeros(5)}, {}))
+    entry = full_entry().with_values(Measured({"coefficients": torch.zeros(5)}, {}))
     assert (entry.thresholds, entry.runs) == ((), ())
     assert list(entry.samples) == ["a cat/7", "values"]
 
@@ -73,4 +73,4 @@ def test_new_values_drop_the_thresholds_of_the_old_ones_and_keep_the_samples():
 def test_runs_follow_their_examples_to_other_numbers():
     entry = calibration().with_run(SETTINGS, "b", Outcome(2, 0.1, 0.2))
     entry = entry.with_run(SETTINGS, "gone", Outcome(3, 0.1, 0.2))
-    assert entry.known(SETTINGS, ["a", "b"]) == [(1, Outcome(2, 0.1, 0.2))]
+    assert entry.outcomes(SETTINGS, ["a", "b"]) == [(1, Outcome(2, 0.1, 0.2))]

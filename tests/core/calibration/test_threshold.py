@@ -66,7 +66,7 @@ def assert_is_as_run(found, runs):
     assert found.num_runs == len(runs.runs) == len(set(runs.runs))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("num_examples", [1, 5, 50])
 @pytest.mark.parametrize("target", [0, 7, 20.5, 33, 40])
 def test_the_mean_is_the_nearest_there_is_where_counts_never_fall(seed, num_examples, target):
@@ -79,7 +79,7 @@ def test_the_mean_is_the_nearest_there_is_where_counts_never_fall(seed, num_exam
     assert found.num_runs <= (8 if num_examples == 50 else 28) * num_examples
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(6))
 def test_counts_that_fall_in_places_still_give_a_mean_near_the_target(seed):
     rng = random.Random(seed)
     runs = MadeRuns([jumping(rng) for _ in range(50)])
@@ -161,12 +161,6 @@ def test_a_ceiling_is_noticed_without_climbing_there():
     assert len(runs.runs) <= 110  # of 10 examples with 46 pieces each
 
 
-def test_steps_whose_value_is_zero_are_cached_at_every_positive_threshold():
-    found = find_threshold(MadeRuns([([0.0, 0.5], [0, 2, 6])] * 3), 3, 0)
-    assert found.counts == (2, 2, 2)
-    assert "even the smallest threshold" in found.note
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -191,7 +185,7 @@ def test_a_run_that_denies_its_own_threshold_is_an_error():
         find_threshold(lambda example, threshold: Outcome(3, 2.0, 4.0), 1, 3)
 
 
-@pytest.mark.parametrize("stop", [0, 1, 9, 60, 150])
+@pytest.mark.parametrize("stop", [0, 9, 150])
 def test_a_cancelled_search_goes_on_without_repeating_a_run(stop):
     functions = [jumping(random.Random(seed)) for seed in range(50)]
     whole_runs = MadeRuns(functions)
@@ -202,7 +196,7 @@ def test_a_cancelled_search_goes_on_without_repeating_a_run(stop):
     with pytest.raises(KeyboardInterrupt):
         find_threshold(first, 50, 29, on_run=lambda *run: kept.append(run))
     assert len(kept) == stop
-    assert find_threshold(second, 50, 29, known=kept) == whole
+    assert find_threshold(second, 50, 29, earlier=kept) == whole
     assert first.runs + second.runs == whole_runs.runs
 
 
@@ -220,27 +214,6 @@ def test_runs_that_are_never_quite_the_same_do_not_keep_the_search_from_ending()
     found = find_threshold(run, 20, 20)
     assert abs(found.mean - 20) <= 0.2
     assert found.num_runs < 500
-
-
-# What one run tells
-
-
-def test_a_run_answers_for_thresholds_above_its_cached_and_up_to_its_full_values():
-    # Cached at 0.2 and 0.3, full at 0.5 and 0.9.
-    outcome = outcome_of([0.9, 0.2, 0.5, 0.3], {1, 3}, ())
-    assert outcome == Outcome(2, 0.3, 0.5)
-    assert [outcome.answers(t) for t in (0.3, 0.31, 0.5, 0.51)] == [False, True, True, False]
-
-
-def test_forced_broken_and_infinite_values_set_no_bound():
-    assert outcome_of([0.1, 0.2, math.nan, INF], {1}, {0}) == Outcome(1, 0.2, INF)
-    assert outcome_of([0.1, 0.2], (), {0}) == Outcome(0, -INF, 0.2)
-    assert outcome_of([0.1], (), {0}) == Outcome(0, -INF, INF)
-
-
-def test_decisions_that_no_threshold_gives_are_refused():
-    with pytest.raises(ValueError, match=r"a cached step has the value 0.2 and a full one 0.1"):
-        outcome_of([0.1, 0.2], {1}, ())
 
 
 def test_a_run_whose_signal_depends_on_its_decisions_answers_for_its_interval():

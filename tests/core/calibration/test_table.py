@@ -1,11 +1,10 @@
 """Lines that say what the fits of a calibration are worth."""
 
 from gph_core.calibration.entry import Calibration
-from gph_core.reports.calibration_report import described
 
 
 def summary(method, **facts):
-    return described(Calibration(method, {}, report=facts))
+    return Calibration(method, {}, report=facts).summary()
 
 
 def test_a_fit_that_explains_nothing_says_so_and_one_thing_is_one():
