@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ..files import fields
+from ..files.jsonl import JsonlFile
 
 
 class Tried(NamedTuple):
@@ -133,3 +134,21 @@ def norm(tensor: Tensor) -> float:
 def exact(tensor: Tensor) -> Tensor:
     """Tensor in float64 on the CPU: not every accelerator has it, and latents are small."""
     return tensor.detach().to("cpu", torch.float64)
+
+
+class Measured(NamedTuple):
+    """Measurement of one step of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    step: IsolatedStep
+
+
+LINES = JsonlFile(
+    "golden-path-isolated-steps-1",
+    "measurement",
+    "isolated step",
+    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
+    lambda data: fields.read(Measured, data),
+)

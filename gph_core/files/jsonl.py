@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from . import reading, strict_json, whole_file
 from .condition_diff import first_difference, plain
-from .lock import locked
 
 Item = TypeVar("Item")
 _log = logging.getLogger(__name__)
@@ -155,3 +156,39 @@ def _is_rest(line: bytes) -> bool:
 def _name(path: Path) -> str:
     """A file with its folder, as the files of all recordings have one name."""
     return f"{path.parent.name}/{path.name}"
+
+
+_PLACE = 2**30  # behind what such a file has: on Windows nobody else can read what is locked
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[BinaryIO]:
+    """Hold the lock of a file, which is made if it is not there, while the block runs.
+
+    Yields the file, opened for adding to it.
+
+    A file system without locks, as some of other machines are, lets everybody go on; so does
+    Windows after ten seconds.
+    """
+    with path.open("ab") as file:
+        with suppress(OSError):
+            _set(file, locks=True)
+        try:
+            yield file
+        finally:
+            with suppress(OSError):
+                _set(file, locks=False)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _set(file: BinaryIO, locks: bool) -> None:
+        file.seek(_PLACE)
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if locks else msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _set(file: BinaryIO, locks: bool) -> None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX if locks else fcntl.LOCK_UN)

@@ -24,8 +24,8 @@ from ..schedule import Schedule, uniform
 from .evidence import evidence
 from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
 from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
-from .noise_spacing import noise_spacing
 from .places import begin_in, same_levels
+from .spacings import noise_spacing
 
 # A part of a path is taken for a speed of about its own cache ratio, which few steps round much.
 NEAR_RATIO = 0.05

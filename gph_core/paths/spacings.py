@@ -1,10 +1,83 @@
-"""Spacings with which a search of fitted paths begins: even ones, and ones denser at the start."""
+"""Spacing by noise level: which steps are full where no example and no path says it.
+
+A cached step reuses what the model computed at a higher noise level, so it is wrong by what has
+changed since, times its own length. How fast the output changes is assumed, the same for every
+model: fast where a run begins and where the picture is nearly done, slowly between. Full are the
+steps with which the cached ones are least wrong in sum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+
+import numpy as np
 
 from ..schedule import Schedule
+from .grids import FLOW_MAX
+
+# How far from begin and end the change is fast, by whether the run is guided. These numbers are
+# chosen on the demo model: docs/decisions/schedules_and_paths.md, "Spacing by noise level".
+SOFTNESS = {True: (0.08, 0.08), False: (0.8, 0.3)}
+LAST = 2.0  # weight of what is cached after the last full step: nothing corrects it
+
+
+def noise_spacing(
+    sigmas: Sequence[float], num_full: int, halfway: float, guided: bool, min_anchors: int = 1
+) -> Schedule:
+    """The schedule whose cached steps have the least cost in sum.
+
+    A cached step n after the full step a costs ``(u[n] - u[n + 1]) (x[a] - x[n])`` with
+    ``x = 1 / (u[0] - u + b) - 1 / (u + e)``: u is the noise level without the model's shift, b and
+    e are the softness at begin and end.
+
+    Args:
+        sigmas: N + 1 falling noise levels, see ``without_shift``.
+        halfway: the model's noise level in the middle of its own schedule.
+        guided: whether CFG is above 1, or the model was trained to imitate that.
+        min_anchors: first steps that have to be full.
+    """
+    costs = _costs(without_shift(sigmas, halfway), *SOFTNESS[guided])
+    num_steps = len(costs)
+    first_full = min(min_anchors, num_full)
+    best, before = np.full(num_steps, np.inf), []
+    best[first_full - 1] = 0.0
+    # As the next full step is chosen, the least cost of a schedule that has it at each step.
+    for _ in range(num_full - first_full):
+        ways = best[:, None] + costs[:, :-1]
+        before.append(ways.argmin(0))
+        best = ways.min(0)
+    chosen = [int((best + LAST * costs[:, -1]).argmin())]
+    for earlier in reversed(before):
+        chosen.append(int(earlier[chosen[-1]]))
+    return Schedule((*range(first_full), *chosen), num_steps)
+
+
+def without_shift(sigmas: Sequence[float], halfway: float) -> np.ndarray:
+    """Noise levels from 0 to 1 of which 1/2 is halfway of the model's own schedule.
+
+    A shift by s multiplies the ratio of noise to signal by s; this divides it by its value halfway.
+
+    Args:
+        sigmas: of a flow model, where that ratio is ``sigma / (1 - sigma)``; or of another one, of
+            which they are the ratio and exceed 1.
+    """
+    levels = np.array(sigmas, float)
+    if levels[0] > FLOW_MAX or halfway >= 1:
+        return levels / (levels + halfway)
+    noise, signal = levels * (1 - halfway), (1 - levels) * halfway
+    return noise / (noise + signal)
+
+
+def _costs(levels: np.ndarray, at_begin: float, at_end: float) -> np.ndarray:
+    """Cost ``[N, N + 1]`` of the cached steps between two full ones; column N is the run's end."""
+    begins, lengths = levels[:-1], levels[:-1] - levels[1:]
+    place = 1 / (levels[0] - begins + at_begin) - 1 / (begins + at_end)
+    # Sums over the steps before each one, so that a sum between two is a difference.
+    length, moment = (np.insert(np.cumsum(part), 0, 0.0) for part in (lengths, lengths * place))
+    costs = place[:, None] * (length - length[1:, None]) - (moment - moment[1:, None])
+    steps = np.arange(len(levels))
+    return np.where(steps > steps[:-1, None], costs, np.inf)
+
 
 POWERS = (1.0, 1.2, 1.4, 1.7, 2.0)
 

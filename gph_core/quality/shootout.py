@@ -18,8 +18,8 @@ from ..files.condition_diff import plain
 from ..files.jsonl import JsonlFile
 from ..run.record import RunRecord
 from .comparison import IDENTICAL
-from .gain import mean_of
 from .objective import Metrics
+from .stats import mean_of
 
 FORMAT = "golden-path-shootout-1"
 _Key = tuple[str, str, str]

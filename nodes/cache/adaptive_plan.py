@@ -11,7 +11,7 @@ from ...gph_core.calibration.fitted import fit_of, settings_of
 from ...gph_core.gates.base import Gate
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.paths.choice import Choice, Conditions
-from ...gph_core.paths.full_steps import check_full, full_of
+from ...gph_core.paths.speeds import check_full, full_of
 from ...gph_core.policies.base import Policy
 from ...gph_core.schedule import Schedule
 from ..hook import compatibility, conditions, starting

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...gph_core.calibration.entry import Calibration, Fitted
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.texts import counted
-from ...gph_core.search.algorithms.budcache import as_in_seed_paper
+from ...gph_core.search.algorithms.annealing import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.prefix import PrefixMemory
 from ...gph_core.search.study import Study

@@ -8,8 +8,8 @@ from functools import partial
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
-from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
+from ...gph_core.paths.speeds import full_of
 from ...gph_core.reports.calibration_report import described
 from ...gph_core.reports.texts import counted
 from ..library import calibrations

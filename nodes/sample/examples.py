@@ -13,8 +13,7 @@ import torch
 from comfy_api.latest import io
 from torch import Tensor
 
-from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
-from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
+from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS, parse_prompts, parse_seeds, seeds_for
 from ..schema.inputs import check_known
 from ..schema.node import Node
 from ..schema.types import CATEGORY, ExamplesType

@@ -3,11 +3,9 @@
 import pytest
 import torch
 
-from gph_core.analysis import decomposition_file, isolated_steps_file
-from gph_core.analysis.decomposition import decompose
-from gph_core.analysis.decomposition_file import Split
-from gph_core.analysis.isolated_steps import IsolatedStep
-from gph_core.analysis.isolated_steps_file import Measured
+from gph_core.analysis import decomposition, isolated_steps
+from gph_core.analysis.decomposition import Split, decompose
+from gph_core.analysis.isolated_steps import IsolatedStep, Measured
 
 from .test_decomposition import SIGMAS, Halving
 
@@ -19,7 +17,7 @@ MEASURED = Measured("7 abc", "größere Kreise", 7, IsolatedStep(1, (8.0,), 16.0
 
 @pytest.mark.parametrize(
     ("lines", "entry"),
-    [(decomposition_file.LINES, SPLIT), (isolated_steps_file.LINES, MEASURED)],
+    [(decomposition.LINES, SPLIT), (isolated_steps.LINES, MEASURED)],
     ids=["decomposition", "isolated steps"],
 )
 def test_a_file_gives_back_what_was_measured(tmp_path, lines, entry):

@@ -7,7 +7,7 @@ import pytest
 from gph_core.paths.choice import SPACED, Choice, Conditions, choose, spacing
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.noise_spacing import noise_spacing
+from gph_core.paths.spacings import noise_spacing
 from gph_core.policies.base import Site
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.policies.mean_velocity import MeanVelocity

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gph_core.paths.full_steps import check_full, full_of
+from gph_core.paths.speeds import check_full, full_of
 
 
 def test_a_speed_is_a_share_and_a_number_is_itself():

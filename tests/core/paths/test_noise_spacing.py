@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gph_core.paths.noise_spacing import LAST, SOFTNESS, noise_spacing, without_shift
+from gph_core.paths.spacings import LAST, SOFTNESS, noise_spacing, without_shift
 from gph_core.schedule import Schedule
 
 

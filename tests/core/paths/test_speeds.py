@@ -2,7 +2,7 @@ import pytest
 
 from gph_core.paths.choice import SPACED, Choice, Conditions
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.noise_spacing import noise_spacing
+from gph_core.paths.spacings import noise_spacing
 from gph_core.paths.speeds import SPEEDS, resolve
 from gph_core.policies.extrapolation import Reuse
 

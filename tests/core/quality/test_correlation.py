@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gph_core.quality.correlation import spearman
+from gph_core.quality.stats import spearman
 
 
 def test_ranks_are_correlated_not_values():

@@ -1,7 +1,7 @@
 """Report of a threshold, whether examples were sampled for it or not."""
 
 from gph_core.calibration.threshold import FoundThreshold
-from gph_core.reports.threshold_report import described
+from gph_core.reports.calibration_report import threshold_text as described
 
 
 def test_the_report_counts_the_examples_by_cached_steps():

@@ -6,8 +6,12 @@ import random
 import pytest
 
 from gph_core.schedule import Schedule, ScheduleSpace
-from gph_core.search.algorithms.annealing import budcache_annealing, cooling
-from gph_core.search.algorithms.budcache import BudCache, as_in_seed_paper
+from gph_core.search.algorithms.annealing import (
+    BudCache,
+    as_in_seed_paper,
+    budcache_annealing,
+    cooling,
+)
 from gph_core.search.algorithms.moves import local_neighbors
 from gph_core.search.proposals import END_OF_UNIT, Score
 

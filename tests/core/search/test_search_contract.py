@@ -9,9 +9,9 @@ import pytest
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup, choose_default
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.log import StudyLog
 from gph_core.search.proposals import END_OF_UNIT, Score, Unit
-from gph_core.search.racing import Race
 from gph_core.search.study import Study
 
 from ...support.made_examples import MadeExamples

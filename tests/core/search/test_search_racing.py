@@ -1,7 +1,7 @@
 import pytest
 
+from gph_core.search.judge import DifferenceSpread, Race
 from gph_core.search.proposals import Score
-from gph_core.search.racing import DifferenceSpread, Race
 
 RIVAL = Score((4.0, 2.0, 4.0, 2.0, 4.0, 2.0, 4.0, 2.0))
 

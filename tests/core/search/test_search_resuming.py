@@ -12,9 +12,9 @@ from gph_core.quality.objective import JOINT, PSNR
 from gph_core.schedule import uniform
 from gph_core.search import study as study_module
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
-from gph_core.search.racing import Race
 from gph_core.search.study import Measurement
 
 from ...support.made_examples import MadeExamples

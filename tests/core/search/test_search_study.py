@@ -8,8 +8,8 @@ from gph_core.quality.objective import OBJECTIVES
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search import study as study_module
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.proposals import END_OF_UNIT, Proposal, Score
-from gph_core.search.racing import Race
 from gph_core.search.study import MOST_REPEATS, Measurement, Study
 
 from ...support.made_examples import MadeExamples
