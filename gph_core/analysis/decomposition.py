@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-from ..files import fields
+from ..files import forms
 from ..files.jsonl import JsonlFile
 from ..quality.stats import spearman
 from .isolated_steps import exact, norm
@@ -84,7 +84,7 @@ class Decomposition:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Decomposition:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = fields.read(cls, data)
+        found = forms.read(cls, data)
         lengths = {len(found.current), len(found.state), len(found.velocity), len(found.gaps) - 1}
         if len(lengths) != 1 or not found.chord > 0:
             raise ValueError("the norms are of different numbers of steps, or there is no chord")
@@ -183,5 +183,5 @@ LINES = JsonlFile(
     "decomposition",
     "decomposed run",
     lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
-    lambda data: fields.read(Split, data),
+    lambda data: forms.read(Split, data),
 )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from ..files import fields
+from ..files import forms
 from ..files.jsonl import JsonlFile
 
 
@@ -74,7 +74,7 @@ class IsolatedStep:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IsolatedStep:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = fields.read(cls, data)
+        found = forms.read(cls, data)
         if not found.feature_errors:
             raise ValueError("there is no error of a feature")
         return found
@@ -150,5 +150,5 @@ LINES = JsonlFile(
     "measurement",
     "isolated step",
     lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
-    lambda data: fields.read(Measured, data),
+    lambda data: forms.read(Measured, data),
 )

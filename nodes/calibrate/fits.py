@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ...gph_core.calibration import planned, polynomial, residual_ratios, sensitivities
 from ...gph_core.calibration.entry import Fitted
-from ...gph_core.files.tables import Form
+from ...gph_core.files.forms import Form
 from ...gph_core.gates.coefficients import SignalKind
 from ...gph_core.planning.meancache import SPANS
 from ..cache import time_changes
