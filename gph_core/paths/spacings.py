@@ -1,24 +1,27 @@
-"""Spacing by noise level: which steps are full where no example and no path says it.
+"""Spacings: schedules by a rule, without any example.
 
-A cached step reuses what the model computed at a higher noise level, so it is wrong by what has
-changed since, times its own length. How fast the output changes is assumed, the same for every
-model: fast where a run begins and where the picture is nearly done, slowly between. Full are the
-steps with which the cached ones are least wrong in sum.
+Spacing by noise level is for runs without a path. A cached step reuses what the model computed at
+a higher noise level; its error is what has changed since, times its own length. The output is
+assumed to change fast where a run begins and where the picture is nearly done, and slowly between,
+in every model. The schedule minimizes the sum of these errors.
+
+The others, even spacings and ones that are denser at the start, are where searches begin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..schedule import Schedule
 from .grids import FLOW_MAX
 
-# How far from begin and end the change is fast, by whether the run is guided. These numbers are
-# chosen on the demo model: docs/decisions/schedules_and_paths.md, "Spacing by noise level".
+# How far from begin and end the change is fast, by whether the run is guided. Chosen on the demo
+# model: docs/decisions/schedules_and_paths.md, "Spacing by noise level".
 SOFTNESS = {True: (0.08, 0.08), False: (0.8, 0.3)}
-LAST = 2.0  # weight of what is cached after the last full step: nothing corrects it
+LAST = 2.0  # weight of the steps cached after the last full one: nothing corrects them
 
 
 def noise_spacing(
@@ -37,29 +40,39 @@ def noise_spacing(
         min_anchors: first steps that have to be full.
     """
     costs = _costs(without_shift(sigmas, halfway), *SOFTNESS[guided])
-    num_steps = len(costs)
     first_full = min(min_anchors, num_full)
-    best, before = np.full(num_steps, np.inf), []
-    best[first_full - 1] = 0.0
-    # As the next full step is chosen, the least cost of a schedule that has it at each step.
-    for _ in range(num_full - first_full):
-        ways = best[:, None] + costs[:, :-1]
-        before.append(ways.argmin(0))
-        best = ways.min(0)
-    chosen = [int((best + LAST * costs[:, -1]).argmin())]
+    rest = [0.0] * (num_full - first_full)
+    chosen = cheapest(first_full - 1, costs[:, :-1], rest, LAST * costs[:, -1])
+    return Schedule((*range(first_full - 1), *chosen), len(costs))
+
+
+def cheapest(first: int, jumps: np.ndarray, places: Iterable[Any], tail: np.ndarray) -> list[int]:
+    """The full steps, from a given one on, with the least sum of costs.
+
+    Args:
+        jumps: ``[N, N]`` from each full step to the next one.
+        places: for each further full step, the cost of its place, ``[N]`` or one for all.
+        tail: ``[N]`` from the last full step to the end of the run.
+    """
+    best, before = np.where(np.arange(len(tail)) == first, 0.0, np.inf), []
+    for cost in places:
+        sums = best[:, None] + jumps
+        before.append(sums.argmin(0))
+        best = sums.min(0) + cost
+    chosen = [int((best + tail).argmin())]
     for earlier in reversed(before):
         chosen.append(int(earlier[chosen[-1]]))
-    return Schedule((*range(first_full), *chosen), num_steps)
+    return chosen[::-1]
 
 
 def without_shift(sigmas: Sequence[float], halfway: float) -> np.ndarray:
-    """Noise levels from 0 to 1 of which 1/2 is halfway of the model's own schedule.
+    """Noise levels from 0 to 1, with 1/2 in the middle of the model's own schedule.
 
     A shift by s multiplies the ratio of noise to signal by s; this divides it by its value halfway.
 
     Args:
-        sigmas: of a flow model, where that ratio is ``sigma / (1 - sigma)``; or of another one, of
-            which they are the ratio and exceed 1.
+        sigmas: of a flow model, whose ratio is ``sigma / (1 - sigma)``; or of another one, whose
+            sigmas are the ratio itself and exceed 1.
     """
     levels = np.array(sigmas, float)
     if levels[0] > FLOW_MAX or halfway >= 1:
@@ -85,8 +98,8 @@ POWERS = (1.0, 1.2, 1.4, 1.7, 2.0)
 def spacings(num_steps: int, num_full: int, required: Collection[int] = (0,)) -> list[Schedule]:
     """Full steps at ``round((N - 1) (i / (K - 1))^p)``, for p of ``POWERS``, and ``even``.
 
-    Only those with K different steps are among them, and with the required ones: behind the first
-    of these the same rule spaces the rest.
+    The rule begins at the last of the first required steps. Spacings with fewer than K different
+    steps, or without a required one, are left out.
     """
     first = next(step for step in range(num_steps) if step + 1 not in required)
     rest = num_full - first - 1
@@ -97,10 +110,10 @@ def spacings(num_steps: int, num_full: int, required: Collection[int] = (0,)) ->
         if rest > 0
     ]  # fmt: skip
     families.append(list(even(num_steps, num_full).full_steps))
-    found = dict.fromkeys(tuple(dict.fromkeys(steps)) for steps in families)
+    distinct = dict.fromkeys(tuple(dict.fromkeys(steps)) for steps in families)
     return [
         Schedule(steps, num_steps)
-        for steps in found
+        for steps in distinct
         if len(steps) == num_full and set(required) <= set(steps)
     ]
 

@@ -1,4 +1,4 @@
-"""The speed choice of *Golden Path Cache*: from a name and a run to a schedule."""
+"""Speeds: the schedule that each takes for a run, and numbers of full steps."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ OF_STEPS = 50
 
 
 def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
-    """The schedule of a speed for a run, chosen from the paths as ``choice`` says.
-
-    At least four steps stay full, so very short runs gain little or nothing.
-    """
+    """The schedule of a speed for a run; at least four steps stay full."""
     if speed not in SPEEDS:
         raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(SPEEDS)}")
     full = SPEEDS[speed]
@@ -36,7 +33,7 @@ def check_full(full: int, num_steps: int, fewest: int = 2, spare: int = 1) -> No
     """Raise ``ValueError`` for a number of full steps that is out of range.
 
     Args:
-        spare: further steps that cannot be full.
+        spare: steps that have to be cached.
     """
     most = num_steps - spare
     if not fewest <= full <= most:
