@@ -1,4 +1,4 @@
-"""Prompts and seeds that texts list, and texts that list none."""
+"""Prompts and seeds of scoring examples, and texts that list none."""
 
 import pytest
 

@@ -24,12 +24,6 @@ def test_two_examples_decide_only_if_they_agree():
     assert is_lost(Race(), (1.0, -1.0), RIVAL, 0.0)  # -3 and -3: no deviation at all
 
 
-def test_more_confidence_drops_later():
-    # -3 + q 0.40825 for the quantiles 1.6377 and 10.2145 of 0.9 and 0.999.
-    assert is_lost(Race(confidence=0.9), (0.0,) * 4, RIVAL, -2.3)
-    assert not is_lost(Race(confidence=0.999), (0.0,) * 4, RIVAL, 0.0)
-
-
 @pytest.mark.parametrize("seen", [0, 1, 8])
 def test_one_example_decides_nothing_and_all_leave_nothing_to_decide(seen):
     assert not is_lost(Race(), (-99.0,) * seen, RIVAL, 0.0)
