@@ -94,8 +94,8 @@ def _course(examples, name: str, seed: int) -> list[tuple[float, float]]:
     from golden_path_pack.gph_core.schedule import ScheduleSpace
     from golden_path_pack.gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
     from golden_path_pack.gph_core.search.budget import Budget
+    from golden_path_pack.gph_core.search.judge import Race
     from golden_path_pack.gph_core.search.prefix import PrefixMemory
-    from golden_path_pack.gph_core.search.racing import Race
     from golden_path_pack.gph_core.search.study import Study
 
     proposals, saves = SETTINGS[name]

@@ -17,7 +17,7 @@ from benchmarks._lab import SCHEDULER, STATE_BYTES, Lab
 from benchmarks._memory import folder
 from benchmarks._subjects import IMAGE, SUBJECTS, VIDEO
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
-from gph_core.paths.library import FITTED
+from gph_core.paths.library import FITTED_PATHS
 from gph_core.paths.spacings import spacings
 from gph_core.policies.as_json import policy_to_json
 
@@ -48,7 +48,7 @@ MODELS = {
 
 def load() -> dict[tuple[int, int, float], GoldenPath]:
     """Paths by number of steps, full steps and CFG."""
-    entries = json.loads(FITTED.read_text("utf-8")) if FITTED.exists() else []
+    entries = json.loads(FITTED_PATHS.read_text("utf-8")) if FITTED_PATHS.exists() else []
     paths = map(GoldenPath.from_json, entries)
     return {
         (p.schedule.num_steps, p.schedule.num_full, float(p.conditions["CFG"])): p for p in paths
@@ -56,7 +56,7 @@ def load() -> dict[tuple[int, int, float], GoldenPath]:
 
 
 def search(wanted: Iterable[tuple[int, int, float]]) -> None:
-    """Search for some numbers of steps, full steps and CFG, and write the paths into ``FITTED``."""
+    """Search for some numbers of steps, full steps and CFG; write the paths to ``FITTED_PATHS``."""
     for key in wanted:
         path = found(*key)
         write({**load(), key: path})
@@ -66,7 +66,7 @@ def search(wanted: Iterable[tuple[int, int, float]]) -> None:
 def write(paths: Mapping[tuple[int, int, float], GoldenPath]) -> None:
     """Write paths for the pack, one a line, those of most steps first."""
     lines = [json.dumps(paths[key].to_json()) for key in sorted(paths, reverse=True)]
-    FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    FITTED_PATHS.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def path(steps: int, full: int, cfg: float) -> GoldenPath:

@@ -143,8 +143,8 @@ class Lab:
     def golden_path(self, full: int):
         """Schedule and policy that the pack's own search delivers."""
         from golden_path_pack.gph_core.search.budget import Budget
+        from golden_path_pack.gph_core.search.judge import Race
         from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
-        from golden_path_pack.gph_core.search.racing import Race
 
         settings = SearchSettings(full, Budget(evaluations=BUDGET), race=Race(_demo.BATCH))
         with torch.inference_mode():

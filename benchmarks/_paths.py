@@ -91,8 +91,8 @@ def save(subject: str, records: Sequence[dict]) -> None:
 
 def _found(subject: str, full: int, scoring: int) -> dict:
     from golden_path_pack.gph_core.search.budget import Budget
+    from golden_path_pack.gph_core.search.judge import Race
     from golden_path_pack.gph_core.search.protocol import SearchSettings, find_path
-    from golden_path_pack.gph_core.search.racing import Race
 
     budget = Budget(evaluations=BUDGETS[full, scoring])
     settings = SearchSettings(full, budget, seed=SEED, race=Race(_demo.BATCH))

@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks import _demo, _results, _search
 from benchmarks._subjects import SUBJECTS, add_option
 from gph_core.paths.choice import spacing
-from gph_core.paths.noise_spacing import noise_spacing
 from gph_core.paths.retarget import num_full, retarget
+from gph_core.paths.spacings import noise_spacing
 from gph_core.schedule import Schedule, uniform
 
 RESULTS = Path(__file__).parent / "results"

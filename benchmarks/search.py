@@ -27,7 +27,7 @@ from benchmarks._courses import median_cost, median_regret, worst_end
 from gph_core.schedule import Schedule
 from gph_core.search.algorithms.table import ALGORITHMS, DEFAULT, Setup
 from gph_core.search.budget import Budget
-from gph_core.search.racing import Race
+from gph_core.search.judge import Race
 from gph_core.search.setup import SHORTEST_CHAIN
 from gph_core.search.study import Measurement, Study
 

@@ -11,8 +11,8 @@ from .gates.base import Gate
 from .methods.method import Method, Setting, settings_of
 from .paths import custom, speeds
 from .paths.choice import Choice, Conditions
-from .paths.full_steps import check_full, full_of
 from .paths.golden_path import GoldenPath
+from .paths.speeds import check_full, full_of
 from .policies.base import Policy
 from .schedule import Schedule
 

@@ -14,7 +14,7 @@ from benchmarks.study._errors import decomposed, shots
 from gph_core.analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
 from gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
 from gph_core.paths.choice import spacing
-from gph_core.quality.correlation import spearman
+from gph_core.quality.stats import spearman
 from gph_core.schedule import Schedule, ScheduleSpace
 
 

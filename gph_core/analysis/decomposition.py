@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-from ..files import fields
-from ..quality.correlation import spearman
+from ..files import forms
+from ..files.jsonl import JsonlFile
+from ..quality.stats import spearman
 from .isolated_steps import exact, norm
 
 
@@ -83,7 +84,7 @@ class Decomposition:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Decomposition:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = fields.read(cls, data)
+        found = forms.read(cls, data)
         lengths = {len(found.current), len(found.state), len(found.velocity), len(found.gaps) - 1}
         if len(lengths) != 1 or not found.chord > 0:
             raise ValueError("the norms are of different numbers of steps, or there is no chord")
@@ -164,3 +165,23 @@ def over_schedules(runs: Mapping[str, Sequence[Decomposition]]) -> Correlations:
 def median_gaps(runs: Sequence[Decomposition]) -> tuple[float, ...]:
     """The median ``D_n`` over runs at each state."""
     return tuple(map(statistics.median, zip(*(r.normalized_gaps for r in runs), strict=True)))
+
+
+class Split(NamedTuple):
+    """Decomposed errors of one run of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    name: str  # of the schedule, for people
+    plan: str  # what identifies it
+    decomposition: Decomposition
+
+
+LINES = JsonlFile(
+    "golden-path-decompositions-1",
+    "decomposition",
+    "decomposed run",
+    lambda split: {**split._asdict(), "decomposition": split.decomposition.to_dict()},
+    lambda data: forms.read(Split, data),
+)

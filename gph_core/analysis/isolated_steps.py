@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from ..files import fields
+from ..files import forms
+from ..files.jsonl import JsonlFile
 
 
 class Tried(NamedTuple):
@@ -73,7 +74,7 @@ class IsolatedStep:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IsolatedStep:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = fields.read(cls, data)
+        found = forms.read(cls, data)
         if not found.feature_errors:
             raise ValueError("there is no error of a feature")
         return found
@@ -133,3 +134,21 @@ def norm(tensor: Tensor) -> float:
 def exact(tensor: Tensor) -> Tensor:
     """Tensor in float64 on the CPU: not every accelerator has it, and latents are small."""
     return tensor.detach().to("cpu", torch.float64)
+
+
+class Measured(NamedTuple):
+    """Measurement of one step of one example."""
+
+    example: str  # what identifies it; the same in every session
+    prompt: str  # for people; empty if not known
+    seed: int
+    step: IsolatedStep
+
+
+LINES = JsonlFile(
+    "golden-path-isolated-steps-1",
+    "measurement",
+    "isolated step",
+    lambda measured: {**measured._asdict(), "step": asdict(measured.step)},
+    lambda data: forms.read(Measured, data),
+)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..quality.correlation import spearman
+from ..quality.stats import spearman
 from .isolated_steps import IsolatedStep
 
 EPSILON = 1e-12  # of the paper's equation for the propagation gain

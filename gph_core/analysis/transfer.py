@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from ..quality.correlation import spearman
+from ..quality.stats import spearman
 
 
 class RankTransfer(NamedTuple):

@@ -16,7 +16,7 @@ from safetensors.torch import load as tensors_of
 from safetensors.torch import save as bytes_of
 from torch import Tensor
 
-from ..files import checksum, reading, shape, strict_json, whole_file
+from ..files import checksum, forms, reading, strict_json, whole_file
 from ..files.condition_diff import first_difference, plain
 from .entry import COUNTS, NOISE_LEVELS, Calibration, difference_text
 
@@ -62,8 +62,8 @@ def load_all(path: Path) -> dict[str, Calibration]:
         conditions, entries = (
             strict_json.loads(metadata[name], is_finite=False) for name in ("conditions", "entries")
         )
-        levels = {name: [shape.NUMBER] for name in NOISE_LEVELS if name in conditions}
-        shape.check(conditions, levels, "the conditions")
+        levels = {name: [forms.NUMBER] for name in NOISE_LEVELS if name in conditions}
+        forms.check(conditions, levels, "the conditions")
         return {
             method: _entry(method, conditions, fields, tensors, path.name, note)
             for method, fields in entries.items()
@@ -169,11 +169,11 @@ _SHAPE = {
     "report": dict,
     "thresholds": [{
         "settings": {"full steps": int, "policy": str},
-        "target": shape.NUMBER, "threshold": shape.NUMBER, "num_examples": int,
+        "target": forms.NUMBER, "threshold": forms.NUMBER, "num_examples": int,
     }],
     "runs": [{
         "settings": dict, "example": str, "num_cached": int,
-        "low": shape.NUMBER, "high": shape.NUMBER,
+        "low": forms.NUMBER, "high": forms.NUMBER,
     }],
 }  # fmt: skip
 
@@ -183,9 +183,9 @@ def _check(fields: Any) -> None:
 
     Numbers may be infinite, as ends of intervals of thresholds are, but not NaN.
     """
-    shape.check(fields, _SHAPE, "the entry")
+    forms.check(fields, _SHAPE, "the entry")
     counts = {name: count for name, count in fields["report"].items() if name in COUNTS}
-    shape.check(counts, {...: int}, "the report")
+    forms.check(counts, {...: int}, "the report")
     for item in (counts, *fields["thresholds"]):
         if below := [name for name in ("threshold", *COUNTS) if item.get(name, 0) < 0]:
             raise ValueError(f"{below[0]} must be 0 or more; found {item[below[0]]}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..files.tables import Form
+from ..files.forms import Form
 from ..planning.meancache import SPANS
 from ..policies.base import Policy, Site
 from ..policies.extrapolation import Reuse

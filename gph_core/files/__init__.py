@@ -1,1 +1,1 @@
-"""File formats: JSON lines, safetensors of states, and comparisons of conditions."""
+"""Files: reading, writing, the forms of their data, and comparisons of conditions."""

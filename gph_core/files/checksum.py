@@ -1,8 +1,7 @@
-"""A safetensors file that tells whether it is as it was written.
+"""Safetensors files with a checksum.
 
-In the metadata of its header stands the SHA-256 of the whole file, as it is with zeros in the place
-of that number. So it covers the tensors, their shapes and all other metadata, and a file can be
-written in one go: the number is put into its place at the end.
+The header's metadata hold the SHA-256 of the whole file, computed with zeros in place of the number
+itself. So it covers tensors, shapes and all other metadata, and it can be filled in at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 from . import strict_json
 
 KEY = "sha256"
-BLANK = "0" * 64  # of the number before it is known
+BLANK = "0" * 64  # in its place until it is known
 ADVICE = "the file was damaged, or changed by another program"
 _MOST_BYTES = 2**28  # of a header, which grows with the runs of a calibration
 _PART = 2**20
@@ -55,12 +54,12 @@ def header_of(file: BinaryIO) -> Header:
 
 
 def place(header: bytes) -> int:
-    """Where in a header with the number ``BLANK`` it has to be put."""
+    """Where in a header the checksum has to be put, in place of ``BLANK``."""
     return header.index(f'"{BLANK}"'.encode()) + 1
 
 
 def filled(content: bytes) -> bytes:
-    """A whole file whose metadata have ``BLANK`` under ``KEY``, with its checksum there."""
+    """A whole file with its checksum in place of ``BLANK``."""
     start, number = place(content), hashlib.sha256(content).hexdigest().encode()
     return content[:start] + number + content[start + len(number) :]
 
@@ -74,20 +73,20 @@ def check(header: Header, rest: Iterable[bytes]) -> None:
     number = header.metadata[KEY]
     if len(number) != len(BLANK):
         raise ValueError(f"its checksum has another length; {ADVICE}")
-    found = hashlib.sha256(header.content.replace(number.encode(), BLANK.encode(), 1))
+    digest = hashlib.sha256(header.content.replace(number.encode(), BLANK.encode(), 1))
     for part in rest:
-        found.update(part)
-    if found.hexdigest() != number:
+        digest.update(part)
+    if digest.hexdigest() != number:
         raise ValueError(f"its checksum does not fit; {ADVICE}")
 
 
 def check_file(path: Path) -> None:
-    """Do so with a large file on the disk, once while it stays as it is."""
-    found = path.stat()
-    _check_file(path, found.st_size, found.st_mtime_ns)
+    """``check`` a large file on the disk, again only once it has changed."""
+    stat = path.stat()
+    _check_file(path, stat.st_size, stat.st_mtime_ns)
 
 
-@lru_cache(maxsize=2**12)  # an error is not kept
+@lru_cache(maxsize=2**12)  # which keeps no errors
 def _check_file(path: Path, size: int, changed_ns: int) -> None:
     with path.open("rb") as file:
         check(header_of(file), iter(lambda: file.read(_PART), b""))
@@ -95,7 +94,7 @@ def _check_file(path: Path, size: int, changed_ns: int) -> None:
 
 @lru_cache(maxsize=2**12)
 def tell_of_old(path: Path) -> str:
-    """Note on a file that an older version made; the log has it once."""
+    """Note on a file of an older version of the pack, which is logged once."""
     note = (
         f"{path.parent.name}/{path.name} has no checksum, as an older version of the pack made it, "
         "so damage to it cannot be seen"

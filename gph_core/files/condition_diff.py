@@ -1,4 +1,4 @@
-"""Differences of two sets of conditions, in words."""
+"""Differences between two sets of conditions, in words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 _NAMES = {"sigmas": "noise levels", "model options": "model patches"}  # of fields, for people
-_FINGERPRINT = re.compile("[0-9a-f]{16}")  # tells two things apart and says nothing
+_FINGERPRINT = re.compile("[0-9a-f]{16}")  # means nothing to people
 _LONGEST = 120
 
 
 def plain(data: Any) -> Any:
-    """Data as they come back from JSON: tuples become lists, keys become text."""
+    """Data as JSON gives them back: tuples become lists, keys become text."""
     return json.loads(json.dumps(data))
 
 
@@ -25,9 +25,9 @@ def first_difference(
     They fit into "made with the (field) (stored), this one has (wanted)".
 
     Args:
-        stored, wanted: plain data; a field that is missing counts as None.
-        tolerances: for fields that are lists of numbers, how far these may be apart, as a part of
-            the largest of the stored ones.
+        stored, wanted: plain data; a missing field counts as None.
+        tolerances: for fields that are lists of numbers, how far apart they may be, as a part of
+            the largest stored one.
     """
     for field in [*wanted, *stored]:
         one, other = stored.get(field), wanted.get(field)
@@ -39,7 +39,7 @@ def first_difference(
 
 
 def in_words(conditions: Mapping[str, Any]) -> str:
-    """Conditions on a line, without noise levels and whatever only a fingerprint stands for."""
+    """Conditions on a line, without noise levels and fingerprints."""
     texts = {_NAMES.get(field, field): _text(value) for field, value in conditions.items()}
     return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
 
@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
 
 
 def _without_rounding(numbers: Any, others: Any, tolerance: float) -> Any:
-    """A list of numbers, each replaced by the other list's where both are the same but for it."""
+    """A list of numbers, with those of the other list where they differ by no more than allowed."""
     lists = _is_of_numbers(numbers) and _is_of_numbers(others)
     if not lists or len(numbers) != len(others):
         return numbers
@@ -62,7 +62,7 @@ def _without_rounding(numbers: Any, others: Any, tolerance: float) -> Any:
 
 
 def _pair(one: Any, other: Any) -> tuple[str, str]:
-    """Two values as short texts; of lists and mappings only the first items that differ."""
+    """Two values as short texts; of lists and mappings the first items that differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         key = next(key for key in {**other, **one} if one.get(key) != other.get(key))
         former, present = _pair(one.get(key), other.get(key))
@@ -79,8 +79,8 @@ def _short(value: Any, otherwise: str = "", of: str = "") -> str:
     """A value in words.
 
     Args:
-        otherwise: what to say of values that mean nothing to people.
-        of: goes before a number of steps.
+        otherwise: stands for values that mean nothing to people.
+        of: stands before a number of steps.
     """
     if value is None:
         return "none"
@@ -88,7 +88,7 @@ def _short(value: Any, otherwise: str = "", of: str = "") -> str:
         return "on" if value else "off"
     if _is_shape(value):
         return "×".join(map(str, value))
-    if _is_of_numbers(value):  # noise levels, one more than steps
+    if _is_of_numbers(value):  # noise levels, one more than there are steps
         return f"{of} {len(value) - 1} steps"
     if isinstance(value, str) and not _is_fingerprint(value):
         text = value.removeprefix("torch.")  # of a dtype

@@ -1,21 +1,22 @@
-"""File that is gathered bit by bit: a header with what all of it has in common, then lines.
+"""Files of JSON lines: a header with the conditions that all lines share, then the items.
 
-Each line is JSON and written as soon as it is known, so that a run that is cancelled loses nothing.
-Several processes may begin and fill a file together.
+Each item is written as soon as it is there, so a cancelled run loses nothing. Several processes may
+begin and fill a file together.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from . import reading, strict_json, whole_file
 from .condition_diff import first_difference, plain
-from .lock import locked
 
 Item = TypeVar("Item")
 _log = logging.getLogger(__name__)
@@ -29,8 +30,8 @@ class JsonlFile(Generic[Item]):
 
     Args:
         format: name and version, in the header.
-        kind: what a file is called in messages, ``item`` what a line is.
-        to_data: of an item to what JSON takes; ``from_data`` the way back, with any error of
+        kind, item: what messages call a file and a line.
+        to_data, from_data: of an item to JSON data and back; ``from_data`` raises one of
             ``reading.ERRORS`` for other data.
     """
 
@@ -41,12 +42,12 @@ class JsonlFile(Generic[Item]):
     from_data: Callable[[dict[str, Any]], Item]
 
     def begin(self, path: Path, conditions: Mapping[str, Any]) -> list[Item]:
-        """The items of a file, which is made if it is not there; more can be appended then.
+        """The items of a file, which is made if it is not there; then more can be appended.
 
-        What a crash left of an item at the end of the file is cut off, with a warning.
+        An item that a crash left incomplete at the end of the file is cut off, with a warning.
 
         Args:
-            conditions: what the items depend on beside themselves, as plain data.
+            conditions: what all items depend on, as plain data.
 
         Raises:
             ValueError: the file is of other conditions; it names the first one that differs.
@@ -67,8 +68,8 @@ class JsonlFile(Generic[Item]):
                 whole_file.append(path, lines[0])
             elif not lines[-1].endswith(b"\n"):
                 whole_file.append(path, b"\n")
-        known, items = self._parsed(path, lines)
-        if difference := first_difference(known, wanted):
+        stored, items = self._parsed(path, lines)
+        if difference := first_difference(stored, wanted):
             name, former, present = difference
             raise ValueError(
                 f"the {self.kind} {_name(path)} was made with the {name} {former}, now it is "
@@ -77,11 +78,9 @@ class JsonlFile(Generic[Item]):
         return items
 
     def append(self, path: Path, item: Item) -> None:
-        """Add an item to a file that was begun, wholly or not at all.
+        """Add an item to a file that was begun, wholly or not at all; errors as of ``begin``.
 
-        Raises:
-            ValueError: it could not be read again, as its numbers are none.
-            OSError: the disk is full, ...; it names the file.
+        ``ValueError`` also for an item that could not be read again, such as one with NaN.
         """
         line = json.dumps(self.to_data(item)).encode()
         try:
@@ -95,12 +94,9 @@ class JsonlFile(Generic[Item]):
             whole_file.append(path, line + b"\n")
 
     def read(self, path: Path) -> list[Item]:
-        """The items of a file, in their order.
+        """The items of a file in their order, without an incomplete last line; a warning tells.
 
-        What a crash has left of a last line is dropped with a warning.
-
-        Raises:
-            ValueError: the file is of another kind, or another line is no item; it says which.
+        ``ValueError`` if the file is of another kind, or a line is no item; it says which.
         """
         return self._parsed(path, _lines(path))[1]
 
@@ -131,7 +127,7 @@ class JsonlFile(Generic[Item]):
 
 
 def _lines(path: Path) -> list[bytes]:
-    """The lines with their ends, without what a crash has left of a last one."""
+    """The lines with their ends, without an incomplete last one."""
     lines = reading.read(path, MOST_BYTES).splitlines(keepends=True)
     if lines and _is_rest(lines[-1]):
         _log.warning(
@@ -142,9 +138,9 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _is_rest(line: bytes) -> bool:
-    """Whether a last line is cut off, or ends in the zeros that a power cut leaves."""
+    """Whether a last line is incomplete, or ends in the zeros that a power cut leaves."""
     if line.endswith(b"\n") and b"\0" not in line:
-        return False  # whoever wrote it was done
+        return False  # it was written to its end
     try:
         strict_json.loads(line, is_finite=False)
     except ValueError:
@@ -153,5 +149,39 @@ def _is_rest(line: bytes) -> bool:
 
 
 def _name(path: Path) -> str:
-    """A file with its folder, as the files of all recordings have one name."""
+    """A file with its folder, since the files of all recordings have the same name."""
     return f"{path.parent.name}/{path.name}"
+
+
+_PLACE = 2**30  # behind the content: Windows lets nobody else read a locked place
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[BinaryIO]:
+    """Lock a file for this process while the block runs; yields it, opened for appending.
+
+    The file is made if it is not there. File systems without locks, such as some network ones, let
+    everybody go on; so does Windows after ten seconds.
+    """
+    with path.open("ab") as file:
+        with suppress(OSError):
+            _set(file, locks=True)
+        try:
+            yield file
+        finally:
+            with suppress(OSError):
+                _set(file, locks=False)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _set(file: BinaryIO, locks: bool) -> None:
+        file.seek(_PLACE)
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if locks else msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _set(file: BinaryIO, locks: bool) -> None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX if locks else fcntl.LOCK_UN)

@@ -7,12 +7,12 @@ import unicodedata
 from .whole_file import SUFFIX_BYTES
 
 MAX_NAME = 100  # characters
-# File systems count bytes of UTF-8. What is added to a name, at most: the ending of an unfinished
-# calibration, or of the journal of the search that BudCache keeps beside one.
+# File systems count bytes of UTF-8. The longest addition to a name: the ending of an unfinished
+# calibration, or of the journal of BudCache's search beside one.
 ADDED_BYTES = max(len(".safetensors") + SUFFIX_BYTES, len(" BudCache 01234567.sqlite-journal"))
 MAX_NAME_BYTES = 255 - ADDED_BYTES
-NONE = "none"  # what lists offer beside names
-# Windows gives these names to devices, with any extension.
+NONE = "none"  # stands for no file in lists
+# Names of devices on Windows, with any extension.
 _DEVICES = {"con", "prn", "aux", "nul", *(n + i for n in ("com", "lpt") for i in "123456789¹²³")}
 
 
@@ -28,9 +28,9 @@ def check_name(name: str) -> None:
 
 
 def check_known_name(name: str) -> None:
-    """Raise ``ValueError`` unless the name is one of ours, and not ``NONE``.
+    """Raise ``ValueError`` unless an existing file of ours can have the name.
 
-    A file that is there already may have more bytes than a new one.
+    Unlike that of a new file, it may have any number of bytes.
     """
     if not name or len(name) > MAX_NAME:
         raise ValueError(f"a name has 1 to {MAX_NAME} characters, {name[:20]!r} has {len(name)}")
@@ -48,10 +48,10 @@ def check_known_name(name: str) -> None:
 
 
 def composed(name: str) -> str:
-    """The name with each accent in its letter: some file systems of macOS take them apart."""
+    """The name with accents joined to their letters, which some file systems of macOS separate."""
     return unicodedata.normalize("NFC", name)
 
 
 def folded(name: str) -> str:
-    """Equal for names that are those of one file on some systems."""
+    """The same for names that some systems take for the same file."""
     return composed(composed(name).casefold())

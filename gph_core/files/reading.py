@@ -1,4 +1,4 @@
-"""Reading of files that may be anything: damaged, of another program, far too large."""
+"""Reading of files that may be damaged, of another program, or far too large."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-# What libraries raise for data that are not what they expect: those that this pack reads with show
-# a wrong byte as any of these.
+# What the libraries that read files raise for unexpected data: a wrong byte may cause any of these.
 ERRORS = (
     ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RuntimeError, TypeError,
     ValueError, SafetensorError, pickle.UnpicklingError, struct.error, zipfile.BadZipFile,
@@ -23,17 +22,17 @@ def check_file(path: Path, most_bytes: int) -> int:
 
     Raises:
         OSError: it is not there.
-        ValueError: it is too large, or no file; who opens a pipe waits forever.
+        ValueError: it is too large, or no file: opening a pipe would wait forever.
     """
-    found = path.stat()
+    size = path.stat().st_size
     if not path.is_file():
         raise ValueError(f"{path.name} is a folder or a device, no file; move it away")
-    if found.st_size > most_bytes:
+    if size > most_bytes:
         raise ValueError(
-            f"{path.name} has {found.st_size / 2**20:.0f} MiB, such a file has at most "
+            f"{path.name} has {size / 2**20:.0f} MiB, such a file has at most "
             f"{most_bytes / 2**20:.0f}; move it away"
         )
-    return found.st_size
+    return size
 
 
 def read(path: Path, most_bytes: int) -> bytes:
@@ -43,6 +42,6 @@ def read(path: Path, most_bytes: int) -> bytes:
 
 
 def reason(error: BaseException) -> str:
-    """What an error of a damaged file says, on a short line."""
+    """The message of an error of a damaged file, on a short line."""
     text = repr(error) if isinstance(error, LookupError) else str(error)
     return text.partition("\n")[0].rstrip(".")[:MAX_REASON] or type(error).__name__

@@ -1,4 +1,4 @@
-"""States of several runs, in a temporary file where they would fill the main memory."""
+"""States of several runs, in a temporary file if they are too large for main memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from . import whole_file
 
 
 class RunStates:
-    """The states of some runs, all of one shape, found by run and step.
+    """The states of some runs, all of one shape, by run and step.
 
     Args:
-        num_runs, num_states: how many there will be, and of each how many.
-        folder: of the temporary file, which vanishes with this object.
-        in_memory: bytes; more than these go to the file, and each state is read when it is asked
-            for.
+        num_runs, num_states: how many runs there will be, and how many states of each.
+        folder: of the temporary file, which is deleted with this object.
+        in_memory: bytes; if there will be more, all go to the file and are read one by one.
     """
 
     def __init__(self, num_runs: int, num_states: int, folder: Path, in_memory: int) -> None:
@@ -32,15 +31,12 @@ class RunStates:
         self._like: Tensor | None = None
 
     def keep(self, run: int, step: int, state: Tensor) -> None:
-        """Keep a copy of a state; another one of the same run and step takes its place.
-
-        ``OSError`` names the folder if its disk is full.
-        """
+        """Keep a copy of a state, or replace it; ``OSError`` names the folder of a full disk."""
         if self._like is None:
             self._like = torch.empty_like(state, device="meta")  # of each state, without values
             if self._count * self._size > self._in_memory:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                # Kept open, and without a buffer: a full disk is an error here, not at the end.
+                # Kept open, and without a buffer: a full disk is an error at once.
                 self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
                 weakref.finalize(self, self._file.close)
         copied = state.to("cpu", copy=True, memory_format=torch.contiguous_format)
@@ -53,16 +49,16 @@ class RunStates:
                 whole_file.write_all(self._file, content)
 
     def at(self, run: int, step: int) -> Tensor:
-        """State of a run before a step, or where the run ends."""
+        """State of a run before a step, or at its end."""
         if self._file is None:
             return self._kept[run, step]
         assert self._like is not None
-        found = bytearray(self._size)
+        content = bytearray(self._size)
         self._file.seek(self._place(run, step))
-        left = memoryview(found)
+        left = memoryview(content)
         while left and (count := self._file.readinto(left)):
             left = left[count:]
-        return torch.frombuffer(found, dtype=self._like.dtype).view(self._like.shape)
+        return torch.frombuffer(content, dtype=self._like.dtype).view(self._like.shape)
 
     @property
     def _size(self) -> int:

@@ -1,8 +1,8 @@
-"""The states of one run in a safetensors file, written one by one as they come.
+"""The states of one run in a safetensors file, written one by one.
 
 The file holds one tensor, ``states [N + 1, ...]`` in float32: state n is the latent before step n,
-in the model's own scale, and state N is where the run ends. Its metadata are the format and the
-checksum of the file; older versions of the pack wrote neither.
+in the model's own scale; state N is the end of the run. The metadata are format and checksum, which
+older versions of the pack did not write.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from . import checksum, reading, whole_file
 
 FORMAT = "golden-path-states-2"
 NAME = "states"
-PART = 2**14  # coordinates: of 51 states 7 MB in float64, of which a computation needs several
+PART = 2**14  # coordinates: 7 MB for 51 states in float64, and computations need some copies
 MOST_BYTES = 2**40
 
 
 @contextmanager
 def writing(path: Path, num_states: int) -> Iterator[Callable[[Tensor], None]]:
-    """Yields what takes the states; the file is there once the block ends without an error.
+    """Yield a function that appends states; the file appears only on success.
 
     Raises:
         ValueError: the block gave another number of states.
@@ -64,13 +64,13 @@ def writing(path: Path, num_states: int) -> Iterator[Callable[[Tensor], None]]:
 class States:
     """The states of a file in parts ``[N + 1, C]``, see ``trajectory.Parts``.
 
-    A part is read when it is asked for, since a whole run of a video may not fit into memory.
+    Parts are read on demand: a whole run of a video may not fit into memory.
 
     Args:
-        size: how many coordinates a part has; the last one may have fewer.
+        size: coordinates of a part; the last one may have fewer.
 
     Raises:
-        ValueError: the file is none of this module, or damaged; it names the file.
+        ValueError: the file is of another kind, or damaged; it names the file.
     """
 
     def __init__(self, path: Path, size: int = PART) -> None:

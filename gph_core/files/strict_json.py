@@ -1,4 +1,4 @@
-"""JSON text in and out, as the standard has it: no NaN, no infinity, no endless nesting."""
+"""JSON as the standard defines it: without NaN, infinity and endless nesting."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_DEPTH = 64  # levels of nesting; what this pack writes has up to ten
-MAX_DIGITS = 308  # of a whole number, which then is no larger than a float can be
+MAX_DIGITS = 308  # of a whole number, so that it fits into a float
 _MARK = "\ufeff"
 
 
 def loads(text: str | bytes, is_finite: bool = True) -> Any:
-    """Read JSON text; ``ValueError`` says what is wrong with anything else.
+    """Read JSON text; ``ValueError`` says what is wrong with other text.
 
     Args:
-        text: as bytes it is UTF-8; editors on Windows may put a mark in front of it.
-        is_finite: False for files of measurements, in which NaN and infinity have a meaning.
+        text: bytes are UTF-8, with or without the mark that editors on Windows put in front.
+        is_finite: False for measurements, where NaN and infinity have a meaning.
     """
     strict: Any = {"parse_constant": _refused, "parse_float": _finite} if is_finite else {}
     try:
-        found = json.loads(
+        value = json.loads(
             (_decoded(text) if isinstance(text, bytes) else text).removeprefix(_MARK),
             parse_int=_whole, **strict,
         )  # fmt: skip
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
-    _check_depth(found)
-    return found
+    _check_depth(value)
+    return value
 
 
 def dumps(value: Any, indent: int | None = None) -> str:
@@ -40,7 +40,7 @@ def dumps(value: Any, indent: int | None = None) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Plain data, with None in the place of each number that is not finite."""
+    """Plain data, with None in place of numbers that are not finite."""
     if isinstance(value, Mapping):
         return {key: finite(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

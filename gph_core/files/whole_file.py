@@ -1,7 +1,7 @@
-"""Writing of whole files: who reads gets the old or the new one, never a part.
+"""Writing of whole files: a reader gets the old or the new one, never a part.
 
-Two writers do not disturb each other, and the last one's file stays. A name that nobody else has is
-made exclusively, so that a link which waits under a known name leads nowhere.
+Writers do not disturb each other; the last one's file stays. Each writes under a new random name,
+so a link that somebody planted under a predictable one leads nowhere.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import BinaryIO
 UNFINISHED = ".tmp"
 SUFFIX_BYTES = len(f".{uuid.uuid4().hex[:12]}{UNFINISHED}")  # added to a name while it is written
 _LEFT = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(UNFINISHED)}$")
-LEFT_S = 86400.0  # an unfinished file that nobody has touched for so long is of a killed process
+LEFT_S = 86400.0  # an unfinished file as old as this is of a killed process
 
-# Windows replaces no file that another process reads: seconds between the attempts.
+# Seconds between attempts: Windows replaces no file that another process reads.
 PAUSES_S = (0.05, 0.2, 1.0)
 
 
 @contextmanager
 def writing(path: Path, is_kept: bool = True) -> Iterator[BinaryIO]:
-    """Yields a file to write to; it has taken the place of ``path`` once the block has ended.
+    """Yield a file to write to, which replaces ``path`` when the block ends without an error.
 
-    An error in the block leaves everything as it was. The folder is made if it is not there.
+    The folder is made if it is not there.
 
     Args:
-        is_kept: it is still there after a power cut; waiting for the disk takes its time.
+        is_kept: whether the file survives a power cut; waiting for the disk takes time.
 
     Raises:
         OSError: the disk is full, the folder cannot be written to, ...; it names the file.
@@ -61,7 +61,7 @@ def write(path: Path, content: bytes) -> None:
 
 def append(path: Path, content: bytes) -> None:
     """Add to a file, all or nothing; ``OSError`` names the file."""
-    # Without a buffer, which would write again what could not be written as the file is closed.
+    # Without a buffer, which would try again as the file is closed.
     with naming(path), path.open("ab", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         try:
@@ -73,7 +73,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def write_all(file: RawIOBase, content: bytes) -> None:
-    """Write to a file without a buffer, which may take less than it is given."""
+    """Write to an unbuffered file, which may take less than it is given at once."""
     left = memoryview(content)
     while left:
         left = left[file.write(left) or 0 :]
@@ -81,7 +81,7 @@ def write_all(file: RawIOBase, content: bytes) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the file in an ``OSError`` of the block, which that of a full disk lacks."""
+    """Add the file's name to an ``OSError`` of the block: that of a full disk lacks it."""
     try:
         yield
     except OSError as error:
@@ -102,7 +102,7 @@ def _replace(new: Path, path: Path) -> None:
 
 
 def _clean_up(folder: Path) -> None:
-    """Remove what processes that were killed have left in a folder."""
+    """Remove what killed processes have left in a folder."""
     for file in folder.iterdir():
         if _LEFT.search(file.name):
             with suppress(OSError):

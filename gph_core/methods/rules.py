@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..files.tables import Form, num_steps
+from ..files.forms import Form, num_steps
 from ..gates import accumulating
 from ..gates.base import Gate
 from ..gates.sensitivity import LIMITS, SenCache

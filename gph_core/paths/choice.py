@@ -1,9 +1,9 @@
-"""Choice of the schedule that a run takes: the best-fitting golden path, by a fixed order.
+"""Choice of the schedule that a run takes: the first of these that there is.
 
 1. A path with weights that were fitted under the same conditions, CFG included.
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.
-4. The part of either of them that a run covers which goes on to another one, or comes from one.
+4. The part of such a path that the run covers, if it continues another run or is continued.
 5. Spacing by noise level; uniform spacing where the noise levels do not fall.
 """
 
@@ -24,10 +24,10 @@ from ..schedule import Schedule, uniform
 from .evidence import evidence
 from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
 from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
-from .noise_spacing import noise_spacing
 from .places import begin_in, same_levels
+from .spacings import noise_spacing
 
-# A part of a path is taken for a speed of about its own cache ratio, which few steps round much.
+# How far the cache ratios of a part and of a speed may be apart: few steps round much.
 NEAR_RATIO = 0.05
 
 SPACED = "spacing by noise level"
@@ -41,26 +41,26 @@ class Choice(NamedTuple):
 
     schedule: Schedule
     origin: str
-    policy: Policy  # with what belongs to the schedule
-    gate: Gate | None = None  # decides during the run which of the cached steps are full, too
-    note: str = ""  # what the user has to know of it
-    method: str = ""  # title of the adaptive method that chose; empty for another choice
+    policy: Policy  # with the weights of this schedule
+    gate: Gate | None = None  # decides during the run which cached steps to compute in full
+    note: str = ""  # for the user
+    method: str = ""  # title of the adaptive method that chose; else empty
 
 
 def never(policy: Policy) -> bool:
-    """Whether fitted weights hold for a run of which nothing more is known."""
+    """Whether fitted weights hold for a run of unknown conditions."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Facts of a run that are known before it starts.
+    """What is known of a run before it starts.
 
     Args:
         family: of the model; None if it is not a listed one.
         architecture: ComfyUI's model configuration.
-        holds: whether a policy that was fitted holds for the run.
-        name: of the model's class, which a path of a model without a family states instead.
+        holds: whether a fitted policy holds for the run.
+        name: of the model's class, which a path states if the model has no family.
         guided: whether CFG is above 1, or the model was trained to imitate that.
         halfway: the model's noise level in the middle of its own schedule.
         continues: no noise is added before the first step.
@@ -106,16 +106,16 @@ def choose(
         paths: the user's first, then the bundled ones; among equals the earlier one is taken.
         cache_ratio: wanted K / N, where ``num_full`` is only its rounded form.
     """
-    if found := choose_fitted(run, num_full, paths):
-        return found
+    if fitted := choose_fitted(run, num_full, paths):
+        return fitted
     ranked = ((_rank(run.policy, path), path) for path in paths if run.is_model_of(path))
     fitting = [(path.origin == PUBLISHED, rank, path) for rank, path in ranked if rank]
-    known = [path for *_, path in sorted(fitting, key=lambda found: found[:2])]
-    for path in known:
+    candidates = [path for *_, path in sorted(fitting, key=lambda item: item[:2])]
+    for path in candidates:
         if path.schedule.num_full == num_full and same_levels(path.sigmas, run.sigmas):
             return _taken(run, path, path.schedule, provenance(path))
     ratio = 1 - num_full / run.num_steps if cache_ratio is None else cache_ratio
-    for path in known:
+    for path in candidates:
         is_near = abs(path.schedule.cache_ratio - ratio) < NEAR_RATIO
         first = _begin_in(run, path) if is_near else None
         if first is not None:
@@ -126,9 +126,9 @@ def choose(
 
 
 def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
-    """Step of a path with which a run begins that covers a part of its steps; None if it does not.
+    """First step of the part of a path that a run covers; None if it covers none.
 
-    Image to image is no such part: it begins with new noise, and moved paths lost there.
+    Image to image covers none: it begins with new noise, for which parts of paths did worse.
     """
     return begin_in(path.sigmas, run.sigmas) if run.continues or run.sigmas[-1] > 0 else None
 
@@ -137,16 +137,13 @@ def _spaced(run: Conditions, num_full: int) -> Choice:
     anchors = run.policy.min_anchors
     falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
     if falls and run.num_steps <= MAX_STEPS:
-        found = noise_spacing(run.sigmas, num_full, run.halfway, run.guided, anchors)
-        return Choice(found, SPACED, run.policy)
+        spaced = noise_spacing(run.sigmas, num_full, run.halfway, run.guided, anchors)
+        return Choice(spaced, SPACED, run.policy)
     return Choice(spacing(run.num_steps, num_full, anchors), "uniform spacing", run.policy)
 
 
 def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:
-    """The first of the paths with weights that hold for a run; None without any.
-
-    They take the place of reuse alone.
-    """
+    """The first path whose weights hold for a run; None without any, or if it does not reuse."""
     for path in paths if run.policy == Reuse() else ():
         if _is_fitted_for(run, num_full, path):
             return Choice(path.schedule, provenance(path), path.policy)
@@ -154,11 +151,11 @@ def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -
 
 
 def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
-    """Uniform spacing behind as many full first steps as three of 50 are.
+    """Uniform spacing after full first steps, in the proportion of three of 50.
 
-    The published rule has three at any N; in short runs that leaves long gaps behind them
-    (docs/decisions/schedules_and_paths.md has the measurement). Where they and the last step would
-    be more than all, one has to do.
+    The published rule has three at any N, which leaves long gaps in short runs
+    (docs/decisions/schedules_and_paths.md has the measurement). One first step is full where more
+    would leave none for the last step.
     """
     first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
     if num_full <= first_full:
@@ -175,19 +172,16 @@ def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -
 
 
 def provenance(path: GoldenPath) -> str:
-    """Words on where a path comes from, and what its weights are worth."""
-    if found := evidence(path):
-        return f"{path.name}, {found}"
+    """Where a path comes from, and what its weights are worth, in words."""
+    if proof := evidence(path):
+        return f"{path.name}, {proof}"
     if path.origin == PUBLISHED:
         return f"published for {path.model}"
     return f"{path.origin}: {path.name}"
 
 
 def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
-    """Whether a path has weights for this run.
-
-    What they were fitted for has to be stated: nobody can tell what weights without it are worth.
-    """
+    """Whether a path has weights for this run, and states what they were fitted for."""
     return (
         isinstance(path.policy, Fitted)
         and not path.policy.missing
@@ -203,8 +197,8 @@ def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
 def _rank(policy: Policy, path: GoldenPath) -> int:
     """Fit of a path to a policy: 1 best, 0 not at all.
 
-    Schedules searched with reuse are good with other policies too (source paper, evaluation of
-    five policies on them); what other methods chose for themselves is not taken further.
+    Schedules searched with reuse are good with other policies, too (source paper, which evaluates
+    five policies on them); those that another method chose are taken with its own policy only.
     """
     if path.origin not in (SEARCHED, SHARED, PUBLISHED) or not _keeps(policy, path.schedule):
         return 0

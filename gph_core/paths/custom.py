@@ -14,14 +14,6 @@ OWN = "your schedule"
 
 NEAR_NOISE = 0.95  # of pure noise: some schedulers begin a little below it
 
-# Noise levels of so many steps, as each scheduler has them.
-GridsOf = Callable[[int], Iterable[Sequence[float]]]
-
-
-def no_grids(num_steps: int) -> Iterable[Sequence[float]]:
-    """The grids of no scheduler."""
-    return ()
-
 
 def fit(
     schedule: Schedule,
@@ -29,16 +21,15 @@ def fit(
     sigmas: Sequence[float],
     sigma_max: float,
     continues: bool = False,
-    grids: GridsOf = no_grids,
+    grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: (),
     origin: str = OWN,
 ) -> Choice:
     """A given schedule for a run with these noise levels.
 
-    A run of fewer steps takes those steps of the schedule that have its noise levels in one of the
-    grids, wherever it begins and ends, and whatever noise is added. So one schedule serves two
-    experts, any number of samplers in a row, and one that begins late or ends early. Where no grid
-    has the levels, a run that leaves noise takes the first steps, one that goes on with noisy
-    latents the last ones.
+    A run of fewer steps takes the steps of the schedule whose noise levels in one of the grids are
+    its own, whether or not noise is added. So one schedule serves two experts, several samplers in
+    a row, and one that begins late or ends early. Where no grid has the levels, a run that leaves
+    noise takes the first steps, one that goes on with noisy latents the last ones.
 
     Args:
         schedule: of all steps.
@@ -46,31 +37,32 @@ def fit(
         sigmas: of the steps of this run.
         sigma_max: of pure noise.
         continues: no noise is added before the first step.
-        grids: called for a run of fewer steps only.
+        grids: noise levels of so many steps, as each scheduler has them; called for a run of fewer
+            steps only.
         origin: where the schedule comes from.
 
-    Raises ``ValueError`` if it cannot be told which part the run is.
+    Raises ``ValueError`` if several parts could be meant, or none.
     """
     run = _Run(schedule, policy, sigmas, origin)
     count, total = run.count, schedule.num_steps
     if count >= total:
         return run.whole()
-    found = _in_own_grid(policy, total, sigmas) or places(sigmas, total, grids(total))
-    # A single step is full in any case, so that it does not matter what it is.
+    begins = _in_own_grid(policy, total, sigmas) or places(sigmas, total, grids(total))
+    # A single step is full in any case, so it does not matter which one it is.
     if sigmas[-1] == 0 and count > 1 and places(sigmas, count, grids(count)):
-        if found:
-            raise ValueError(run.whole_or_part(found[0]))
-        return run.whole()  # of another step count than the sampler's, which the run refuses
-    if not found:
+        if begins:
+            raise ValueError(run.whole_or_part(begins[0]))
+        return run.whole()  # the run refuses it for its other step count
+    if not begins:
         return run.guessed(sigmas[0] / sigma_max, continues)
-    parts = [run.part(first) for first in found]
+    parts = [run.part(first) for first in begins]
     if any((part.schedule, part.policy) != (parts[0].schedule, parts[0].policy) for part in parts):
-        raise ValueError(run.several(found))
+        raise ValueError(run.several(begins))
     return parts[0]
 
 
 def _in_own_grid(policy: Policy, total: int, sigmas: Sequence[float]) -> list[int]:
-    """Where a run begins in the levels that its policy was fitted to, be they of no scheduler."""
+    """Where a run begins in the noise levels that its policy was fitted to."""
     levels = policy.conditions.get("sigmas")
     if not isinstance(levels, (list, tuple)) or len(levels) != total + 1:
         return []
@@ -128,36 +120,24 @@ class _Run:
             share: of pure noise, in the first level.
         """
         leaves_noise, goes_on = self.sigmas[-1] > 0, continues or share < NEAR_NOISE
-        total = self.schedule.num_steps
+        total, count, counted = self.schedule.num_steps, self.count, self.counted
+        unknown = f"no scheduler of ComfyUI has {self.levels} among those of {total} steps"
         if leaves_noise and goes_on:
-            raise ValueError(self.in_the_middle())
+            raise ValueError(
+                f"the sampler runs {counted} from the middle of a schedule of {total}, and which "
+                f"ones cannot be told: {unknown}; set the schedule to the step count of all "
+                f"samplers together, or give this sampler a schedule of {counted} of its own"
+            )
         if not (leaves_noise or goes_on):
-            raise ValueError(self.first_or_last())
-        which, first = ("first", 0) if leaves_noise else ("last", total - self.count)
-        note = (
-            f"no scheduler of ComfyUI has {self.levels} among those of {total} steps, so the run "
-            f"counts as the {which} {self.count} of them"
-        )
+            raise ValueError(
+                f"{self.mismatch}, and {unknown}; set the same step count, or choose a speed that "
+                f"fits any step count. If the run is a part of the {total} steps, enter it as a "
+                f"schedule of its own: {self.text(0)} for the first {counted}, "
+                f"{self.text(total - count)} for the last"
+            )
+        which, first = ("first", 0) if leaves_noise else ("last", total - count)
+        note = f"{unknown}, so the run counts as the {which} {count} of them"
         return self.part(first)._replace(note=note)
-
-    def in_the_middle(self) -> str:
-        total = self.schedule.num_steps
-        return (
-            f"the sampler runs {self.counted} from the middle of a schedule of {total}, and which "
-            f"ones cannot be told: no scheduler of ComfyUI has {self.levels} among those of "
-            f"{total} steps; set the schedule to the step count of all samplers together, or give "
-            f"this sampler a schedule of {self.counted} of its own"
-        )
-
-    def first_or_last(self) -> str:
-        total = self.schedule.num_steps
-        return (
-            f"{self.mismatch}, and no scheduler of ComfyUI has {self.levels} among those of "
-            f"{total} steps; set the same step count, or choose a speed that fits any step count. "
-            f"If the run is a part of the {total} steps, enter it as a schedule of its own: "
-            f"{self.text(0)} for the first {self.counted}, {self.text(total - self.count)} for "
-            "the last"
-        )
 
     def whole_or_part(self, first: int) -> str:
         return (
@@ -167,8 +147,8 @@ class _Run:
             f"{self.text(first)}"
         )
 
-    def several(self, found: Sequence[int]) -> str:
-        own = ", ".join(f"{self.text(first)} for {self.steps(first)}" for first in found)
+    def several(self, begins: Sequence[int]) -> str:
+        own = ", ".join(f"{self.text(first)} for {self.steps(first)}" for first in begins)
         return (
             f"the sampler runs {self.counted} of a schedule of {self.schedule.num_steps}, and "
             f"which ones cannot be told: schedulers of ComfyUI have {self.levels} at more than "

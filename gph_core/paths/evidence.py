@@ -1,4 +1,4 @@
-"""Evidence for fitted weights, from the numbers that a golden path keeps, in words."""
+"""What was measured of fitted weights, in words, from the numbers that a golden path keeps."""
 
 from __future__ import annotations
 
@@ -16,20 +16,14 @@ _MEASURED = re.compile(
 
 
 def measured(title: str, count: int, part: str) -> str:
-    """Key of a mean in ``GoldenPath.quality``.
-
-    Args:
-        title: of the metric.
-        count: number of examples.
-        part: ``SCORING`` or ``VALIDATION``.
-    """
+    """Key in ``GoldenPath.quality`` of the mean of a metric over SCORING or VALIDATION examples."""
     return f"{title}, mean of {count} {part} examples"
 
 
 def evidence(path: GoldenPath) -> str:
     """Text such as "fitted here on 16 examples, PSNR 26.8 dB on 50 others".
 
-    What others measured is told as what they state. Empty for a path without weights.
+    What others measured is given as their statement. Empty for a path without weights.
     """
     if not isinstance(path.policy, Fitted):
         return ""
@@ -46,8 +40,8 @@ def evidence(path: GoldenPath) -> str:
 def _figure(path: GoldenPath) -> str:
     """The first mean that a path keeps; empty without one."""
     for key, value in path.quality.items():
-        if found := _MEASURED.fullmatch(key):
-            title, unit, number, part = found.groups()
+        if match := _MEASURED.fullmatch(key):
+            title, unit, number, part = match.groups()
             is_in_decibels = unit or title in ("PSNR", "PSNR Δt")
             reached = f"{value:.1f} dB" if is_in_decibels else f"{value:.3g}"
             where = f"{number} others" if part == VALIDATION else "these, not validated"

@@ -1,8 +1,7 @@
-"""A golden path: a schedule together with the conditions under which it is known to be good.
+"""A golden path: a schedule together with the conditions under which it was measured.
 
-It is kept and shared as one JSON object, of which only ``name``, ``schedule`` and ``origin`` are
-required. Format 3 is that of paths whose policy has weights of its own, which older packs would
-not read::
+It is one JSON object, in which only ``name``, ``schedule`` and ``origin`` are required. Paths whose
+policy has weights of its own are of format 3, which older packs refuse::
 
     {"format": 2, "name": "my Z-Image, 8 of 25", "origin": "searched here",
      "schedule": "0-2,5,9,14,19,24/25", "policy": {"kind": "Reuse"},
@@ -33,12 +32,12 @@ SHARED = "searched elsewhere"
 DRAWN = "drawn by hand, not measured"
 ORIGINS = (PUBLISHED, SEARCHED, RETARGETED, SHARED, DRAWN)
 
-# How a schedule was found, best first: by the quality of the final image, by a planner from a
-# recorded error, as the most frequent choice of an adaptive method, or as a baseline beside others.
+# How a schedule was chosen, best first: by the quality of the final image, by a planner from
+# recorded errors, as the most frequent choice of an adaptive method, or as a baseline.
 METHODS = ("searched", "planned", "adaptive", "control")
 
 MAX_SIGMAS = MAX_STEPS + 1
-MAX_LINE = 300  # characters of a text of others, on a card
+MAX_LINE = 300  # characters of a foreign text on a card
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class GoldenPath:
         name: what users see.
         schedule: of all steps.
         origin: one of ``ORIGINS``.
-        policy: with which it was found.
+        policy: the one it was measured with.
         model, family: the model's name, and that of its row in ``families``; empty if not stated.
         architecture: entries of ComfyUI's model configuration that tell models of a family apart.
         sigmas: N + 1 noise levels; empty if not stated.
@@ -91,7 +90,7 @@ class GoldenPath:
 
     @property
     def card(self) -> str:
-        """Conditions and quality, one fact a line; what others state stands below their name."""
+        """Conditions and quality, a line each; the statements of others are marked as such."""
         schedule, facts = self.schedule, list(self._facts())
         lines = [
             self.name,
@@ -172,16 +171,13 @@ class GoldenPath:
 
 
 def one_line(text: str) -> str:
-    """A text of others as a part of a line, without the end of a long one.
-
-    Without line breaks, and without marks that turn the direction of what follows.
-    """
+    """A foreign text as a part of a line: shortened, without line breaks and direction marks."""
     words = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * MAX_LINE]).split())
     return words if len(words) <= MAX_LINE else f"{words[: MAX_LINE - 1]}…"
 
 
 def fall(levels: Sequence[float]) -> bool:
-    """Whether noise levels fall from each one to the next, as those of a path do."""
+    """Whether noise levels fall at every step."""
     return all(b < a for a, b in itertools.pairwise(levels))
 
 

@@ -1,4 +1,4 @@
-"""Grids of noise levels: the part of a source that a target covers, and what its schedule keeps."""
+"""The part of a source that other noise levels cover, and what its schedule has to keep there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..schedule import Schedule
 
-# The paper's search always keeps the first three of 50 steps and the last one full.
+# The paper's search keeps the first three of 50 steps and the last one full.
 MIN_FULL = 4
 FIRST_FULL, FIRST_OF = 3, 50
 
@@ -21,7 +21,7 @@ MAX_STEPS = 1000  # the search for the nearest schedule takes F N² operations
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """Material of a proposal: the covered part of the source, and the target."""
+    """The covered part of a source, and the target."""
 
     source_full: tuple[int, ...]  # steps of the source inside its part; the part's first is one
     source_levels: np.ndarray  # [N₀ + 1], see ``noise_levels``
@@ -42,9 +42,9 @@ def noise_levels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noise levels of both grids on the scale from 0 to 1 of flow models.
 
-    Sigmas of other models go to 14 or 80 and mean x₀ + σ ε. Divided by 1 + σ that is a flow
-    model's (1 - t) x₀ + t ε at t = σ / (1 + σ), so that t is the level; as a plain difference of
-    sigmas the first of their steps would outweigh all others together.
+    Sigmas of other models go to 14 or 80 and mean x₀ + σ ε. Divided by 1 + σ, that is a flow
+    model's (1 - t) x₀ + t ε at t = σ / (1 + σ), so t is the level. In plain sigmas, the first of
+    their steps would outweigh all others together.
     """
     source, target = _checked("source", source_sigmas), _checked("run's", target_sigmas)
     if source[0] <= FLOW_MAX < target[0]:
@@ -76,17 +76,11 @@ def _checked(name: str, sigmas: Sequence[float]) -> np.ndarray:
 
 
 def grids_of(schedule: Schedule, source: np.ndarray, target: np.ndarray, min_anchors: int) -> Grids:
-    """The grids of a schedule on other noise levels.
-
-    Args:
-        schedule: the source.
-        source, target: as of ``noise_levels``.
-        min_anchors: full steps that the policy needs before the first cached one.
-    """
+    """The grids of a schedule on other noise levels, both as of ``noise_levels``."""
     total, num_steps = schedule.num_steps, len(target) - 1
     begin, end = _covered(source, target)
     inside = [step for step in schedule.full_steps if begin <= step < end]
-    # Where noise is left, another run goes on: this one's last step is not the last.
+    # Where noise is left, another run continues: this one's last step is not the last.
     last_full = bool(target[-1] <= source[-1]) and total - 1 in inside
     pattern = tuple(sorted({begin, *inside}))  # a run begins without anchors
 
@@ -99,16 +93,14 @@ def grids_of(schedule: Schedule, source: np.ndarray, target: np.ndarray, min_anc
     floor = min(len(pattern), half_up(MIN_FULL * (end - begin) / total))
     count = min(num_steps, max(scaled(len(pattern)), floor, first_full + last_full))
     longest = _longest_run(schedule, source, begin, end) * max(1, len(pattern) / count)
-    return Grids(
-        pattern, source, target, count, first_full, last_full, longest,
-    )  # fmt: skip
+    return Grids(pattern, source, target, count, first_full, last_full, longest)
 
 
 def _covered(source: np.ndarray, target: np.ndarray) -> tuple[int, int]:
     """The steps of the source whose middle lies in the target's range: first, and after the last.
 
-    A run that begins less than one of its steps below the source covers its begin: some schedulers
-    leave pure noise out. At least the step in which the target begins is covered.
+    A run that begins less than one of its steps below the source covers its beginning: some
+    schedulers leave pure noise out. At least the step in which the target begins is covered.
     """
     middles = (source[:-1] + source[1:]) / 2
     begins = source[0] - target[0] <= target[0] - target[1]
@@ -118,7 +110,7 @@ def _covered(source: np.ndarray, target: np.ndarray) -> tuple[int, int]:
 
 
 def _longest_run(schedule: Schedule, source: np.ndarray, begin: int, end: int) -> float:
-    """Longest way from an anchor to the next full step, of the cached runs in a range of steps."""
+    """The longest cached run in a range of steps, in noise level from one full step to the next."""
     runs = itertools.pairwise((*schedule.full_steps, schedule.num_steps))
     touching = [(a, b) for a, b in runs if b - a > 1 and a < end and b > begin]
     return max((float(source[a] - source[b]) for a, b in touching), default=0.0)

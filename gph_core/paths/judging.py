@@ -1,7 +1,4 @@
-"""Judgement of a golden path before it is saved and before it runs, whoever wrote it.
-
-All paths of users come by here: the text of a file that is read, and the text that is to be saved.
-"""
+"""Checks of a golden path before it is saved and after it is read, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from .golden_path import PUBLISHED, SHARED, GoldenPath, one_line
 
 MAX_MIB = 4  # 10,000 steps with three weights each and their noise levels have 2
 MAX_CHARACTERS = {"model": 200, "family": 200, "source": 1000, "notes": 10_000}
-MAX_FACTS, MAX_FACT_NAME = 200, 300  # conditions, say, and the characters of one's name
+MAX_FACTS, MAX_FACT_NAME = 200, 300  # such as conditions; characters of a name
 
 
 def judged(text: str | bytes, name: str = "") -> GoldenPath:
-    """The path of a file's text; ``ValueError`` says what is found there, and what can be.
+    """The path of a file's text; ``ValueError`` says what is wrong with another text.
 
-    Only the pack itself publishes paths: who else says so has a shared one.
+    Only the pack publishes paths: any other that says so is a shared one.
 
     Args:
-        name: that the path gets, in the place of its own.
+        name: replaces the path's own.
     """
     try:
         return _judged(text, name)
@@ -75,11 +72,11 @@ def _check_texts(path: GoldenPath) -> None:
 
 
 def _check_fitted(policy: Fitted, schedule: Schedule) -> None:
-    """Raise ``ValueError`` for weights that no fit gives, or that are of no schedule."""
+    """Raise ``ValueError`` for weights that no fit gives, or that do not fit the schedule."""
     if policy.schedule:
         Schedule.parse(policy.schedule)
     steps, cached = [step for step, _ in policy.weights], set(schedule.cached_steps)
-    # Weights that no run uses would bring the mean of the others into its bounds.
+    # Weights that no run uses could bring the mean of all within its bounds.
     if unused := [step for step in steps if step not in cached]:
         raise ValueError(
             f"step {unused[0]} has weights, but {schedule} does not cache it; only cached steps "

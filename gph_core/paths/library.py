@@ -1,4 +1,4 @@
-"""The golden paths that come with the pack, and those that users keep, one JSON file each."""
+"""The golden paths that come with the pack, and those of users, one JSON file each."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from .judging import check_size, judged
 
 DATA = Path(__file__).parents[1] / "data"
 BUNDLED = DATA / "golden_paths.json"
-FITTED = DATA / "fitted_paths.json"  # of the demo model, as `bench fitted-paths` searches them
+FITTED_PATHS = DATA / "fitted_paths.json"  # of the demo model, from `bench fitted-paths`
 ENDING = ".json"
-# A file that was written less than so many seconds ago may be written again with the same time
-# stamp: FAT's have two seconds.
+# A file may be written again under the same time stamp for so many seconds: FAT rounds to two.
 SETTLED_S = 3.0
 
 
 @cache
 def bundled_paths() -> tuple[GoldenPath, ...]:
-    """The published paths and those of the demo model, the preferred ones of each model first."""
+    """The published paths and those of the demo model; of each model the preferred ones first."""
     data = json.loads(BUNDLED.read_text("utf-8"))
     grids = data["noise_levels"]
 
@@ -38,20 +37,19 @@ def bundled_paths() -> tuple[GoldenPath, ...]:
         levels = grids[entry["sigmas"]] if "sigmas" in entry else []
         return GoldenPath.from_json({**entry, "format": FORMAT, "sigmas": levels})
 
-    fitted = json.loads(FITTED.read_text("utf-8"))
+    fitted = json.loads(FITTED_PATHS.read_text("utf-8"))
     return (*map(read, data["paths"]), *map(GoldenPath.from_json, fitted))
 
 
-class _Known(NamedTuple):
-    """What was read from a file; another state of it has to be read again."""
+class _Read(NamedTuple):
+    """What a file held in one state of it; in another state it is read again."""
 
     state: tuple[int, ...] | None  # None if the file may change without a trace
-    found: GoldenPath | str  # or the reason why it is none
+    path: GoldenPath | str  # or the reason why it is none
 
 
 _SAVING = threading.Lock()  # a node and the page may save at the same moment
-# By folder and file. Paths are shared: nobody changes them.
-_KNOWN: defaultdict[Path, dict[str, _Known]] = defaultdict(dict)
+_READ: defaultdict[Path, dict[str, _Read]] = defaultdict(dict)  # by folder and file
 
 
 class UserPaths:
@@ -61,21 +59,17 @@ class UserPaths:
         self.folder = folder
 
     def read(self) -> tuple[list[GoldenPath], dict[str, str]]:
-        """All paths by name, and for each broken file the reason why it was left out.
-
-        A file is read again when it has changed.
-        """
-        paths, broken, known = [], {}, _KNOWN[self.folder]
+        """All paths by name, and for each broken file the reason why it was left out."""
+        paths, broken, before = [], {}, _READ[self.folder]
         entries = sorted(self._entries(), key=lambda entry: entry.name.casefold())
         for entry in entries:
-            found = _found(entry, known)
-            if isinstance(found, str):
-                broken[entry.name] = found
-            elif found is not None:
-                paths.append(found)
-        if len(known) > len(entries):
-            for gone in known.keys() - {entry.name for entry in entries}:
-                known.pop(gone, None)
+            path = _path_of(entry, before)
+            if isinstance(path, str):
+                broken[entry.name] = path
+            elif path is not None:
+                paths.append(path)
+        for gone in before.keys() - {entry.name for entry in entries}:
+            before.pop(gone, None)
         return paths, broken
 
     def get(self, name: str) -> GoldenPath:
@@ -84,12 +78,12 @@ class UserPaths:
         entries = {entry.name: entry for entry in self._entries()}
         alike = (n for n in entries if folded(n) == folded(name + ENDING))
         file = name + ENDING if name + ENDING in entries else next(alike, None)
-        found = _found(entries[file], _KNOWN[self.folder]) if file else None
-        if found is None:
+        path = _path_of(entries[file], _READ[self.folder]) if file else None
+        if path is None:
             raise ValueError(f"there is no golden path named {name!r} of yours")
-        if isinstance(found, str):
-            raise ValueError(f"{file} is no golden path: {found}")
-        return found
+        if isinstance(path, str):
+            raise ValueError(f"{file} is no golden path: {path}")
+        return path
 
     def checked(self, path: GoldenPath) -> tuple[Path, bytes]:
         """File and content of a path as ``save`` writes them.
@@ -143,7 +137,7 @@ class UserPaths:
         self._forget(file)
 
     def import_text(self, text: str, overwrite: bool = False) -> GoldenPath:
-        """Save a shared path; what its author searched was not searched here."""
+        """Save a shared path, as one that was searched elsewhere."""
         path = judged(text)
         if path.origin == SEARCHED:
             path = replace(path, origin=SHARED)
@@ -154,7 +148,7 @@ class UserPaths:
         return self.folder / f"{name}{ENDING}"
 
     def _existing(self, name: str) -> Path:
-        """File of exactly this name: others differ by upper and lower case alone."""
+        """File of exactly this name, not of one that differs by case."""
         check_known_name(name)
         alike = self._alike(name)
         if name in alike:
@@ -163,12 +157,12 @@ class UserPaths:
         raise ValueError(f"there is no golden path named {name!r} of yours{there}")
 
     def _alike(self, name: str) -> list[str]:
-        """Names of paths whose files are one with that of a name on some systems."""
+        """Names of paths that some systems store in the same file as a name."""
         wanted, names = folded(name), (entry.name for entry in self._entries())
         return [n[: -len(ENDING)] for n in names if folded(n[: -len(ENDING)]) == wanted]
 
     def _entries(self) -> list[os.DirEntry[str]]:
-        """Files of the folder that can be paths; none if there is no folder."""
+        """Files of the folder that may be paths; none if there is no folder."""
         try:
             with os.scandir(self.folder) as entries:
                 # Windows tells no upper from lower case.
@@ -179,28 +173,28 @@ class UserPaths:
     def _forget(self, *files: Path) -> None:
         """Read files again that were just changed."""
         for file in files:
-            _KNOWN[self.folder].pop(file.name, None)
+            _READ[self.folder].pop(file.name, None)
 
 
-def _found(entry: os.DirEntry[str], known: dict[str, _Known]) -> GoldenPath | str | None:
+def _path_of(entry: os.DirEntry[str], read: dict[str, _Read]) -> GoldenPath | str | None:
     """The path of a file, under the file's name, or the reason why it is none.
 
-    None if the file has gone meanwhile: others delete and rename, too.
+    A file is read again when it has changed. None if it has been deleted or renamed meanwhile.
     """
     state = None
-    with suppress(OSError):  # what is wrong, reading tells
+    with suppress(OSError):  # reading will say what is wrong
         stat = entry.stat()
         state = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
-        before = known.get(entry.name)
+        before = read.get(entry.name)
         if before is not None and before.state == state:
-            return before.found
+            return before.path
         if not 0 <= stat.st_mtime <= time.time() - SETTLED_S:
             state = None
-    found = _read(Path(entry.path))
-    if isinstance(found, str) and not os.path.lexists(entry.path):
+    path = _read(Path(entry.path))
+    if isinstance(path, str) and not os.path.lexists(entry.path):
         return None
-    known[entry.name] = _Known(state, found)
-    return found
+    read[entry.name] = _Read(state, path)
+    return path
 
 
 def _read(file: Path) -> GoldenPath | str:
@@ -217,12 +211,12 @@ def _read(file: Path) -> GoldenPath | str:
 
 
 def _move(old: Path, new: Path) -> None:
-    """Rename a file; ``FileExistsError`` for another one that has come meanwhile."""
-    if new.exists() and new.samefile(old):  # another case of the same name
+    """Rename a file; ``FileExistsError`` if another one has the name."""
+    if new.exists() and new.samefile(old):  # the same name in another case
         old.rename(new)
         return
     try:
-        os.link(old, new)  # unlike a rename, nowhere does it take the place of a file
+        os.link(old, new)  # unlike a rename, it never replaces a file
     except FileExistsError:
         raise
     except OSError:  # this disk has no links

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .gain import Gain
+from .stats import Gain
 
 RESAMPLES = 10_000
 _AT_ONCE = 2**24  # values that are drawn at once, 128 MiB

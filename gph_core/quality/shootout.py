@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..files import fields
+from ..files import forms
 from ..files.condition_diff import plain
 from ..files.jsonl import JsonlFile
 from ..run.record import RunRecord
 from .comparison import IDENTICAL
-from .gain import mean_of
 from .objective import Metrics
+from .stats import mean_of
 
 FORMAT = "golden-path-shootout-1"
 _Key = tuple[str, str, str]
@@ -78,7 +78,7 @@ def _to_data(run: CandidateRun) -> dict[str, Any]:
 
 def _from_data(data: dict[str, Any]) -> CandidateRun:
     others = {n: v for n, v in data.items() if n not in ("contender", "metrics")}
-    run = fields.read(CandidateRun, {**others, "candidate": data["contender"], "metrics": {}})
+    run = forms.read(CandidateRun, {**others, "candidate": data["contender"], "metrics": {}})
     if not run.seconds > 0:
         raise ValueError(f"it took {run.seconds:g} seconds, which no run does")
     return replace(run, metrics={name: number(v) for name, v in data["metrics"].items()})

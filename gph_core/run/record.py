@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..files import fields
+from ..files import forms
 from ..schedule import Schedule
 
 FORMAT = 2
@@ -98,7 +98,7 @@ class RunRecord:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise ValueError(f"this is not a run record of format {FORMAT}")
         others = ("format", *_DERIVED)
-        record = fields.read(cls, {n: v for n, v in data.items() if n not in others})
+        record = forms.read(cls, {n: v for n, v in data.items() if n not in others})
         Schedule.parse(record.schedule)
         num_steps = len(record.sigmas) - 1
         done = (*record.full_steps, *record.cached_steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..files import fields
+from ..files import forms
 from ..files.jsonl import JsonlFile
 from .record import RunRecord
 
@@ -26,7 +26,7 @@ def to_data(run: RecordedRun) -> dict[str, Any]:
 
 def from_data(data: Mapping[str, Any]) -> RecordedRun:
     """Run that ``to_data`` gave; ``ValueError`` for other data."""
-    return fields.read(RecordedRun, data)
+    return forms.read(RecordedRun, data)
 
 
 RECORDING = JsonlFile("golden-path-runs-1", "recording", "run", to_data, from_data)

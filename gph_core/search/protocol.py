@@ -22,12 +22,11 @@ from ..quality.semantic.guard import Guard
 from ..schedule import Schedule
 from .algorithms.table import ALGORITHMS, Setup, choose_default
 from .budget import Asked, Budget
+from .judge import Race
 from .log import StudyLog
-from .probing import probed
 from .proposals import Score
-from .racing import Race
 from .selection import Control, Validated, finalists, nothing_to_deliver, ranked, validated_on
-from .setup import prepared, search_space
+from .setup import prepared, probed, search_space
 from .study import Examples, Study
 
 SHORT_SHARE = 0.4  # of the budget, for the short searches of several policies together

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..policies.base import Policy, Site
-from ..quality.gain import Gain, mean_of
 from ..quality.objective import Objective
 from ..quality.semantic.guard import Guard, changes_in_words
+from ..quality.stats import Gain, mean_of
 from ..schedule import Schedule
 from .log import StudyLog
 from .proposals import Proposal, Score

@@ -14,12 +14,10 @@ from typing import Any, NamedTuple, Protocol
 
 from ..quality.objective import PSNR, Metrics, Objective
 from ..schedule import Schedule, ScheduleSpace
-from .budget import Asked, Budget
-from .judge import Judge
+from .budget import STALLED, Asked, Budget, SearchProgress
+from .judge import Judge, Race
 from .log import StudyLog
-from .progress import STALLED, SearchProgress
 from .proposals import Proposal, Score, Search, Unit
-from .racing import Race
 
 # An algorithm that proposes nothing new any more would never end.
 MOST_REPEATS = 2000

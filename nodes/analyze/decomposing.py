@@ -8,8 +8,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from ...gph_core.analysis.decomposition import Decomposition, decompose
-from ...gph_core.analysis.decomposition_file import LINES, Split
+from ...gph_core.analysis.decomposition import LINES, Decomposition, Split, decompose
 from ...gph_core.paths.choice import Choice
 from ...gph_core.run_plan import RunPlan
 from ..hook import fingerprint

@@ -8,8 +8,14 @@ from typing import Any
 
 from torch import Tensor
 
-from ...gph_core.analysis.isolated_steps import IsolatedStep, Tried, isolated_steps, measured_steps
-from ...gph_core.analysis.isolated_steps_file import LINES, Measured
+from ...gph_core.analysis.isolated_steps import (
+    LINES,
+    IsolatedStep,
+    Measured,
+    Tried,
+    isolated_steps,
+    measured_steps,
+)
 from ...gph_core.calibration.fitted import check_policy
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.isolated_run import IsolatedRun

@@ -9,7 +9,7 @@ from comfy_api.latest import io
 
 from ...gph_core.quality import reports
 from ...gph_core.quality.objective import OBJECTIVES
-from ...gph_core.reports import figures, statistics_figure, statistics_report
+from ...gph_core.reports import figures, statistics_report
 from ..schema.inputs import MOST, metric_input, reports_of, shootouts_input
 from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
@@ -72,7 +72,7 @@ class ScheduleStatistics(Node):
         text = statistics_report.table(report)
         _LOG.info("%s:\n%s", NAME, text)
         return io.NodeOutput(
-            statistics_figure.figure(report),
+            statistics_report.figure(report),
             text,
             json_text(report),
             ui=summary_output(text),

@@ -11,10 +11,9 @@ from ...gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensi
 from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.methods.planned import PLANNED, RULES, noted, planned
-from ...gph_core.paths.full_steps import check_full
 from ...gph_core.paths.library import NONE
 from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
+from ...gph_core.paths.speeds import OF_STEPS, SPEEDS, check_full
 from ...gph_core.planning.planners import Plan
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.plan_report import calibration_text, plan_text

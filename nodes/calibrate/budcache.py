@@ -10,7 +10,7 @@ from ...gph_core.calibration.entry import Calibration
 from ...gph_core.calibration.samples import Measured
 from ...gph_core.experiments.examples import UnderPolicy
 from ...gph_core.policies.extrapolation import Reuse
-from ...gph_core.search.algorithms.budcache import as_in_seed_paper
+from ...gph_core.search.algorithms.annealing import as_in_seed_paper
 from ...gph_core.search.log import StudyLog
 from ...gph_core.search.study import Study
 from ...gph_core.texts import counted

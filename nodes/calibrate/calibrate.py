@@ -9,8 +9,8 @@ from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.calibration.table import RECIPES
-from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
+from ...gph_core.paths.speeds import full_of
 from ...gph_core.texts import counted
 from ..library import calibrations
 from ..sample.examples import Example

@@ -8,10 +8,10 @@ from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.methods.table import ADAPTIVE, ALL
-from ...gph_core.paths.full_steps import full_of
 from ...gph_core.paths.library import check_name
+from ...gph_core.paths.speeds import full_of
 from ...gph_core.policies.base import Policy
-from ...gph_core.reports.threshold_report import described
+from ...gph_core.reports.calibration_report import threshold_text
 from ..library import calibrations
 from ..sample.examples import Example
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
@@ -95,6 +95,6 @@ class CalibrateRatio(OnFile):
             workload, row, policy, count, entries.get(row.name), progress, partial(file.save, path)
         )
         progress(1.0)
-        report = described(found, workload.num_steps, len(workload), workload.notes)
+        report = threshold_text(found, workload.num_steps, len(workload), workload.notes)
         text = f"{method}, {policy}: {report}"
         return io.NodeOutput(calibration, text)

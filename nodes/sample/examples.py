@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import node_helpers
 from comfy_api.latest import io
 
-from ...gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
-from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS
+from ...gph_core.search.scoring_prompts import PROMPTS, SEEDS, parse_prompts, parse_seeds, seeds_for
 from ..schema.inputs import check_known
 from ..schema.node import Node
 from ..schema.types import CATEGORY, ExamplesType

@@ -19,8 +19,8 @@ from ...gph_core.policies.two_anchor import TwoAnchor
 from ...gph_core.quality.semantic.guard import Guard
 from ...gph_core.reports import figures, search_report
 from ...gph_core.search.budget import Budget
+from ...gph_core.search.judge import Race
 from ...gph_core.search.protocol import SearchSettings
-from ...gph_core.search.racing import Race
 from ..library import user_paths
 from ..library.library import stated_model
 from ..sample import lpips_weights

@@ -11,7 +11,7 @@ from ...gph_core.methods.candidates import FITTED_PATH, FULL, PATH, PLAIN, UNIFO
 from ...gph_core.methods.planned import planned
 from ...gph_core.methods.table import ALL
 from ...gph_core.paths.choice import Choice, choose, choose_fitted, spacing
-from ...gph_core.paths.full_steps import check_full
+from ...gph_core.paths.speeds import check_full
 from ...gph_core.policies.base import Policy, options_of
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted

@@ -23,7 +23,7 @@ from playwright.sync_api import Page, sync_playwright
 import dev
 from demo import examples, experts_example, inside_examples, run, search_example, video_example
 from demo.subjects import IMAGES, VIDEOS, Subject
-from gph_core.paths.noise_spacing import noise_spacing
+from gph_core.paths.spacings import noise_spacing
 from gph_core.schedule import Schedule
 
 from .conftest import CHROMIUM, FLAGS, SETTINGS

@@ -7,7 +7,7 @@ import contextlib
 import torch
 from safetensors.torch import save_file
 
-from gph_core.analysis import decomposition_file, isolated_steps_file
+from gph_core.analysis import decomposition, isolated_steps
 from gph_core.analysis.decomposition import Decomposition
 from gph_core.analysis.isolated_steps import IsolatedStep
 from gph_core.calibration import file as calibration_file
@@ -31,11 +31,11 @@ RECORD = RunRecord(
     (0.1,), 100, ("a note",), gate_values=(None, 0.5), policy_data={"kind": "Reuse"},
 )  # fmt: skip
 RUN = CandidateRun("a", "uniform", "1", {"psnr": float("inf"), "ssim": 0.5}, 0.3, 1.2, RECORD)
-SPLIT = decomposition_file.Split(
+SPLIT = decomposition.Split(
     "a", "a cat", 7, "uniform", "1",
     Decomposition((1,), (0.0, 1.0), (0.0, 0.5), (0.0, 1.5), (0.0, 0.0, 2.5), 4.0, 1e-9),
 )  # fmt: skip
-MEASURED = isolated_steps_file.Measured("a", "", 7, IsolatedStep(1, (0.5, 0.75), 1.5, 0.25, 0.125))
+MEASURED = isolated_steps.Measured("a", "", 7, IsolatedStep(1, (0.5, 0.75), 1.5, 0.25, 0.125))
 
 
 def lines(kind, item):
@@ -113,8 +113,8 @@ READERS = {
     "gph_core/run/record_file.py": lines(
         record_file.RECORDING, RecordedRun("a", "a cat", 7, RECORD)
     ),
-    "gph_core/analysis/decomposition_file.py": lines(decomposition_file.LINES, SPLIT),
-    "gph_core/analysis/isolated_steps_file.py": lines(isolated_steps_file.LINES, MEASURED),
+    "gph_core/analysis/decomposition.py": lines(decomposition.LINES, SPLIT),
+    "gph_core/analysis/isolated_steps.py": lines(isolated_steps.LINES, MEASURED),
     "gph_core/quality/shootout.py": Reader(
         write_results,
         lambda path: Results(path, CONDITIONS).get("a", "uniform", "1"),

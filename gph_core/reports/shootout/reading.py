@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...files import shape, strict_json
+from ...files import forms, strict_json
 from ...quality.comparison import IDENTICAL
 from ...quality.reports import ADAPTIVE, FIXED, FORMAT, FULL, PLAIN
 from ...schedule import Schedule
@@ -17,7 +17,7 @@ _SHAPE = {
     "rows": [{
         "name": str, "kind": str, "plan": str, "policy": (str, None), "comparable": bool,
         "schedules": [{"schedule": str}],
-        "metrics": {...: {"values": [(*shape.NUMBER, str, None)]}},
+        "metrics": {...: {"values": [(*forms.NUMBER, str, None)]}},
     }],
 }  # fmt: skip
 
@@ -33,7 +33,7 @@ def read(text: str) -> dict[str, Any]:
             "the text is no JSON of Method Shootout of this version; connect its JSON, and queue "
             "it again if an older version made it (it samples nothing that it knows)"
         )
-    shape.check(report, _SHAPE, "the report")
+    forms.check(report, _SHAPE, "the report")
     for row in report["rows"]:
         _check_row(row, len(report["prompts"]))
     return report

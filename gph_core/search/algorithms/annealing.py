@@ -11,7 +11,9 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
+from ...quality.objective import OBJECTIVES, Objective
 from ...schedule import Schedule, ScheduleSpace
 from ..proposals import END_OF_UNIT, Proposal, Search
 from .moves import LOCAL_SHARE, REACH, Part, State, best_of, local_neighbors, local_swap, starts
@@ -125,3 +127,21 @@ def _near_and_far(
         far = [step for step in schedule.cached_steps if abs(step - full) > REACH]
         for place in rng.sample(far, min(far_moves, len(far))):
             yield schedule.swap(full, place)
+
+
+class BudCache(NamedTuple):
+    """Parts that a study needs to search as BudCache does; it ends by itself, after one chain."""
+
+    space: ScheduleSpace
+    search: Search
+    objective: Objective = OBJECTIVES["latent MSE"]
+
+
+def as_in_seed_paper(num_steps: int, num_full: int, rng: random.Random) -> BudCache:
+    """The seed paper's reproduction: steps 0, 1, 2 and the last full, and no far or double moves.
+
+    Source: seed paper, appendix *Calibration, schedule search, and evaluation separation*, and its
+    program; two prompts, three for Qwen-Image.
+    """
+    space = ScheduleSpace(num_steps, num_steps - num_full, (0, 1, 2, num_steps - 1))
+    return BudCache(space, budcache_annealing(space, rng, single_share=1, far_moves=0, restarts=1))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import comfy.model_management
 import comfy.samplers
 import pytest
-from golden_path_pack.gph_core.analysis import decomposition_file
+from golden_path_pack.gph_core.analysis import decomposition
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule
@@ -141,7 +141,7 @@ def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluation
     evaluations["cancel"] = evaluations["now"] + evaluations["now"] * 3 // 4
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = decomposition_file.LINES.read(decomposing.FILES.path_of("mine"))
+    kept = decomposition.LINES.read(decomposing.FILES.path_of("mine"))
     assert [split.seed for split in kept] == [0]
     assert runs_of(run(model).result, "0-2,5,7/8") == whole
     before = evaluations["now"]

@@ -13,7 +13,7 @@ from comfy_extras import (
     nodes_model_advanced,
     nodes_optimalsteps,
 )
-from golden_path_pack.gph_core.paths.noise_spacing import noise_spacing
+from golden_path_pack.gph_core.paths.spacings import noise_spacing
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity

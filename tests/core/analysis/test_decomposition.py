@@ -1,5 +1,4 @@
 import itertools
-import json
 
 import pytest
 import torch
@@ -121,8 +120,3 @@ def test_correlations_over_schedules_are_of_their_means():
 
 def test_the_gap_of_several_runs_is_their_median():
     assert median_gaps(RUNS) == (0, 2.25)  # of 1, 2, 2.5 and 3.5
-
-
-def test_a_decomposition_survives_plain_data():
-    for found in RUNS:
-        assert Decomposition.from_dict(json.loads(json.dumps(found.to_dict()))) == found

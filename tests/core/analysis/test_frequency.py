@@ -5,8 +5,6 @@ import pytest
 from gph_core.analysis.frequency import Frequencies
 from gph_core.schedule import Schedule
 
-from ..run.test_record import record
-
 
 def of(**runs):
     """Frequencies of schedules of 5 steps, named by their full ones: ``_01=3``."""
@@ -55,9 +53,3 @@ def test_runs_of_different_step_counts_or_none_are_refused():
         Frequencies.of([Schedule((0,), 6), Schedule((0,), 5)])
     with pytest.raises(ValueError, match="there are no runs to count"):
         Frequencies.of([])
-
-
-def test_runs_are_counted_as_they_happened():
-    refused = record(full_steps=(0, 1, 2, 4), cached_steps=(3,))
-    found = Frequencies.of(r.realized for r in (record(), refused, refused))
-    assert found.most_frequent() == Schedule((0, 1, 2, 4), 5)

@@ -12,11 +12,6 @@ SEARCHED = [
     [21.060, 19.459, 20.334, 20.325, 21.131], [31.017, 31.812, 31.981, 32.205, 32.450],
     [25.183, 24.612, 25.294, 24.549, 25.637], [21.471, 20.473, 21.414, 20.346, 21.628],
 ]  # fmt: skip
-# Its shares of schedule, policy and interaction in six tables of 4 schedules by 5 policies.
-PUBLISHED = [
-    (0.950, 0.037, 0.013), (0.613, 0.117, 0.270), (0.493, 0.269, 0.238),
-    (0.983, 0.012, 0.005), (0.657, 0.181, 0.162), (0.368, 0.499, 0.133),
-]  # fmt: skip
 
 
 def test_two_schedules_under_two_policies_by_hand():
@@ -39,17 +34,6 @@ def test_the_fit_is_least_squares_with_dummy_variables():
     np.testing.assert_allclose(
         found.shares.interaction, (values.ravel() - fitted).var() / values.var()
     )
-
-
-@pytest.mark.parametrize("shares", PUBLISHED)
-def test_published_shares_come_back_from_tables_that_have_them(shares):
-    # Effects of those sums of squares, and residuals that leave rows and columns at zero.
-    one = np.sqrt(shares[0] / 20) * np.array([[1], [-1], [1], [-1]])
-    two = np.sqrt(shares[1] / 20) * np.array([[2, 0, -1, 1, -2]]) / np.sqrt(2)
-    pattern = np.array([[1, 1, -1, -1]]).T * np.array([[2, -1, -2, 0, 1]]) / np.sqrt(2)
-    found = interaction(20.0 + one + two + np.sqrt(shares[2] / 20) * pattern)
-    assert found.shares == pytest.approx(shares)
-    assert found.mean == pytest.approx(20)
 
 
 def test_parallel_curves_have_no_interaction():

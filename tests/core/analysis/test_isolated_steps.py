@@ -48,10 +48,6 @@ def test_only_wanted_steps_are_followed_to_the_end():
     assert model.calls == [0, 1, 2, 3, 3]
 
 
-def test_a_step_survives_plain_data():
-    assert [IsolatedStep.from_dict(step.to_dict()) for step in BY_HAND] == BY_HAND
-
-
 def call(run, step, values, branches=("p", "n")):
     """One call of two branches at a step; what was predicted for them, or None."""
     decision = run.begin_call(SIGMAS[step], branches)

@@ -96,22 +96,6 @@ def test_halves_are_of_even_and_odd_prompts():
     assert found.other["odd"] == pytest.approx(other.statistic)
 
 
-def test_gains_of_prompts_that_behave_alike_transfer_whole():
-    # Per unit of feature error, every prompt loses what its step has it lose.
-    rng = np.random.default_rng(1)
-    gains, sigmas = rng.uniform(1, 2, (2, 6)), np.linspace(1, 0, 9)
-    rows = []
-    for errors in rng.uniform(0.1, 1, (6, 6)):
-        velocity = gains[0] * errors
-        columns = zip(errors, velocity, velocity / 8, gains[1] * velocity / 8, strict=True)
-        rows.append(
-            [IsolatedStep(k, (float(r),), *rest) for k, (r, *rest) in enumerate(columns, 1)]
-        )
-    found = Observations.of(rows, sigmas)
-    assert found.correlations()["feature_error_x_gain"] == pytest.approx(1)
-    assert transfer(found) == (1, {"even": 1, "odd": 1}, {"even": 1, "odd": 1})
-
-
 def test_one_prompt_has_gains_but_no_others():
     one = Observations.of([FIRST], SIGMAS)
     np.testing.assert_allclose(one.gains, [0.125, 0.25])

@@ -117,18 +117,6 @@ def test_the_rounding_floor_is_the_angle_at_a_rounded_middle():
     equal(rounding_floor([states], 1, torch.float32), [0])
 
 
-def test_the_rounding_floor_is_the_turning_angle_of_rounded_middles():
-    states = torch.randn(13, 40, generator=torch.Generator().manual_seed(1)).bfloat16().double()
-    states = 10 + states.cumsum(0).bfloat16().double()
-    found = rounding_floor(states.split(9, dim=1), 3, torch.bfloat16)
-    for n, angle in enumerate(found, 3):
-        first, last = states[n - 3], states[n + 3]
-        middle = ((first + last) / 2).bfloat16().double()
-        expected = turning_angles(torch.stack([first, middle, last]), 1)
-        torch.testing.assert_close(angle, expected[0])
-    assert (found > 0).all()
-
-
 @pytest.mark.parametrize(
     ("states", "message"),
     [

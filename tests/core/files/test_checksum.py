@@ -7,7 +7,7 @@ import logging
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from gph_core.calibration import file as calibration_file
 from gph_core.files import checksum
@@ -33,11 +33,6 @@ def test_the_number_is_that_of_the_file_with_zeros_in_its_place(tmp_path, write)
     assert content.count(number.encode()) == 1
     blank = content.replace(number.encode(), b"0" * 64)
     assert hashlib.sha256(blank).hexdigest() == number
-
-
-def test_another_program_can_read_states_with_a_checksum(tmp_path):
-    write_states(tmp_path / "run.safetensors")
-    assert load_file(tmp_path / "run.safetensors")["states"].equal(STATES)
 
 
 def old_states(path, **tensors):
@@ -128,22 +123,3 @@ def test_a_calibration_of_an_older_version_is_read_with_a_note_and_renewed(tmp_p
     assert renewed.note == ""
     with safe_open(path, "pt") as opened:
         assert opened.metadata()["format"] == "golden-path-calibration-2"
-
-
-def test_a_threshold_that_is_no_number_is_refused(tmp_path):
-    settings = {"full steps": 3, "policy": "reuse"}
-    for threshold in (float("nan"), "0.3", None, True):
-        found = {"settings": settings, "target": 2, "threshold": threshold, "num_examples": 4}
-        old_calibration(tmp_path / "mine.safetensors", thresholds=[found])
-        with pytest.raises(ValueError, match=r"mine\.safetensors is a damaged .*threshold"):
-            calibration_file.load_all(tmp_path / "mine.safetensors")
-
-
-def test_a_digit_that_was_changed_in_a_calibration_is_noticed(tmp_path):
-    path = tmp_path / "mine.safetensors"
-    save_calibration(path)
-    content = path.read_bytes()
-    assert content.count(b'threshold\\": 0.3') == 1
-    path.write_bytes(content.replace(b'threshold\\": 0.3', b'threshold\\": 0.4'))
-    with pytest.raises(ValueError, match=r"mine\.safetensors .*its checksum does not fit"):
-        calibration_file.load(path, "TeaCache")

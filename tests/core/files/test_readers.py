@@ -1,4 +1,4 @@
-"""The contract of all readers of files: see ``support/damages.py``; and of those who write them."""
+"""The contract of all readers and writers of files: see ``support/damages.py``."""
 
 import contextlib
 import sys

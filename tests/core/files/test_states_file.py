@@ -1,6 +1,5 @@
 import pytest
 import torch
-from safetensors import safe_open
 from safetensors.torch import load_file
 
 from gph_core.files.states_file import States, writing
@@ -18,13 +17,6 @@ def test_states_are_one_tensor_in_their_order(tmp_path):
     assert found["states"].dtype == torch.float32
     assert torch.equal(found["states"], torch.stack(STATES).transpose(2, 3))
     assert [file.name for file in path.parent.iterdir()] == ["run.safetensors"]
-
-
-def test_half_precision_is_widened(tmp_path):
-    with writing(tmp_path / "run.safetensors", 1) as add:
-        add(torch.tensor([0.5, 1.5], dtype=torch.bfloat16))
-    with safe_open(tmp_path / "run.safetensors", framework="pt") as file:
-        assert file.get_tensor("states").tolist() == [[0.5, 1.5]]
 
 
 def test_a_run_that_was_cancelled_leaves_no_file(tmp_path):
@@ -61,13 +53,3 @@ def test_states_are_read_in_parts(tmp_path, size):
     assert torch.equal(torch.cat(list(found), dim=1), torch.stack(STATES).flatten(1))
     with pytest.raises(IndexError):
         found[len(found)]
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"\xff" * 100, b"\x02" + b"\0" * 7 + b"{}", b"\x02" + b"\0" * 7 + b"[]"]
-)
-def test_another_file_holds_no_states(tmp_path, content):
-    path = tmp_path / "run.safetensors"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"run.safetensors holds no states of a run"):
-        States(path)

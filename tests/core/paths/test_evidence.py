@@ -57,7 +57,3 @@ def test_a_speed_says_it_of_the_path_that_it_takes():
     assert choose(run, 1, [PATH]).origin == (
         "mine, fitted here on 16 examples, PSNR 26.8 dB on 50 others"
     )
-
-
-def test_the_number_of_examples_is_kept_with_the_path():
-    assert GoldenPath.from_json(PATH.to_json()).policy.examples == 16

@@ -38,8 +38,8 @@ def test_every_fitted_path_of_the_pack_states_what_its_weights_need():
     assert set(NEEDED) <= set(DATA["policy"]["conditions"])
 
 
-@pytest.mark.parametrize("times", [1000, 10, 3, 0, -0.4, -1])
-@pytest.mark.parametrize("path", FITTED, ids=lambda path: path.name)
+@pytest.mark.parametrize("times", [10, 3, 0, -0.4])
+@pytest.mark.parametrize("path", FITTED[::4], ids=lambda path: path.name)
 def test_weights_that_were_multiplied_are_refused(path, times):
     with pytest.raises(ValueError, match=r"a fit gives .* search again, or ask for the file again"):
         judged(text_of(with_weights(path, lambda weight: weight * times)))

@@ -30,7 +30,7 @@ def test_every_full_step_becomes_the_steps_of_the_same_noise():
 
 
 @pytest.mark.parametrize("text", ["0-2,5,9/10", "0-3,9/10", "0,3,6,9/10", "0-4,6,8-9/10"])
-@pytest.mark.parametrize("num_steps", [5, 7, 10, 12, 15])
+@pytest.mark.parametrize("num_steps", [5, 10, 15])
 def test_no_cached_run_is_longer_than_the_source_or_the_count_demands(text, num_steps):
     source = Schedule.parse(text)
     target = [level**2 for level in linear(num_steps)]
@@ -157,11 +157,9 @@ def test_models_whose_noise_exceeds_one_are_compared_at_the_same_signal_to_noise
     [
         (linear(9), linear(5), "a schedule of 10 steps has 11 noise levels, got 10"),
         (linear(10), [1.0], "1 run's noise levels; between 2 and 1001 are needed"),
-        (linear(10), linear(1001), "1002 run's noise levels; between 2 and 1001"),
         (linear(10), [1.0, 0.5, 0.5], "the run's noise levels do not fall at step 1 "),
         (linear(10)[::-1], linear(5), "the source noise levels do not fall at step 0"),
         (linear(10), [1.0, math.nan], "the run's noise levels are not numbers from 0 up"),
-        (linear(10), [1.0, -0.1], "the run's noise levels are not numbers from 0 up"),
         (linear(10), [14.6, 0.0], "the noise levels go up to 14.6, those of the schedule"),
     ],
 )  # fmt: skip

@@ -1,9 +1,10 @@
+"""Speeds and numbers of full steps."""
+
 import pytest
 
-from gph_core.paths.choice import SPACED, Choice, Conditions
+from gph_core.paths.choice import Conditions
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.noise_spacing import noise_spacing
-from gph_core.paths.speeds import SPEEDS, resolve
+from gph_core.paths.speeds import SPEEDS, check_full, full_of, resolve
 from gph_core.policies.extrapolation import Reuse
 
 
@@ -31,12 +32,29 @@ def test_every_step_count_is_resolved(speed):
             assert abs(50 * schedule.num_full - of_50 * num_steps) <= 25
 
 
-def test_a_model_without_paths_gets_the_steps_by_noise_level():
-    run = unknown_model(49)
-    choice = resolve("Fast", run, bundled_paths())
-    assert choice == Choice(noise_spacing(run.sigmas, 9, 0.5, True), SPACED, Reuse())
-
-
 def test_an_unknown_speed_is_refused():
     with pytest.raises(ValueError, match="'Warp' is not a speed; choose one of Quality, Balanced"):
         resolve("Warp", unknown_model(50), ())
+
+
+def test_a_speed_is_a_share_and_a_number_is_itself():
+    assert full_of(7, 50) == 7
+    assert full_of("Fast", 50) == 9  # 18 % of 50
+    assert full_of("Threshold", 50) is None
+
+
+@pytest.mark.parametrize(
+    ("full", "options", "possible"),
+    [(1, {}, "2 to 9"), (10, {}, "2 to 9"), (11, {"fewest": 1, "spare": 0}, "1 to 10")],
+)
+def test_numbers_out_of_range_are_errors(full, options, possible):
+    with pytest.raises(ValueError, match=f"{full} full steps do not fit: of 10 steps {possible}"):
+        check_full(full, 10, **options)
+
+
+def test_numbers_in_range_are_taken():
+    check_full(2, 10)
+    check_full(9, 10)
+    check_full(10, 10, fewest=1, spare=0)
+    with pytest.raises(ValueError, match="of 2 steps none can be full"):
+        check_full(2, 2)

@@ -2,7 +2,6 @@
 
 import json
 import math
-from functools import partial
 
 import pytest
 import torch
@@ -35,15 +34,6 @@ def test_each_item_is_measured_by_each_metric():
     assert found.unavailable == {}
 
 
-def test_the_change_between_frames_is_measured_of_each_pair_of_neighbours():
-    change = partial(metrics.frame_change, network=difference)
-    found = compare(greys(0.0, 0.0, 0.0), greys(0.0, 0.1, 0.4), {"frame_change": change})
-    # The network sees twice the difference, -1 to 1 in the place of 0 to 1.
-    assert found.figures["frame_change"].values == pytest.approx([0.2, 0.6])
-    single = compare(greys(0.0), greys(0.1), {"frame_change": change})
-    assert "at least 2 frames, got 1" in single.unavailable["frame_change"]
-
-
 def test_a_metric_that_refuses_is_left_out_with_its_reason_and_asked_once():
     asked = []
 
@@ -55,11 +45,6 @@ def test_a_metric_that_refuses_is_left_out_with_its_reason_and_asked_once():
     assert set(found.figures) == {"psnr"}
     assert found.unavailable == {"x": "needs the package x"}
     assert len(asked) == 1
-
-
-def test_an_error_that_is_no_refusal_is_not_hidden():
-    with pytest.raises(RuntimeError):
-        compare(greys(0.0), greys(0.1), {"x": lambda a, b: torch.zeros(2) @ torch.zeros(3)})
 
 
 def test_progress_is_reported_after_each_item():

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from gph_core.quality.coverage import coverage, lower_bound, regrets, shared_schedule
 
@@ -84,12 +83,6 @@ def test_a_bound_by_hand():
     assert lower_bound(20, 20) == pytest.approx(0.05 ** (1 / 20))
     assert lower_bound(20, 20, 10) == pytest.approx(0.005 ** (1 / 20))
     assert lower_bound(0, 20) == 0
-
-
-def test_at_its_bound_so_many_successes_have_the_probability_of_the_level():
-    for covered, prompts, candidates in ((3, 10, 1), (57, 100, 7), (700, 1088, 32)):
-        bound = lower_bound(covered, prompts, candidates)
-        assert binom.sf(covered - 1, prompts, bound) == pytest.approx(0.05 / candidates)
 
 
 def test_a_choice_of_several_lowers_the_corrected_bound_alone():

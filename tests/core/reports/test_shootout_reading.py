@@ -1,4 +1,4 @@
-"""A report of a shootout is read whole, or refused in words."""
+"""``reports/shootout/reading``: a report is read whole, or refused in words."""
 
 import copy
 import json

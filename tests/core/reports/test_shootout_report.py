@@ -1,4 +1,4 @@
-"""Numbers of Method Shootout: kinds, order, who is comparable and who is ahead."""
+"""``reports/shootout/report``: kinds, order, who is comparable and who is ahead."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Table and figure of Method Shootout."""
+"""``reports/shootout``: table and figure."""
 
 from gph_core.reports.shootout.figure import figure, label_of, shown_metrics
 from gph_core.reports.shootout.table import table

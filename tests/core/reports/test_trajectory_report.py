@@ -1,4 +1,4 @@
-"""Numbers, summary and figure of Trajectory Profile, on runs of known shape."""
+"""``reports/trajectory``: numbers, summary and figure, on runs of known shape."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a study does with a log that former runs have left."""
+"""``search/study``: what it does with a log that former runs have left."""
 
 import itertools
 from contextlib import contextmanager
@@ -52,17 +52,6 @@ def test_a_larger_budget_goes_on_where_the_former_ended(tmp_path):
     assert [schedule for schedule, _ in examples.measured] == list(study.scores)[5:]
 
 
-def test_only_the_examples_that_are_not_known_are_run():
-    log = StudyLog(None, {})
-    log.add(A, [1, 2], [{"psnr": 5.0}, {"psnr": 6.0}], 1.0, 1.0)
-    examples = MadeExamples(steps_sum)
-    study = Study(examples, log=log)
-    study.run(asks(A))
-    assert examples.measured == [(A, (0, 3))]
-    assert study.scores[A].values[1:3] == (5.0, 6.0)
-    assert [metrics["psnr"] for metrics in study.metrics(A)] == list(study.scores[A].values)
-
-
 def in_batches(value, count, batch):
     examples = MadeExamples(value, count)
     examples.batch = batch
@@ -98,8 +87,9 @@ def test_what_was_measured_before_an_exception_is_kept_batch_by_batch(monkeypatc
 def test_examples_of_a_batch_are_measured_together_wherever_others_are_known():
     log, examples = StudyLog(None, {}), in_batches(steps_sum, 10, 4)
     log.add(A, [0, 5], [{"psnr": 5.0}, {"psnr": 6.0}], 1.0, 1.0)
-    Study(examples, log=log).score(Proposal(A))
+    score = Study(examples, log=log).score(Proposal(A))
     assert [run for _, run in examples.measured] == [(1, 2, 3), (4, 6, 7), (8, 9)]
+    assert (score.values[0], score.values[5]) == (5.0, 6.0)
 
 
 def test_a_limit_ends_a_search_at_the_same_place_whatever_else_was_measured():

@@ -1,4 +1,4 @@
-"""A search of several policies that is interrupted is the same one when it goes on."""
+"""``search/protocol``: an interrupted search of several policies resumes to the same result."""
 
 import itertools
 import random
@@ -12,9 +12,9 @@ from gph_core.quality.objective import JOINT, PSNR
 from gph_core.schedule import uniform
 from gph_core.search import study as study_module
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
-from gph_core.search.racing import Race
 from gph_core.search.study import Measurement
 
 from ...support.made_examples import MadeExamples
@@ -88,11 +88,13 @@ class Trial:
         return order, (delivery.best, delivery.others, delivery.reason)
 
 
-@pytest.mark.parametrize("objective", [PSNR.name, JOINT])
-@pytest.mark.parametrize("race", [None, Race()], ids=["", "race"])
 @pytest.mark.parametrize(
-    "budget",
-    [Budget(evaluations=120), Budget(full_steps=2000), Budget(seconds=130)],
+    ("budget", "race", "objective"),
+    [
+        (Budget(evaluations=120), None, PSNR.name),
+        (Budget(full_steps=2000), Race(), JOINT),
+        (Budget(seconds=130), Race(), PSNR.name),
+    ],
     ids=["evaluations", "full steps", "seconds"],
 )
 def test_an_interrupted_search_of_several_policies_is_replayed(

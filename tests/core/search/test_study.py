@@ -4,13 +4,12 @@ import types
 
 import pytest
 
-from gph_core.quality.objective import OBJECTIVES
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search import study as study_module
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.proposals import END_OF_UNIT, Proposal, Score
-from gph_core.search.racing import Race
-from gph_core.search.study import MOST_REPEATS, Measurement, Study
+from gph_core.search.study import MOST_REPEATS, Study
 
 from ...support.made_examples import MadeExamples
 
@@ -56,12 +55,6 @@ def test_whatever_is_reached_first_ends_the_study():
     assert study.used == 72 / 50
 
 
-def test_without_a_budget_the_search_decides():
-    study = Study(MadeExamples(steps_sum))
-    assert study.run(asks(*SPACE)) == "the search is complete"
-    assert len(study.scores) == 126
-
-
 def test_a_repeated_proposal_is_answered_from_memory():
     examples = MadeExamples(steps_sum)
     study = Study(examples, budget=Budget(evaluations=2))
@@ -75,16 +68,6 @@ def test_the_score_holds_the_objective_of_each_example_in_order():
     total = sum(A.full_steps)
     assert study.scores[A] == Score((total, total + 1.0, total + 2.0))
     assert study.metrics(A) == [{"psnr": total + n} for n in (0.0, 1.0, 2.0)]
-
-
-def test_the_objective_settles_the_sign():
-    class Errors(MadeExamples):
-        def measure(self, schedule, examples):
-            return Measurement([{"latent_mse": float(schedule == B)} for _ in examples], 1.0)
-
-    study = Study(Errors(None), OBJECTIVES["latent MSE"])
-    study.run(asks(B, A))
-    assert study.best == A
 
 
 def test_the_best_is_the_earliest_of_equal_ones():
@@ -159,12 +142,6 @@ def test_what_was_scored_before_the_search_is_its_first_baseline():
     assert len(study.scores) == 3
 
 
-def test_a_study_may_go_on_when_stalled():
-    examples, search = units(10, 10, 10, 10)
-    study = Study(examples, stops_when_stalled=False)
-    assert study.run(search) == "the search is complete"
-
-
 def test_the_error_is_that_of_the_best_schedule_then():
     # The second schedule gains 3, but its two values are 4 apart: standard error 2, 3 < 4.
     values = dict(zip(SPACE, [(9, 11), (11, 15), (11, 15), (99, 99)], strict=False))
@@ -199,6 +176,7 @@ def test_a_hopeless_schedule_is_dropped_after_some_of_the_examples():
     assert dropped == Score((0.0,) * 4, is_whole=False)
     assert dropped.mean == -math.inf
     assert examples.measured == [(A, (0, 1)), (A, (2, 3))]
+    assert study.full_steps == 4 * 6
     assert study.best is None
     assert not study.knows(A)
 
@@ -242,12 +220,6 @@ def test_schedules_that_are_dropped_in_turn_do_not_go_on_forever():
     study, _ = racer()
     assert study.run(search()) == f"the last {MOST_REPEATS} proposals were all known"
     assert len(study.scores[A].values) == 4
-
-
-def test_the_examples_of_a_dropped_schedule_count_as_spent():
-    study, _ = racer()
-    study.score(Proposal(A, LATE))
-    assert study.full_steps == 4 * 6
 
 
 def test_a_spent_budget_completes_no_dropped_schedule():

@@ -1,4 +1,4 @@
-"""A guard of semantic scores decides which schedules can win a search."""
+"""``search/protocol``: a guard of semantic scores decides which schedules can win."""
 
 import itertools
 from dataclasses import replace
@@ -69,9 +69,7 @@ def winner(allowed):
     return max(filter(allowed, schedules), key=lambda schedule: value(schedule, 0))
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["exhaustive", "hill climbing", "BudCache annealing", "evolution"]
-)
+@pytest.mark.parametrize("algorithm", ["exhaustive", "hill climbing"])
 def test_the_guard_changes_the_winner(algorithm):
     free, guarded = winner(lambda s: True), winner(lambda s: 6 not in s.full_steps)
     assert 6 in free.full_steps  # so that the guard matters

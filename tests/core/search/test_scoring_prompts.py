@@ -1,8 +1,8 @@
-"""Prompts and seeds that texts list, and texts that list none."""
+"""Prompts and seeds of scoring examples, and texts that list none."""
 
 import pytest
 
-from gph_core.search.example_texts import parse_prompts, parse_seeds, seeds_for
+from gph_core.search.scoring_prompts import parse_prompts, parse_seeds, seeds_for
 
 
 def test_each_line_that_is_not_empty_is_a_prompt():

@@ -8,7 +8,7 @@ from ..calibration.threshold import FoundThreshold
 from ..texts import counted
 
 
-def described(
+def threshold_text(
     found: FoundThreshold, num_steps: int, num_examples: int, notes: Sequence[str]
 ) -> str:
     """Outcome of a threshold, in the form of the source paper's tables.

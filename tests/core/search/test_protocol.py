@@ -13,7 +13,6 @@ from gph_core.search.budget import Budget
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
 from gph_core.search.selection import Control, PlainSteps
-from gph_core.search.setup import search_space
 from gph_core.search.study import Measurement
 
 from ...support.made_examples import MadeExamples
@@ -42,23 +41,6 @@ def contestant(policy=None, scoring=None, validation=None, scores=None, baseline
 
 def settings(evaluations=150.0, **changes):
     return SearchSettings(FULL, Budget(evaluations=evaluations), **changes)
-
-
-@pytest.mark.parametrize(
-    ("steps", "full", "policy", "required"),
-    [
-        (50, 9, Reuse(), (0, 1, 2, 49)),  # the seed paper's
-        (28, 8, Reuse(), (0, 1, 27)),  # 3 of 50 are 1.68 of 28
-        (20, 7, Reuse(), (0, 19)),
-        (20, 7, Hermite(2), (0, 1, 2, 19)),  # it needs three anchors
-        (20, 3, Reuse(), (0, 19)),
-        (10, 2, Reuse(), (0,)),  # one has to be free
-    ],
-)
-def test_first_steps_and_the_last_are_full(steps, full, policy, required):
-    space = search_space(steps, full, policy)
-    assert space.required_full == required
-    assert space.num_cached == steps - full
 
 
 def test_starts_are_scored_first_and_the_search_begins_at_the_best():
@@ -92,12 +74,6 @@ def test_controls_of_other_policies_are_measured_and_may_win():
     assert found.others[-1].name == "uniform"
     better = replace(work, controls=[control("uniform", GUIDED, 50)])
     assert find_path([better], STEPS, settings()).best.name == "uniform"
-
-
-def test_a_budget_of_the_starts_alone_gives_the_best_of_them():
-    starts = [Schedule.parse(t) for t in ("0,1,2,4,11/12", "0,3,6,9,11/12", "0,3,5,7,11/12")]
-    work = replace(contestant(baselines={}), starts=starts)
-    assert find_path([work], STEPS, settings(evaluations=3.0)).best.schedule == starts[1]
 
 
 def test_what_was_searched_is_delivered_with_its_values():
@@ -134,16 +110,6 @@ def test_a_search_of_several_policies_keeps_to_its_budget():
     find_path(contestants, STEPS, settings(90.0))
     measured = [{s for s, _ in c.scoring.measured} for c in contestants]
     assert sum(map(len, measured)) <= 90
-
-
-def test_a_search_that_goes_on_measures_nothing_again():
-    log = StudyLog(None, {})
-    first = contestant(scores=log)
-    whole = find_path([first], STEPS, settings())
-    second = contestant(scores=log)
-    again = find_path([second], STEPS, settings())
-    assert second.scoring.measured == []
-    assert again.best == whole.best
 
 
 def test_few_schedules_are_all_tried():
@@ -215,17 +181,12 @@ class RecordingListener(Listener):
         self.progress.append((done, total))
 
 
-def test_every_newly_scored_schedule_is_reported():
+def test_every_newly_scored_schedule_and_the_progress_of_the_comparison_are_reported():
     listener = RecordingListener()
-    find_path([contestant()], STEPS, settings(40.0), listener)
+    delivery = find_path([contestant()], STEPS, settings(40.0), listener)
     assert len(listener.scores) == 40
     policy, study, schedule, score = listener.scores[-1]
     assert (policy, study.scores[schedule]) == (Reuse(), score)
-
-
-def test_the_progress_of_the_comparison_is_reported():
-    listener = RecordingListener()
-    delivery = find_path([contestant()], STEPS, settings(40.0), listener)
     compared = 1 + len(delivery.others)
     assert listener.progress == [(done, compared) for done in range(compared)]
 
@@ -270,19 +231,6 @@ def test_the_best_of_a_policy_that_did_not_go_on_is_validated_too():
     delivery = find_path(contestants, STEPS, settings(300.0))
     assert set(delivery.studies) == {Reuse(), OUTPUT}
     assert delivery.best.policy == GUIDED
-
-
-def test_images_without_values_lose_and_are_not_run_again():
-    def value(schedule, example):
-        return float("nan") if 4 in schedule.full_steps else nearness()(schedule, example)
-
-    log = StudyLog(None, {})
-    first = contestant(scoring=MadeExamples(value), scores=log)
-    delivery = find_path([first], STEPS, settings())
-    assert delivery.best.schedule == BEST
-    again = contestant(scoring=MadeExamples(value), scores=log)
-    assert find_path([again], STEPS, settings()).best == delivery.best
-    assert again.scoring.measured == []
 
 
 def test_a_model_whose_images_never_have_values_is_refused():

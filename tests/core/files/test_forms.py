@@ -1,4 +1,4 @@
-"""Fields of classes from plain data."""
+"""Forms of data: fields of classes from plain data."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gph_core.files.fields import read
+from gph_core.files.forms import read
 
 
 @dataclass
@@ -43,25 +43,25 @@ def test_fields_get_the_types_that_the_class_says():
 
 def test_nan_stands_only_where_none_may():
     assert math.isnan(read(Item, GOOD | {"values": [math.nan]}).values[0])
-    with pytest.raises(ValueError, match="the field 'share' holds nan where a number is needed"):
+    with pytest.raises(ValueError, match="the field 'share' must be a number; found nan"):
         read(Item, GOOD | {"share": math.nan})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": 5}, "'name' holds 5 where a text is needed"),
-        ({"count": 2.5}, "'count' holds 2.5 where a whole number is needed"),
-        ({"count": True}, "'count' holds True where a whole number"),
-        ({"share": "1"}, "'share' holds '1' where a number"),
-        ({"share": None}, "'share' holds None where a number"),
+        ({"name": 5}, "'name' must be a text; found 5"),
+        ({"count": 2.5}, "'count' must be a whole number; found 2.5"),
+        ({"count": True}, "'count' must be a whole number; found True"),
+        ({"share": "1"}, "'share' must be a number; found '1'"),
+        ({"share": None}, "'share' must be a number; found None"),
         ({"count": 10**400}, "'count' holds a number of 401 digits"),
-        ({"steps": "12"}, "'steps' holds '12' where a list"),
-        ({"steps": [1, None]}, "'steps' holds None where a whole number"),
-        ({"metrics": [1]}, r"'metrics' holds \[1\] where an object"),
-        ({"metrics": math.nan}, "'metrics' holds nan where an object"),
-        ({"inner": {"x": "1"}}, "'x' holds '1' where a whole number"),
-        ({"inner": 5}, "5 stands where an object is needed"),
+        ({"steps": "12"}, "'steps' must be a list; found '12'"),
+        ({"steps": [1, None]}, "'steps' must be a whole number; found None"),
+        ({"metrics": [1]}, r"'metrics' must be an object; found \[1\]"),
+        ({"metrics": math.nan}, "'metrics' must be an object; found nan"),
+        ({"inner": {"x": "1"}}, "'x' must be a whole number; found '1'"),
+        ({"inner": 5}, "an item must be an object; found 5"),
         ({"other": 1}, "the field 'other' is not known"),
     ],
 )

@@ -82,10 +82,21 @@ def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
     assert not set(found[22:]) & set(at_random[22:])
 
 
-def test_required_steps_are_those_of_the_policy_or_as_published():
-    fitted, hermite = Fitted(), Hermite(2)
-    assert search_space(50, 13, fitted).required_full == (0,)
-    assert search_space(50, 13, fitted, fixed_ends=True).required_full == (0, 1, 2, 49)
-    assert search_space(50, 13, Reuse()).required_full == (0, 1, 2, 49)
-    assert search_space(50, 13, Reuse(), fixed_ends=False).required_full == (0,)
-    assert search_space(50, 13, hermite, fixed_ends=False).required_full == (0, 1, 2)
+@pytest.mark.parametrize(
+    ("steps", "full", "policy", "fixed_ends", "required"),
+    [
+        (50, 9, Reuse(), None, (0, 1, 2, 49)),  # the seed paper's
+        (28, 8, Reuse(), None, (0, 1, 27)),  # 3 of 50 are 1.68 of 28
+        (20, 7, Hermite(2), None, (0, 1, 2, 19)),  # it needs three anchors
+        (20, 3, Reuse(), None, (0, 19)),
+        (10, 2, Reuse(), None, (0,)),  # one has to be free
+        (50, 13, Fitted(), None, (0,)),
+        (50, 13, Fitted(), True, (0, 1, 2, 49)),
+        (50, 13, Hermite(2), False, (0, 1, 2)),
+    ],
+)
+def test_required_steps_are_as_published_or_those_of_the_policy(
+    steps, full, policy, fixed_ends, required
+):
+    space = search_space(steps, full, policy, fixed_ends)
+    assert (space.required_full, space.num_cached) == (required, steps - full)

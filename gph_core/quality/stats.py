@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from scipy.stats import t
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import spearmanr, t
 
 
 class Gain(NamedTuple):
@@ -26,3 +28,15 @@ def mean_of(values: Sequence[float]) -> Gain:
     error = statistics.stdev(values) / math.sqrt(count)
     reach = float(t.ppf(0.975, count - 1)) * error
     return Gain(mean, mean - reach, mean + reach)
+
+
+def spearman(one: ArrayLike, other: ArrayLike) -> float | None:
+    """Spearman's rank correlation of pairs, ties at their mean rank.
+
+    None where it is not defined: fewer than two pairs, or one side without two different values.
+    """
+    x, y = np.ravel(one), np.ravel(other)
+    if min(len(np.unique(x)), len(np.unique(y))) < 2:
+        return None
+    found: Any = spearmanr(x, y)  # whose annotations leave open what it returns
+    return float(found.statistic)

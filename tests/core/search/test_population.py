@@ -19,11 +19,6 @@ def test_a_child_keeps_what_its_parents_share_and_draws_the_rest_from_them():
     assert found == {(0, 1, *pair): Fraction(1, 6) for pair in expected}
 
 
-def test_parents_that_are_one_have_themselves_for_a_child():
-    one = Schedule((0, 1, 4, 6), 12)
-    assert recombined(one, one, random.Random(0)) == one
-
-
 def test_a_child_must_beat_the_worst_of_the_population_and_then_replaces_it():
     search = evolution(SPACE, random.Random(0), size=5, patience=50)
     population = {}
@@ -55,16 +50,6 @@ def test_evolution_begins_anew_when_no_child_has_entered_for_long():
             asked = search.send(Score((0.0,)))  # nothing is better than the worst
         asked = search.send(None)
     assert counts == [35, 35]
-
-
-def test_an_ant_draws_steps_in_proportion_to_their_pheromone():
-    # One of 1, 2, 3 with 6/10, 3/10, 1/10.
-    space = ScheduleSpace(4, 2)
-    paths = paths_along(space, {1: 0.6, 2: 0.3, 3: 0.1}, random.Random(0))
-    drawn = [schedule.full_steps for schedule in itertools.islice(paths, 6000)]
-    for step, mean in ((1, 3600), (2, 1800), (3, 600)):
-        # The deviations are 38, 35 and 23.
-        assert abs(drawn.count((0, step)) - mean) < 200
 
 
 def test_an_ant_draws_without_replacement():

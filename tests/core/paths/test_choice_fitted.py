@@ -1,4 +1,4 @@
-"""When a run takes a path with fitted weights."""
+"""``paths/choice``: when a run takes a path with fitted weights."""
 
 from dataclasses import replace
 

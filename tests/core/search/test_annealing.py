@@ -1,3 +1,5 @@
+"""Annealing as the seed paper does it, and BudCache's with the settings of its sources."""
+
 import math
 import random
 from fractions import Fraction
@@ -6,6 +8,7 @@ import pytest
 
 from gph_core.schedule import Schedule, ScheduleSpace
 from gph_core.search.algorithms.annealing import (
+    as_in_seed_paper,
     budcache_annealing,
     budcache_swap,
     cooling,
@@ -23,14 +26,6 @@ START = Schedule((0, 1, 2, 3), 12)
 def value(schedule):
     """A made score, with ups and downs of about a temperature."""
     return random.Random(str(schedule)).gauss(0, 1)
-
-
-def test_temperatures_fall_by_one_factor_from_the_first_to_before_the_last():
-    found = list(cooling(0.5, 1e-4, 200))
-    assert len(found) == 200
-    assert found[0] == 0.5
-    assert found[100] == pytest.approx(math.sqrt(0.5 * 1e-4))
-    assert found[199] * (1e-4 / 0.5) ** (1 / 200) == pytest.approx(1e-4)
 
 
 @pytest.mark.parametrize(
@@ -154,14 +149,60 @@ def test_budcache_draws_the_full_step_first_and_sometimes_moves_two():
     assert found == expected
 
 
-@pytest.mark.parametrize("num_cached", [0, 3])
-def test_budcache_keeps_the_only_schedule_of_a_space(num_cached):
-    space = ScheduleSpace(4, num_cached)
-    (schedule,) = space
-    assert budcache_swap(space, schedule, random.Random(0)) == schedule
+def play(found, value=lambda schedule: float(sum(schedule.full_steps)) / 1000):
+    """All proposals of a search with their answers; it has to end by itself."""
+    asked, played = next(found.search), []
+    while asked is not END_OF_UNIT:
+        answer = Score((value(asked.schedule),))
+        played.append((asked, answer))
+        asked = found.search.send(answer)
+    assert next(found.search, None) is None
+    return played
 
 
-def test_budcache_moves_one_step_where_there_are_not_two():
-    space, schedule = ScheduleSpace(5, 3), Schedule((0, 2), 5)
-    found = distribution(lambda rng: budcache_swap(space, schedule, rng).full_steps)
-    assert found == {(0, n): Fraction(1, 3) for n in (1, 3, 4)}
+def test_the_seed_papers_space_is_that_of_its_searches():
+    space = as_in_seed_paper(50, 9, random.Random(0)).space
+    assert space.required_full == (0, 1, 2, 49)
+    assert space.size == 1_370_754
+    with pytest.raises(ValueError, match="47 of 50 steps cannot be cached while 4 are required"):
+        as_in_seed_paper(50, 3, random.Random(0))
+
+
+def test_one_chain_of_200_proposals_at_its_own_temperatures():
+    played = play(as_in_seed_paper(50, 9, random.Random(0)))
+    leads = [-asked.lead for asked, _ in played[1:201]]
+    # A lead is T ln u with u uniform: -lead / T is exponential, so its mean is 1 ± 0.35 (5 σ).
+    ratios = [lead / t for lead, t in zip(leads, cooling(0.05, 1e-5, 200), strict=True)]
+    assert sum(ratios) / 200 == pytest.approx(1, abs=0.35)
+    assert all(asked.lead == 0 for asked, _ in played[201:])  # the ascent takes no risk
+
+
+def moved(played):
+    """How many steps each proposal of the chain moves against where the chain stands."""
+    state, counts = played[0], []
+    for asked, answer in played[1:201]:
+        counts.append(asked.schedule.distance(state[0].schedule) // 2)
+        if answer.mean > asked.rival.mean + asked.lead:
+            state = asked, answer
+    return counts
+
+
+def test_the_seed_papers_proposals_move_one_step():
+    assert set(moved(play(as_in_seed_paper(50, 9, random.Random(0))))) == {1}
+
+
+def test_the_seed_papers_ascent_has_no_far_moves_and_ends_after_20_rounds():
+    def value(schedule):  # a slope so long that the ascent does not arrive
+        return -math.log1p(sum(schedule.full_steps))
+
+    found = as_in_seed_paper(200, 30, random.Random(0))
+    played = play(found, value)
+    best = max(played[:201], key=lambda pair: pair[1].mean)[0].schedule
+    ascent = [asked.schedule for asked, _ in played[201:]]
+    for _ in range(20):
+        around = local_neighbors(found.space, best)
+        assert ascent[: len(around)] == around
+        ascent = ascent[len(around) :]
+        best = max(around, key=value)
+    assert ascent == []
+    assert isinstance(best, Schedule)
