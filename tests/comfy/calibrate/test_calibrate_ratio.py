@@ -13,7 +13,7 @@ from golden_path_pack.nodes.library import calibrations
 from ...support.comfy import calibrate_nodes
 from ...support.comfy.calibrate_nodes import FULL, STEPS, calibrated, found, inputs, realised
 
-pytestmark = [pytest.mark.by_turns, pytest.mark.usefixtures("in_a_run")]
+pytestmark = pytest.mark.usefixtures("in_a_run")
 
 runs = calibrate_nodes.runs  # a fixture
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from ...support.zoo import zoo
-from .test_compare_run import CASES, compare, report
+from ...support.zoo.zoo_all import CASES
+from .test_compare_run import compare, report
 
 WAN = CASES["Wan 2.1 14B"]
 

@@ -22,8 +22,6 @@ import nodes
 from ...support.comfy import by_hand, tiny
 from ...support.zoo import zoo
 
-pytestmark = pytest.mark.by_turns
-
 FULL = (0, 1, 4)
 POSITIVE, NEGATIVE, THIRD, FOURTH = (tiny.conditioning(seed) for seed in (1, 2, 3, 4))
 LATE = "steps were computed in full because a branch had no anchor yet"
@@ -106,6 +104,7 @@ class Situation(NamedTuple):
     is_memory_short: Callable[[int], bool] = lambda step: False  # then prompts do not share calls
     others: Callable = tuple  # further models that run
     changes: tuple[int, ...] = ()  # steps that guidance weighs otherwise than the one before
+    probes: bool = True  # cached with the policy that runs the first blocks
 
 
 ONE_CALL = (5,) * 8, (1,) * 8
@@ -120,10 +119,10 @@ POLICIES = [REUSE, TWO_ANCHORS]
 # The simple scheduler puts step n of 8 at n / 8 of the way: 0.1 to 0.45 are steps 1 to 3.
 SITUATIONS = {
     "one prompt": Situation(
-        lambda m: custom.BasicGuider.execute(m, POSITIVE)[0], *ONE_CALL
+        lambda m: custom.BasicGuider.execute(m, POSITIVE)[0], *ONE_CALL, probes=False
     ),
     "both prompts at cfg 1": Situation(lambda m: cfg(m, scale=1.0), *ONE_CALL),
-    "both prompts in one call": Situation(cfg, *ONE_CALL),
+    "both prompts in one call": Situation(cfg, *ONE_CALL, probes=False),
     "prompts of different length": Situation(
         lambda m: cfg(m, negative=tiny.conditioning(2, tokens=7)), *TWO_CALLS
     ),
@@ -141,7 +140,7 @@ SITUATIONS = {
     # One call for the whole image, one for the 8 of 12 columns of the mask.
     "masks with bounds": Situation(
         lambda m: cfg(m, both(POSITIVE, masked(THIRD, slice(8), "mask bounds", 12))),
-        *TWO_CALLS, size=12,
+        *TWO_CALLS, size=12, probes=False,
     ),
     "prompts that take turns": Situation(
         lambda m: cfg(m, both(between(0, 0.45, POSITIVE), between(0.45, 1, THIRD))), *ONE_CALL
@@ -157,7 +156,7 @@ SITUATIONS = {
     ),
     "SLG in a range": Situation(
         lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.1, 0.45, "1", "0")),
-        (5, 8, 8, 8, 5, 5, 5, 5), (1, 2, 2, 2, 1, 1, 1, 1),
+        (5, 8, 8, 8, 5, 5, 5, 5), (1, 2, 2, 2, 1, 1, 1, 1), probes=False,
     ),
     "SLG without the first block": Situation(
         lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.0, 1.0, "0", "")),
@@ -210,7 +209,14 @@ SITUATIONS = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=SITUATIONS)
+# One for each way in which calls differ.
+FULL_RUNS = [
+    "prompts of different length", "memory that comes and goes", "areas", "SLG in a range",
+    "autoguidance",
+]  # fmt: skip
+
+
+@pytest.fixture
 def situation(request):
     return SITUATIONS[request.param]
 
@@ -252,6 +258,7 @@ def run(guider, sigmas, size=8, noise=None, latent=None):
     return output["samples"].clone()
 
 
+@pytest.mark.parametrize("situation", FULL_RUNS, indirect=True)
 def test_without_cached_steps_branches_are_sampled_bit_for_bit(model, situation, sample):
     with by_hand.counted(model, situation.others()) as (counter, blocks):
         plain = sample(situation, counter)
@@ -261,12 +268,15 @@ def test_without_cached_steps_branches_are_sampled_bit_for_bit(model, situation,
         assert blocks == list(situation.blocks)
 
 
-@pytest.mark.parametrize(("policy", "rule", "probes"), POLICIES)
-def test_branches_are_cached_as_by_hand(model, situation, sample, policy, rule, probes):
+@pytest.mark.parametrize("situation", SITUATIONS, indirect=True)
+def test_branches_are_cached_as_by_hand(model, situation, sample):
+    policy, rule = (
+        (TwoAnchor(), by_hand.two_anchor) if situation.probes else (Reuse(), by_hand.reuse)
+    )
     listener = tiny.Listener()
     with by_hand.counted(model, situation.others()) as (counter, blocks):
         found = sample(situation, tiny.attach(counter, "0,1,4/8", policy, listener))
-    on_cached = situation.first_blocks if probes else NONE
+    on_cached = situation.first_blocks if situation.probes else NONE
     assert blocks == [(situation.blocks if n in FULL else on_cached)[n] for n in range(8)]
     assert_planned(listener)
     with by_hand.cached(model, range(8), FULL, rule, situation.others()) as patched:
@@ -275,6 +285,9 @@ def test_branches_are_cached_as_by_hand(model, situation, sample, policy, rule, 
     assert not torch.equal(found, sample(situation, model))
 
 
+@pytest.mark.parametrize(
+    "situation", [*FULL_RUNS, "dual CFG", "two models", "cfg 1 for some steps"], indirect=True
+)
 def test_velocity_reuse_is_a_run_of_the_full_steps_alone(model, situation, sample):
     listener = tiny.Listener()
     with by_hand.counted(model, situation.others()) as (counter, blocks):

@@ -14,8 +14,6 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 
 from ...support.zoo import zoo, zoo_images, zoo_videos
 
-pytestmark = pytest.mark.by_turns
-
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 SOME = ["FLUX dev", "Qwen-Image", "Wan 2.1 14B", "HunyuanVideo", "Lumina 2", "LTX-2"]
 POLICIES = [
