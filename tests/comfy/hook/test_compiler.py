@@ -29,7 +29,7 @@ from .test_threads import together
 CASE = zoo_all.CASES["LTX-2"]
 FLAG = "disable_comfy_compiler"
 SCHEDULE = "0,1,4/6"
-OF_TOKENS = [Reuse(), Taylor(1), TwoAnchor()]
+OF_TOKENS = [Taylor(1), TwoAnchor()]
 OF_RESULTS = [Reuse(Site.OUTPUT), Reuse(Site.GUIDED)]
 
 

@@ -17,68 +17,6 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from ...support.comfy import tiny
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-def test_a_schedule_without_cached_steps_is_bit_identical(dtype):
-    model = tiny.flux(dtype)
-    plain = tiny.sample(model)
-    assert torch.equal(tiny.sample(tiny.attach(model, "0-7/8")), plain)
-
-
-def test_full_steps_of_a_cached_run_are_bit_identical(model):
-    states = {}
-
-    def keep(name):
-        return lambda step, x0, x, total: states.setdefault(name, []).append(x0.clone())
-
-    tiny.sample(model, callback=keep("plain"))
-    tiny.sample(tiny.attach(model, "0-4/8"), callback=keep("cached"))
-    same = [torch.equal(a, b) for a, b in zip(states["plain"], states["cached"], strict=True)]
-    assert same == [True] * 5 + [False] * 3
-
-
-def test_cached_steps_run_no_block(model, monkeypatch):
-    listener = tiny.Listener()
-    with tiny.counted_blocks(monkeypatch) as count:
-        tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener))
-    assert count[0] == 3 * 5  # 2 double and 3 single blocks; both prompts in one batch
-    (record,) = listener.records
-    assert (record.full_steps, record.cached_steps) == ((0, 1, 4), (2, 3, 5, 6, 7))
-
-
-def test_reuse_equals_an_independent_computation(model):
-    # Euler by hand: the final layer on img_in(x) plus the residual of step 0.
-    base = model.model
-    flux = base.diffusion_model
-    sigmas = comfy.samplers.calculate_sigmas(
-        model.get_model_object("model_sampling"), "simple", 4
-    ).tolist()
-    context, extra = tiny.conditioning(1)[0]
-    pooled = extra["pooled_output"]
-    x = comfy.sample.prepare_noise(torch.zeros(1, 16, 8, 8), seed=1)
-    captured = {}
-    first = flux.double_blocks[0].register_forward_pre_hook(
-        lambda module, args, kwargs: captured.update(first=kwargs["img"].clone()), with_kwargs=True
-    )
-    last = flux.final_layer.register_forward_pre_hook(
-        lambda module, args: captured.update(last=args[0].clone(), vector=args[1].clone())
-    )
-    residual = None
-    with torch.no_grad():
-        for sigma, sigma_next in itertools.pairwise(sigmas):
-            out = flux(x, torch.tensor([sigma]), context, pooled, torch.tensor([3.5]))
-            if residual is None:
-                residual = captured["last"] - captured["first"]
-            else:
-                out = flux.final_layer(captured["first"] + residual, captured["vector"])
-                out = out.view(1, 4, 4, 16, 2, 2).permute(0, 3, 1, 4, 2, 5).reshape(1, 16, 8, 8)
-            x = x + (sigma_next - sigma) * out
-    first.remove()
-    last.remove()
-    expected = base.process_latent_out(x)
-    found = tiny.sample(tiny.attach(model, "0/4"), steps=4, cfg=1.0)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("dtype", "error", "policy"),
     [

@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook.branch_calls import StackCalls
-from golden_path_pack.nodes.hook.branches import TILES, TWICE, Branches
+from golden_path_pack.nodes.hook.branches import TWICE, Branches
 
 from ...support.comfy import tiny
 
@@ -99,32 +99,6 @@ def test_what_distinguishes_branches(change):
     assert tiles == []
     assert key() == plain
     assert tiles == [TWICE]  # the plain key came twice
-
-
-def test_tiles_in_one_batch_stop_caching():
-    # The sampler evaluates one latent; a tiler hands the model four parts of it for each prompt.
-    tiles = []
-    branches = Branches(tiles.append)
-    branches.note_conditions([], 0.7, torch.zeros(1, 16, 8, 8), {})
-    options = {"cond_or_uncond": [1, 0], "uuids": ["b", "a"]}
-    assert len(branches.keys(object(), torch.zeros(2, 16, 8, 8), options)) == 2
-    assert tiles == []
-    assert branches.keys(object(), torch.zeros(8, 16, 4, 4), options) == []
-    assert tiles == [TILES]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"uuids": ["a", "b"]},
-        {"uuids": ["a", "b"], "cond_or_uncond": [0]},
-        {"uuids": ["a", "b"], "cond_or_uncond": [1, 0]},
-    ],
-)
-def test_calls_that_do_not_say_what_they_hold_have_no_branches(options):
-    one_item = torch.zeros(1, 16, 8, 8)
-    assert Branches(print).keys(object(), one_item, options) == []
 
 
 def test_a_wrapper_that_hides_the_branches_means_full_steps(model, reference):

@@ -105,8 +105,10 @@ def test_noise_levels_without_a_step_give_what_they_give_without_the_node(model)
     assert not listener.records
 
 
-@pytest.mark.parametrize("steps", BALANCED)
-@pytest.mark.parametrize("scheduler", ["simple", "normal", "beta", "karras"])
+@pytest.mark.parametrize(
+    ("steps", "scheduler"),
+    [(4, "simple"), (8, "karras"), (20, "normal"), (28, "beta"), (50, "simple")],
+)
 def test_a_speed_keeps_its_promise_at_any_step_count(model, monkeypatch, steps, scheduler):
     listener = tiny.Listener()
     with tiny.counted_blocks(monkeypatch) as count:
@@ -270,17 +272,7 @@ def test_hires_fix_caches_each_pass_on_its_own(model, monkeypatch, schedule):
 # --- two models -----------------------------------------------------------------------------------
 
 
-def test_two_models_sampled_by_turns_do_not_mix(model):
-    other = other_weights()
-    expected = ksampler(tiny.attach(model, "0,1,4/8"))["samples"]
-    expected_other = ksampler(tiny.attach(other, "0,3/8"))["samples"]
-    one, two = tiny.attach(model, "0,1,4/8"), tiny.attach(other, "0,3/8")
-    for _ in range(2):
-        assert torch.equal(ksampler(one)["samples"], expected)
-        assert torch.equal(ksampler(two)["samples"], expected_other)
-
-
-@pytest.mark.parametrize("step", [0, 1, 3])  # the step after it is full, cached, full
+@pytest.mark.parametrize("step", [1, 3])  # the step after it is cached, full
 def test_a_model_sampled_in_the_middle_of_another_run_does_not_mix(model, step):
     other = other_weights()
     expected = tiny.sample(tiny.attach(model, "0,1,4/8"))
