@@ -102,8 +102,8 @@ def without_values(first, every):
     return value
 
 
-@pytest.mark.parametrize("first", [1, 3, 30])  # a model begins with twenty
-@pytest.mark.parametrize("race", [None, Race()], ids=["", "race"])
+# A model begins with twenty.
+@pytest.mark.parametrize(("first", "race"), [(3, Race()), (30, None)], ids=["race", "many"])
 def test_images_without_values_end_no_search(algorithm, first, race):
     log = StudyLog(None, {})
     value = without_values(first, every=4)
@@ -151,18 +151,16 @@ def test_the_best_of_a_rugged_space_is_found_by_a_third_of_it(name):
 
 
 @pytest.mark.parametrize(
-    "space",
+    ("space", "value", "race"),
     [
-        ScheduleSpace(5, 0),
-        ScheduleSpace(5, 4),
-        ScheduleSpace(1, 0),
-        ScheduleSpace(4, 2),
-        ScheduleSpace(5, 1, required_full=(0, 4)),
+        (ScheduleSpace(5, 0), separable, None),
+        (ScheduleSpace(5, 4), lambda *_: 1.0, Race()),
+        (ScheduleSpace(1, 0), separable, Race()),
+        (ScheduleSpace(4, 2), lambda *_: 1.0, None),
+        (ScheduleSpace(5, 1, required_full=(0, 4)), separable, Race()),
     ],
     ids=["all full", "one full", "one step", "three, one full", "three, one cached"],
 )
-@pytest.mark.parametrize("value", [separable, lambda *_: 1.0], ids=["slope", "plateau"])
-@pytest.mark.parametrize("race", [None, Race()], ids=["", "race"])
 def test_a_tiny_space_is_seen_whole_and_the_search_ends(algorithm, space, value, race):
     study, _ = study_of(value, float("inf"), race=race, stops_when_stalled=False)
     reason = study.run(begin(algorithm, space))

@@ -86,12 +86,15 @@ class Trial:
         return order, (delivery.best, delivery.others, delivery.reason)
 
 
-@pytest.mark.parametrize("objective", [PSNR.name, JOINT])
-@pytest.mark.parametrize("race", [None, Race()], ids=["", "race"])
 @pytest.mark.parametrize(
-    "budget",
-    [Budget(evaluations=120), Budget(full_steps=2000), Budget(seconds=130)],
-    ids=["evaluations", "full steps", "seconds"],
+    ("budget", "race", "objective"),
+    [
+        (Budget(evaluations=120), None, PSNR.name),
+        (Budget(evaluations=120), Race(), JOINT),
+        (Budget(full_steps=2000), Race(), PSNR.name),
+        (Budget(seconds=130), None, JOINT),
+    ],
+    ids=["evaluations", "evaluations, race", "full steps, race", "seconds"],
 )
 def test_an_interrupted_search_of_several_policies_is_replayed(
     budget, race, objective, monkeypatch
