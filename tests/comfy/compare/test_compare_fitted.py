@@ -13,8 +13,8 @@ from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import conditions_of
 
 from ...support.comfy import tiny
+from ...support.comfy.compared import PATH, UNIFORM, compare, images, report, seen
 from ...support.zoo import zoo
-from .test_compare_run import PATH, UNIFORM, compare, images, report, seen
 
 pytestmark = pytest.mark.usefixtures("user")
 WEIGHTS = tuple(

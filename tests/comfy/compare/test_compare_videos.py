@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from ...support.comfy.compared import compare, report
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_compare_run import compare, report
 
 WAN = CASES["Wan 2.1 14B"]
 

@@ -10,38 +10,11 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
+from ...support.comfy.compiling import EACH_BLOCK, WHOLE, CountingBackend, compiled
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
 
 pytestmark = pytest.mark.long  # compiling takes seconds
-
-
-class CountingBackend:
-    """The backend ``eager``, counting graphs."""
-
-    def __init__(self):
-        self.graphs = 0
-
-    def __call__(self, graph, inputs):
-        self.graphs += 1
-        return graph.forward
-
-
-def compiled(model, backend, keys):
-    from comfy_api.torch_helpers import set_torch_compile_wrapper
-    from comfy_extras.nodes_torch_compile import skip_torch_compile_dict
-
-    clone = model.clone()
-    options = {"guard_filter_fn": skip_torch_compile_dict}
-    set_torch_compile_wrapper(model=clone, backend=backend, options=options, keys=keys)
-    return clone
-
-
-WHOLE = ["diffusion_model"]
-EACH_BLOCK = [
-    *(f"diffusion_model.double_blocks.{i}" for i in range(2)),
-    *(f"diffusion_model.single_blocks.{i}" for i in range(3)),
-]
 
 
 NEEDS_COMPILER = pytest.mark.skipif(

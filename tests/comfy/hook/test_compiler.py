@@ -23,8 +23,8 @@ from torch.utils._pytree import tree_leaves
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import plan
+from ...support.comfy.threads import together
 from ...support.zoo import zoo, zoo_all
-from .test_threads import together
 
 CASE = zoo_all.CASES["LTX-2"]
 FLAG = "disable_comfy_compiler"

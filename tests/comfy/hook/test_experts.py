@@ -13,10 +13,20 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 import nodes
 
 from ...support.comfy import by_hand, tiny
+from ...support.comfy.sampled import (
+    BLOCKS,
+    PROMPTS,
+    advice,
+    balanced,
+    grid,
+    guided,
+    in_parts,
+    latent,
+    on_sigmas,
+    spaced,
+    two_experts,
+)
 from ...support.zoo import zoo, zoo_videos
-from .test_steps_and_sizes import BLOCKS, advice, balanced, guided, latent, on_sigmas, spaced
-
-PROMPTS = tiny.conditioning(1), tiny.conditioning(2)
 
 
 @pytest.fixture(scope="module")
@@ -25,33 +35,6 @@ def low():
     expert = tiny.flux()
     zoo.randomize(expert.model.diffusion_model, seed=1)
     return expert
-
-
-def grid(model, steps):
-    return comfy.samplers.calculate_sigmas(
-        model.get_model_object("model_sampling"), "simple", steps
-    )
-
-
-@torch.inference_mode()
-def two_experts(high, low, steps, split, cfg=3.0, prompts=PROMPTS, start=None):
-    """The tensor that two *KSamplerAdvanced* make in a row, as Wan 2.2 is used."""
-
-    def sample(model, add_noise, latent, begin, end, leftover):
-        return nodes.KSamplerAdvanced().sample(
-            model, add_noise, 1, steps, cfg, "euler", "simple", *prompts, latent, begin, end,
-            leftover,
-        )[0]  # fmt: skip
-
-    half = sample(high, "enable", start or latent(), 0, split, "enable")
-    return sample(low, "disable", half, split, 10_000, "disable")["samples"]
-
-
-def in_parts(models, sigmas, split, cfg=3.0):
-    """The same with *SplitSigmas* and two *SamplerCustomAdvanced*."""
-    parts = nodes_custom_sampler.SplitSigmas.execute(sigmas, split)
-    half = on_sigmas(guided(models[0], cfg), parts[0])
-    return on_sigmas(guided(models[1], cfg), parts[1], half)["samples"]
 
 
 # --- a custom schedule for both -------------------------------------------------------------------

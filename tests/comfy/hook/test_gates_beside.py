@@ -8,11 +8,10 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
+from ...support.comfy.extensions import CountedControl, controlled, scales_tokens, skips_the_block
 from ...support.comfy.gated import CASES, FEW, FLUX, STEPS, plan, sampled_both_ways
+from ...support.comfy.sampled import BETWEEN_STEPS, windowed
 from ...support.zoo import zoo
-from .test_other_extensions import CountedControl, controlled, scales_tokens, skips_the_block
-from .test_samplers import BETWEEN_STEPS
-from .test_steps_and_sizes import windowed
 
 NO_ANCHOR = "steps were computed in full because a branch had no anchor yet"
 TOOK_OVER = (

@@ -5,8 +5,8 @@ import torch
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
+from ...support.comfy.compiling import EACH_BLOCK, WHOLE, CountingBackend, compiled
 from ...support.comfy.gated import FLUX, plan, sampled, threshold_both_ways
-from .test_compile import EACH_BLOCK, WHOLE, CountingBackend, compiled
 
 pytestmark = pytest.mark.long
 

@@ -12,8 +12,8 @@ from golden_path_pack.nodes.hook import patching, starting
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
+from ...support.comfy.sampled import LATENT, TOKENS
 from ...support.zoo import zoo
-from .test_memory import LATENT, TOKENS
 
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 OOM = comfy.model_management.OOM_EXCEPTION

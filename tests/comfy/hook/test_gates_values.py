@@ -13,9 +13,8 @@ from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.schedule import Schedule
 
-from ...support.comfy.gated import CASES, STEPS, forced, run_both_ways
+from ...support.comfy.gated import ATTENTION, CASES, STEPS, forced, run_both_ways
 from ...support.zoo import zoo
-from .test_signals import ATTENTION
 
 POSITIVE, NEGATIVE = 0, 1
 GRIDS = {"FLUX": (4, 4), "Qwen-Image": (4, 4), "HunyuanVideo": (3, 4, 4)}

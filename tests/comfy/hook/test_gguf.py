@@ -18,7 +18,7 @@ from golden_path_pack.nodes.hook import fingerprint
 from golden_path_pack.nodes.hook.compatibility import identify
 
 from ...support.comfy import tiny
-from .test_weights import LAYER, lora
+from ...support.comfy.loras import LAYER, lora
 
 SCHEDULE = "0-2,5/8"
 POLICIES = [Reuse(), TwoAnchor(), TokenTaylor()]

@@ -9,16 +9,7 @@ import torch
 from golden_path_pack.gph_core.policies.extrapolation import Taylor
 
 from ...support.comfy import tiny
-
-
-def modules(model):
-    return list(model.model.diffusion_model.named_modules())
-
-
-def assert_same_modules(model, before):
-    after = modules(model)
-    assert [name for name, _ in after] == [name for name, _ in before]
-    assert all(a is b for (_, a), (_, b) in zip(after, before, strict=True))
+from ...support.comfy.threads import assert_same_modules, modules
 
 
 def test_runs_do_not_disturb_each_other(model, reference):

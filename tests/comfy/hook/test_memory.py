@@ -25,15 +25,13 @@ from golden_path_pack.nodes.hook import starting
 from golden_path_pack.nodes.sample.sampling import Keeper, Sampling
 
 from ...support.comfy import tiny
+from ...support.comfy.sampled import LATENT, TOKENS
 from ...support.zoo import zoo
 
 SCHEDULE = "0-2,4/8"
 LINEAR = CausalLinear(torch.rand(8, 8, generator=torch.Generator().manual_seed(4)).tril(-1))
 
-# Float32 in bytes. A feature of the stack: 16 tokens of 96 channels; of an output: the latent.
 DEFAULT_BUDGET = 2_147_483_648  # 2048 MiB
-TOKENS = 16 * 96 * 4
-LATENT = 16 * 8 * 8 * 4
 
 # Policy, anchors of a branch at the fullest moment, bytes of all branches' anchors then.
 NEEDS = [

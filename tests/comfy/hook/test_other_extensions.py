@@ -2,8 +2,6 @@
 
 import types
 
-import comfy.controlnet
-import comfy.sample
 import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
@@ -15,14 +13,7 @@ from golden_path_pack.nodes.hook.branch_calls import StackCalls
 from golden_path_pack.nodes.hook.branches import TWICE, Branches
 
 from ...support.comfy import tiny
-
-
-def scales_tokens(args, extra):
-    return extra["original_block"](args | {"img": args["img"] * 1.5})
-
-
-def skips_the_block(args, extra):
-    return args
+from ...support.comfy.extensions import CountedControl, controlled, scales_tokens, skips_the_block
 
 
 @pytest.mark.parametrize(
@@ -136,38 +127,6 @@ def test_attention_patches_act_through_the_residual(model):
     assert (len(calls), per_step) == (3 * 5, 5)  # once in each block of a full step
     assert listener.records[0].notes == ()
     assert not torch.equal(found, tiny.sample(tiny.attach(model, "0,1,4/8")))
-
-
-class CountedControl(comfy.controlnet.ControlBase):
-    """Adds ones to the image tokens between two noise levels, counting its evaluations."""
-
-    def __init__(self, begin=1e9, end=0.0):
-        super().__init__()
-        self.limits, self.calls = (begin, end), 0
-
-    def pre_run(self, model, percent_to_timestep_function):
-        self.timestep_range = self.limits
-
-    def get_control(self, x, t, cond, batched_number, options):
-        begin, end = self.limits
-        if not end <= float(t[0]) <= begin:
-            return None
-        self.calls += 1
-        return {"input": [torch.ones(x.shape[0], 16, 64)] * 2, "output": []}
-
-
-def controlled(model, control, schedule=None, cfg=3.0, listener=None):
-    latent = torch.zeros(1, 16, 8, 8)
-    prompts = [
-        [[c[0][0], c[0][1] | {"control": control, "control_apply_to_uncond": False}]]
-        for c in (tiny.conditioning(1), tiny.conditioning(2))
-    ]
-    patched = tiny.attach(model, schedule, listener=listener) if schedule else model
-    with torch.inference_mode():
-        return comfy.sample.sample(
-            patched, comfy.sample.prepare_noise(latent, seed=1), 8, cfg, "euler", "simple",
-            *prompts, latent, disable_pbar=True, seed=1,
-        ).clone()  # fmt: skip
 
 
 def test_a_control_is_evaluated_on_full_steps_only(model):

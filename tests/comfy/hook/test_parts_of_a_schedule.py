@@ -7,8 +7,15 @@ from comfy_extras import nodes_custom_sampler, nodes_model_advanced
 import nodes
 
 from ...support.comfy import tiny
-from .test_experts import grid, in_parts, two_experts
-from .test_steps_and_sizes import guided, ksampler, latent, on_sigmas
+from ...support.comfy.sampled import (
+    grid,
+    guided,
+    in_parts,
+    ksampler,
+    latent,
+    on_sigmas,
+    two_experts,
+)
 
 PROMPTS = tiny.conditioning(1), tiny.conditioning(2)
 SCHEDULE = "0-2,5,8,11,14,17/20"

@@ -17,6 +17,7 @@ from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import samplers
 
 from ...support.comfy import by_hand, tiny
+from ...support.comfy.sampled import BETWEEN_STEPS
 from ...support.selection import later
 
 BLOCKS = 5  # of the tiny FLUX; both prompts are in one call
@@ -46,8 +47,6 @@ _DEFAULT = """
 """.split()  # noqa: SIM905
 DEFAULT = [row for row in SAMPLERS if row[0] in _DEFAULT]
 OTHERS = [row for row in SAMPLERS if row[0] not in _DEFAULT]
-
-BETWEEN_STEPS = "evaluations between two steps were computed in full"
 
 
 def stochastic(name):

@@ -14,7 +14,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from .test_other_extensions import CountedControl, controlled
+from ...support.comfy.extensions import CountedControl, controlled
 
 multigpu = pytest.importorskip("comfy.multigpu")
 nodes_multigpu = pytest.importorskip("comfy_extras.nodes_multigpu")

@@ -9,24 +9,12 @@ import torch
 from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families, signals
 
+from ...support.comfy.gated import ATTENTION
 from ...support.selection import later
 from ...support.zoo import zoo, zoo_all, zoo_images
 
 WITH_SIGNAL = {family.name for family in families.FAMILIES if family.signal}
 CASES = {name: case for name, case in zoo_all.CASES.items() if case.family in WITH_SIGNAL}
-ATTENTION = {  # the module whose first input is the attention's, in the first block
-    "FLUX": "img_attn.qkv",
-    "HunyuanVideo": "img_attn.qkv",
-    "Chroma": "img_attn.qkv",
-    "Chroma Radiance": "img_attn.qkv",
-    "SD3": "x_block.attn.qkv",
-    "Qwen-Image": "attn",
-    "Qwen-Image 2.1": "attn",
-    "MageFlow": "attn",
-    "LTX-Video": "attn1",
-    "Lens": "attn",
-    "JoyImage": "attn",
-}
 # By default the first use of each family, and for the places of tokens each use of FLUX and Wan.
 BY_FAMILY = zoo_all.cases(zoo_all.FAMILIES.values(), CASES.values())
 OF_TOKENS = [*zoo_all.FAMILIES.values(), *zoo_all.SHAPES.values()]

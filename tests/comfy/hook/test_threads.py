@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-import threading
 
 import comfy.sample
 import pytest
@@ -11,7 +10,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from .test_leftovers import assert_same_modules, modules
+from ...support.comfy.threads import assert_same_modules, modules, together
 
 ROUNDS = 3
 
@@ -29,27 +28,6 @@ def frequent_switches():
 def noise():
     # Drawn beforehand: threads would share the generator.
     return comfy.sample.prepare_noise(torch.zeros(1, 16, 8, 8), seed=1)
-
-
-def together(*jobs):
-    """Results of jobs that begin at once in threads of their own; an error in place of one."""
-    barrier = threading.Barrier(len(jobs))
-    found = [None] * len(jobs)
-
-    def work(place):
-        barrier.wait()
-        try:
-            found[place] = jobs[place]()
-        except Exception as error:
-            found[place] = error
-
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    return found
 
 
 def assert_alone(jobs, expected):
