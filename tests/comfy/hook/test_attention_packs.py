@@ -87,7 +87,7 @@ def halved():
         (by_function_wrapper, Reuse(Site.GUIDED)), (by_wrapper_of_the_transformer, TwoAnchor()),
         (by_wrapper_of_the_transformer, Reuse(Site.OUTPUT)),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )  # fmt: skip
 def test_an_attention_pack_before_or_after_the_cache_gives_what_changed_weights_give(
     model, halved, way, policy

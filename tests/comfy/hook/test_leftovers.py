@@ -21,12 +21,6 @@ def test_runs_do_not_disturb_each_other(model, reference):
     assert torch.equal(tiny.sample(model), reference)
 
 
-def test_a_second_cache_node_replaces_the_first(model):
-    once = tiny.sample(tiny.attach(model, "0,3/8"))
-    twice = tiny.sample(tiny.attach(tiny.attach(model, "0,1,4/8"), "0,3/8"))
-    assert torch.equal(twice, once)
-
-
 @pytest.mark.parametrize(
     ("step", "error"),  # full, cached, full
     [
