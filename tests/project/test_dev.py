@@ -1,3 +1,5 @@
+"""dev.py: its commands, where it looks for ComfyUI, and the server that it starts."""
+
 import argparse
 import os
 import socket

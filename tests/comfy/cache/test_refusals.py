@@ -1,4 +1,4 @@
-"""What cannot be cached is computed in full or refused, in words."""
+"""hook/compatibility: what cannot be cached is computed in full or refused, in words."""
 
 import re
 

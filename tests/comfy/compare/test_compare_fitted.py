@@ -1,4 +1,4 @@
-"""Compare Run with fitted weights: they name the run, and other schedules go without them."""
+"""compare/compare_run: fitted weights name the run, and other schedules go without them."""
 
 import comfy.samplers
 import pytest

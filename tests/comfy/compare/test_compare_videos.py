@@ -1,4 +1,4 @@
-"""Compare Run of videos: figures of each frame, of the changes between them, and of whole clips."""
+"""compare/compare_run: videos have figures of each frame, of their changes, and of whole clips."""
 
 import pytest
 import torch

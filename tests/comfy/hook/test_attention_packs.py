@@ -1,4 +1,4 @@
-"""Beside nodes that replace attention, such as SageAttention and sparse attention.
+"""hook/patching: beside nodes that replace attention, such as SageAttention and sparse attention.
 
 Their stand-in halves what attention gives. FLUX hands that to one linear layer in each block, so a
 model whose layers have half these weights computes the same, bit for bit: 0.5 is a power of two.

@@ -1,4 +1,4 @@
-"""Packs that run the blocks in another way than the model does, or look at them in each call."""
+"""model/stand_ins: packs that run the blocks in another way, or look at them in each call."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""What changes during a run makes the next step full, under every kind of policy."""
+"""run/variants: what changes during a run makes the next step full, under every kind of policy."""
 
 import comfy.hooks
 import comfy.patcher_extension

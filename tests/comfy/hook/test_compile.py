@@ -1,4 +1,4 @@
-"""``torch.compile`` of the whole model and of single blocks gives the eager result."""
+"""model/surgery: ``torch.compile`` of the model and of its blocks gives the eager result."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""What a cached run computes: bit for bit the plain model, and what was predicted."""
+"""hook/patching: a cached run is bit for bit the plain model, and what was predicted."""
 
 import contextlib
 import itertools

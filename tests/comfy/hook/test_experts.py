@@ -1,4 +1,4 @@
-"""One denoising trajectory in several runs: two experts, split SIGMAS, one schedule for all."""
+"""hook/starting: two experts or split SIGMAS are several runs with one schedule."""
 
 import comfy.samplers
 import pytest

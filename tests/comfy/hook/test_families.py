@@ -1,4 +1,4 @@
-"""One contract for every model family, on tiny random instances of ComfyUI's real classes."""
+"""model/families: one contract for every family, on tiny instances of the real classes."""
 
 import itertools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Guiders and samplers of other packs, which go past some of ComfyUI's own functions."""
+"""hook/calls: guiders and samplers of other packs go past some of ComfyUI's functions."""
 
 import comfy.sample
 import comfy.samplers

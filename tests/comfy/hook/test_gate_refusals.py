@@ -1,4 +1,4 @@
-"""What a gate cannot do is said before the run: what was found, what is needed, and what helps."""
+"""hook/compatibility: what a gate cannot do is said before the run, with what helps."""
 
 import math
 

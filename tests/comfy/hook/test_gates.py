@@ -1,4 +1,4 @@
-"""Every adaptive method in ComfyUI's real sampler, on tiny random instances of its real classes."""
+"""gates/gating: every adaptive method in ComfyUI's sampler, on its real classes."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Adaptive methods beside what else acts on a run: samplers, controls, windows, other patches."""
+"""gates/gating: adaptive methods beside samplers, controls, windows and other patches."""
 
 import dataclasses
 

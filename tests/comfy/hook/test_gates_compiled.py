@@ -1,4 +1,4 @@
-"""Adaptive methods under ``torch.compile`` decide as without."""
+"""gates/gating: adaptive methods under ``torch.compile`` decide as without."""
 
 import pytest
 import torch

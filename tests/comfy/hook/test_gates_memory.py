@@ -1,4 +1,4 @@
-"""The memory that a gate takes, and what happens where there is none left for it."""
+"""gates/gating: the memory that a gate takes, and what happens where there is none left for it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Adaptive methods on the model classes that the pack knows, each way of reading on its shapes."""
+"""model/signals: adaptive methods on all model classes, each way of reading on its shapes."""
 
 import pytest
 from golden_path_pack.gph_core.methods.table import ALL

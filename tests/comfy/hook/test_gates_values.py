@@ -1,4 +1,4 @@
-"""What a gate compares, computed once more from what hooks see of the leader branch.
+"""gates/gating: what a gate compares, computed once more from what hooks see of the leader branch.
 
 Afterwards, each call of a run is made again on the model alone. So nothing here goes through the
 code that looks into a step.

@@ -1,4 +1,4 @@
-"""Weights as GGUF loaders keep them, by a stand-in of the same structure.
+"""hook/patching: weights as GGUF loaders keep them, by a stand-in of the same structure.
 
 ComfyUI builds its own class of transformer from the loader's layers. Their weights are packed
 bytes in a tensor of the loader's class, which says the shape that they stand for. A layer unpacks

@@ -1,4 +1,4 @@
-"""What Qwen-Image 2.1 keeps of its prompts: runs with cached steps leave it as it is."""
+"""model/surgery: what Qwen-Image 2.1 keeps of its prompts stays under cached steps."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Runs whose latents leave their range or are no numbers: the record says so, and nothing else is.
+"""run/latent_range: runs whose latents leave their range or are no numbers are told, no others.
 
 FLUX is a flow model; with the noise levels of an EPS model its latents are as large as the noise.
 """

@@ -1,4 +1,4 @@
-"""Nothing is left behind: not by runs, errors, interruptions or other sizes."""
+"""model/surgery: nothing is left behind: not by runs, errors, interruptions or other sizes."""
 
 import gc
 import weakref

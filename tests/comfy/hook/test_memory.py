@@ -1,4 +1,4 @@
-"""The memory of the cache: how much, where, and for how long."""
+"""run/anchors: the memory of the cache: how much, where, and for how long."""
 
 import contextlib
 import gc

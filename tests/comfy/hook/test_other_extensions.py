@@ -1,4 +1,4 @@
-"""Beside other extensions: replaced blocks, wrappers, ControlNets."""
+"""hook/controlnet: beside other extensions: replaced blocks, wrappers, ControlNets."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""Samplers that tell the model other noise levels than those of their steps."""
+"""hook/samplers: samplers that tell the model other noise levels than those of their steps."""
 
 import comfy.sample
 import comfy.samplers

@@ -1,4 +1,4 @@
-"""A part of one schedule for all steps: where a sampler begins late or ends early."""
+"""hook/starting: a sampler that begins late or ends early takes a part of the schedule."""
 
 import pytest
 import torch

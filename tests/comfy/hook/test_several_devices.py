@@ -1,4 +1,4 @@
-"""ComfyUI's *MultiGPU CFG Split*, with two names of the CPU in the place of two GPUs.
+"""hook/branch_calls: ComfyUI's *MultiGPU CFG Split*, with two names of the CPU as two GPUs.
 
 Each prompt is computed by a model of its own, in a thread of its own, at the same time.
 """

@@ -1,4 +1,4 @@
-"""What gates read before the blocks run, against what the real classes compute themselves."""
+"""model/signals: what gates read before the blocks run is what the real classes compute."""
 
 import dataclasses
 import itertools

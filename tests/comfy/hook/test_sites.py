@@ -1,4 +1,4 @@
-"""What is predicted where: branch outputs, guided velocities, probes, tokens."""
+"""hook/calls: what is predicted where: branch outputs, guided velocities, probes, tokens."""
 
 import itertools
 

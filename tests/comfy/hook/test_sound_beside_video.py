@@ -1,4 +1,4 @@
-"""Models of video with sound: what a run keeps of each, and that a cached step predicts both."""
+"""model/surgery: a run of video with sound keeps both, and a cached step predicts both."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Families whose stack ends, begins or remembers in a way of its own, each by its own computation.
+"""model/ends: families whose stack ends in a way of its own, each by its own computation.
 
 By hand: every block hands on what it gets, and the last one adds what the whole stack added when
 it ran. Nothing of the pack's surgery is used for it.

@@ -1,4 +1,4 @@
-"""The promised full steps are met, whatever the steps, schedulers, sizes, batches and models."""
+"""hook/starting: promises are met for all steps, schedulers, sizes, batches and models."""
 
 import dataclasses
 

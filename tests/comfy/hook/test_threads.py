@@ -1,4 +1,4 @@
-"""Two threads that sample the same weights at once get what each gets alone."""
+"""hook/model_call: two threads that sample the same weights at once get what each gets alone."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""The time signal of Wan, against a computation by hand and against what the model computes."""
+"""model/signals: Wan's time signal is that of a computation by hand and of the model."""
 
 import math
 

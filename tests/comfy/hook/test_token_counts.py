@@ -1,4 +1,4 @@
-"""Prompts with different numbers of tokens, apart in one step and together in another."""
+"""run/anchors: prompts of different lengths, apart in one step and together in another."""
 
 import inspect
 import itertools

@@ -1,4 +1,4 @@
-"""Transformers whose stack is not cached: computed in full with the reason, or by velocities."""
+"""hook/compatibility: other transformers are computed in full with the reason, or by velocities."""
 
 from pathlib import Path
 

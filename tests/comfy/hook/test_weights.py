@@ -1,4 +1,4 @@
-"""LoRA, low-precision weights, weights that are not all loaded."""
+"""hook/patching: LoRA, low-precision weights, weights that are not all loaded."""
 
 import comfy.hooks
 import comfy.model_patcher

@@ -1,4 +1,4 @@
-"""Golden Path Library and Save Golden Path, with a user directory of their own."""
+"""library/library: Golden Path Library and Save Golden Path, with a user directory of their own."""
 
 import asyncio
 import io

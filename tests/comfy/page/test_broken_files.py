@@ -1,4 +1,4 @@
-"""Whatever lies in the user's folders, no node disappears, nothing hangs, and the file is named.
+"""library/user_files: whatever lies in the user's folders, no node disappears, the file is named.
 
 What becomes of each file is the contract of readers (test_readers.py).
 """

@@ -1,4 +1,4 @@
-"""The contract of readers of files, see ``support/damages.py``, for those that need ComfyUI."""
+"""files/reading: the contract of readers (``support/damages.py``), for those that need ComfyUI."""
 
 import folder_paths
 import pytest

@@ -1,4 +1,4 @@
-"""Every value on a wire of ours can be copied, pickled, printed and shown as JSON.
+"""schema/types: every value on a wire of ours can be copied, pickled, printed and shown as JSON.
 
 Other packs and ComfyUI itself do all of that: a value that *Preview as Text* shows is copied into
 the history.

@@ -1,4 +1,4 @@
-"""What a prompt of the API may give in place of what a node needs."""
+"""schema/faults: what a prompt of the API may give in place of what a node needs."""
 
 import asyncio
 import math
