@@ -14,6 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import torch_companions
 from .console import fail, pip, run_step, step
@@ -140,7 +141,7 @@ def bring_comfyui(version: str, python: Path) -> Path:
         with tarfile.open(archive) as tar:
             members = [m for m in tar.getmembers() if m.name.startswith(prefix)]
             # The checksum vouches for the archive; newer Pythons want the filter named.
-            filtered = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            filtered: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
             tar.extractall(temporary, members, **filtered)
         (Path(temporary) / prefix).rename(target)
     return target

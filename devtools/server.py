@@ -37,6 +37,7 @@ def server(
     log: Path | None = None,
 ) -> Iterator[Running]:
     """ComfyUI with this pack in a throw-away base directory, stopped at the end."""
+    assert tools.comfyui, "only tests of the core run without ComfyUI"
     environment = tools.environment | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
     with tempfile.TemporaryDirectory(
         prefix="golden-path-", ignore_cleanup_errors=True

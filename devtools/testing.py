@@ -82,7 +82,8 @@ def _changed_files() -> list[str]:
 def tests_of(changed: list[str]) -> list[str]:
     """The test files that belong to changed files and are not of the core, which run anyway.
 
-    A test file belongs to itself, ``test_name*.py`` to the module ``name.py`` of the same room.
+    A test file belongs to itself, ``test_name*.py`` to the module ``name.py`` of the same room, and
+    others to the module with which they begin, as ``room/name:``.
     """
     found = set()
     for path in map(Path, changed):
@@ -91,5 +92,9 @@ def tests_of(changed: list[str]) -> list[str]:
         elif path.parts[0] == "nodes" and path.suffix == ".py":
             room = ROOT / "tests" / "comfy" / "/".join(path.parts[1:-1])
             found |= {p.relative_to(ROOT) for p in room.glob(f"test_{path.stem}*.py")}
+        if path.parts[0] in ("nodes", "gph_core") and path.suffix == ".py":
+            begin = f'"""{"/".join(path.with_suffix("").parts[1:])}: '
+            files = (ROOT / "tests" / "comfy").rglob("test_*.py")
+            found |= {p.relative_to(ROOT) for p in files if p.read_text("utf-8").startswith(begin)}
     others = (path.as_posix() for path in found)
     return sorted(path for path in others if not path.startswith(tuple(CORE)))

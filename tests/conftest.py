@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from .support import selection
-
 # The models are tiny: threads would only wait for each other. Set before torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -15,7 +13,7 @@ PAGE = Path(__file__).parent / "browser"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all", action="store_true", help="also long tests, and all turns")
+    parser.addoption("--all", action="store_true", help="also long tests")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -42,23 +40,13 @@ def pytest_collection_finish(session):
 
 
 def leave_out(config, items):
-    """Leave out most of large products, and by default long tests and what has no turn.
-
-    A test that is named runs whole.
-    """
-    if any("::" in argument for argument in config.args):
+    """Leave out long tests, but by ``--all``; a test that is named runs whole."""
+    if config.getoption("--all") or any("::" in argument for argument in config.args):
         return
-    long = {i for i in items if i.get_closest_marker("long")}
-    # Those of the page are few, and products of long tests are small.
-    logic = [i for i in items if PAGE not in i.path.parents and i not in long]
-    out = set(selection.left_out(logic))
-    if not config.getoption("--all"):
-        turns = [i for i in logic if i not in out and i.get_closest_marker("by_turns")]
-        later = long | set(selection.other_half(turns))
-        config.stash[LATER] = len(later)
-        out |= later
-    config.hook.pytest_deselected(items=[i for i in items if i in out])
-    items[:] = [i for i in items if i not in out]
+    out = [item for item in items if item.get_closest_marker("long")]
+    config.stash[LATER] = len(out)
+    config.hook.pytest_deselected(items=out)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 LATER = pytest.StashKey[int]()

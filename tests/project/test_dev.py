@@ -1,3 +1,5 @@
+"""dev.py: its commands, where it looks for ComfyUI, and the server that it starts."""
+
 import argparse
 import os
 import socket
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dev
-from devtools import console, environment, server
+from devtools import console, environment, server, testing
 
 from ..browser import front_end
 
@@ -26,6 +28,13 @@ def test_every_command_explains_itself(command):
     )  # fmt: skip
     assert f"dev.py {command}" in result.stdout
     assert "--comfyui-version" in result.stdout
+
+
+def test_tests_of_a_module_have_its_name_or_begin_with_it():
+    room = "tests/comfy/hook/test_"
+    assert testing.tests_of(["nodes/hook/branches.py", "gph_core/run/latent_range.py"]) == [
+        f"{room}branch_keys.py", f"{room}branches.py", f"{room}latents_out_of_range.py",
+    ]  # fmt: skip
 
 
 def locate(monkeypatch, *, path=None, version=None, variable=None, root=None):

@@ -1,9 +1,8 @@
 """Docstrings begin with a noun or a verb."""
 
 import ast
+import itertools
 import re
-
-import pytest
 
 from ..support.sources import name, sources
 
@@ -25,21 +24,13 @@ def test_no_docstring_begins_with_a_reference_to_something_unnamed():
     assert {file: texts for file, texts in found.items() if texts} == {}
 
 
-@pytest.mark.parametrize("begin", ["Of", "That", "Those", "The same", "As"])
-@pytest.mark.parametrize(
-    "source",
-    ['"""{}"""', 'class A:\n    """{}"""', 'def f():\n    """\n    {}\n    """',
-     'class A:\n    async def f(self):\n        """{}"""'],
-    ids=["module", "class", "function", "method"],
-)  # fmt: skip
-def test_such_a_docstring_is_found(source, begin):
-    text = f"{begin} one."
-    assert dangling(source.format(text)) == [text]
-
-
-@pytest.mark.parametrize(
-    "source",
-    ['"""Offset of one."""', '"""Asks that."""', "# Of one\nx = 'Of one'", 'x = 1\n"""Of one."""'],
-)  # fmt: skip
-def test_other_docstrings_and_other_texts_are_not(source):
-    assert dangling(source) == []
+def test_such_a_docstring_is_found_and_other_texts_are_not():
+    begins = ("Of", "That", "Those", "The same", "As")
+    kinds = (
+        '"""{}"""', 'class A:\n    """{}"""', 'def f():\n    """\n    {}\n    """',
+        'class A:\n    async def f(self):\n        """{}"""',
+    )  # fmt: skip
+    for text, kind in itertools.product((f"{begin} one." for begin in begins), kinds):
+        assert dangling(kind.format(text)) == [text]
+    for source in ('"""Offset of one."""', '"""Asks that."""', "# Of one\nx = 'Of one'"):
+        assert dangling(source) == []

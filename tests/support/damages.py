@@ -18,16 +18,10 @@ PLACES = 8  # of cuts, and of flipped bits
 _NUMBER = re.compile(rb"(?<=[ :\[])-?\d+(?:\.\d+)?(?=[,\]}])")
 _INSTEAD = (b"NaN", b"-Infinity", b"1e999", b"9" * 400, b'"1"', b"null", b"[]", b"{}", b"true")
 _WHOLE = {
-    "no JSON": b"notes\n",
-    "a list": b"[]\n",
-    "a text": b'"text"\n',
-    "null": b"null\n",
-    "zero": b"0\n",
-    "an object": b"{}\n",
-    "too deep": b"[" * 100_000,
-    "deeper": b'{"a":' * 3000 + b"1" + b"}" * 3000 + b"\n",
-    "a long number": b"9" * 5000 + b"\n",
-}
+    "no JSON": b"notes\n", "a list": b"[]\n", "a text": b'"text"\n', "null": b"null\n",
+    "zero": b"0\n", "an object": b"{}\n", "too deep": b"[" * 100_000,
+    "deeper": b'{"a":' * 3000 + b"1" + b"}" * 3000 + b"\n", "a long number": b"9" * 5000 + b"\n",
+}  # fmt: skip
 
 
 class Reader(NamedTuple):

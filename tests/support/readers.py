@@ -103,38 +103,32 @@ WEIGHTS = {"features.0.weight": torch.ones(2, 3), "features.0.bias": torch.zeros
 READERS = {
     "gph_core/calibration/file.py": Reader(
         lambda path: calibration_file.save(path, full_entry(), full_entry("SenCache")),
-        calibration_file.load_all,
-        True,
-        "mine.safetensors",
+        calibration_file.load_all, True, "mine.safetensors",
     ),
     "gph_core/files/states_file.py": Reader(
-        write_states, lambda path: torch.cat(list(States(path))).tolist(), True, "run.safetensors"
+        write_states, lambda path: torch.cat(list(States(path))).tolist(), True, "run.safetensors",
     ),
     "gph_core/run/record_file.py": lines(
-        record_file.RECORDING, RecordedRun("a", "a cat", 7, RECORD)
+        record_file.RECORDING, RecordedRun("a", "a cat", 7, RECORD),
     ),
     "gph_core/analysis/decomposition.py": lines(decomposition.LINES, SPLIT),
     "gph_core/analysis/isolated_steps.py": lines(isolated_steps.LINES, MEASURED),
     "gph_core/quality/shootout.py": Reader(
-        write_results,
-        lambda path: Results(path, CONDITIONS).get("a", "uniform", "1"),
-        False,
+        write_results, lambda path: Results(path, CONDITIONS).get("a", "uniform", "1"), False,
         "file.jsonl",
     ),
     "gph_core/search/log.py": Reader(write_study, read_study, False, "study.sqlite"),
     "gph_core/paths/library.py": Reader(
-        write_path,
-        lambda path: UserPaths(path.parent).get(path.stem).to_json(),
-        False,
+        write_path, lambda path: UserPaths(path.parent).get(path.stem).to_json(), False,
         "mine.json",
     ),
     "gph_core/policies/causal_linear.py": Reader(
-        write_linear, read_linear, False, "weights.safetensors"
+        write_linear, read_linear, False, "weights.safetensors",
     ),
     "gph_core/quality/lpips_network.py": Reader(
-        lambda path: save_file(WEIGHTS, path), lpips_network.read_weights, False, "a.safetensors"
+        lambda path: save_file(WEIGHTS, path), lpips_network.read_weights, False, "a.safetensors",
     ),
-}
+}  # fmt: skip
 OF_OTHERS = {  # whose files the core does not write, or which writes by ``whole_file`` alone
     "gph_core/paths/library.py",
     "gph_core/policies/causal_linear.py",

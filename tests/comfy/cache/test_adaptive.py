@@ -9,12 +9,10 @@ import torch
 from golden_path_pack.gph_core import run_plan
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
-from golden_path_pack.gph_core.gates.sensitivity import Sensitivities
 from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.model.families import FAMILIES
-from golden_path_pack.gph_core.policies.base import Site
-from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run_plan import setting_of
 from golden_path_pack.nodes.cache import adaptive
@@ -27,12 +25,6 @@ import dev
 
 from ...support.comfy import tiny
 from ...support.zoo import zoo
-
-BLOCKS, OUTPUTS = {"residual", "Taylor", "two-anchor"}, {"output"}
-POLICIES = {
-    "residual": Reuse(), "Taylor": Taylor(2), "two-anchor": TwoAnchor(),
-    "output": Reuse(Site.OUTPUT), "velocity": Reuse(Site.GUIDED),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(("full", "steps"), [(1, 20), (20, 20), (30, 20), (2, 2)])
@@ -49,31 +41,6 @@ def test_a_number_within_the_range_is_taken(model, full):
     plan = run_plan.adaptive(ALL["SeaCache"], Reuse(), 0.1, full)
     tiny.sample(patching.attach(model, plan, listener), 8)
     assert listener.records
-
-
-# As the help page has it.
-@pytest.mark.parametrize(
-    ("method", "fitting"),
-    [
-        ("SeaCache", BLOCKS),
-        ("DiCache", BLOCKS),
-        ("First Block Cache", BLOCKS),
-        ("EasyCache", OUTPUTS),
-        ("SenCache", BLOCKS | OUTPUTS),
-    ],
-)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_policy_that_leaves_a_method_nothing_to_look_at_means_full_runs(
-    model, monkeypatch, method, fitting, policy
-):
-    sensitivities = Sensitivities((1.0, 0.0), (1.0, 1.0), (1.0, 1.0))
-    monkeypatch.setattr(run_plan, "fit_of", lambda *_: sensitivities)
-    listener = tiny.Listener()
-    plan = run_plan.adaptive(ALL[method], POLICIES[policy], 1e6)
-    tiny.sample(patching.attach(model, plan, listener))
-    (record,) = listener.records
-    assert bool(record.cached_steps) == (policy in fitting)
-    assert len(listener.refusals) == (policy not in fitting)
 
 
 def texts():

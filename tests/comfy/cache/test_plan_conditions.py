@@ -1,4 +1,4 @@
-"""A plan and its policy are for the conditions of their calibration."""
+"""cache/plan_schedule: a plan and its policy are for the conditions of their calibration."""
 
 import comfy.samplers
 import pytest

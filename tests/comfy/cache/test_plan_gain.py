@@ -1,4 +1,4 @@
-"""Plan Schedule by propagation gains."""
+"""cache/plan_schedule: Plan Schedule by propagation gains."""
 
 import itertools
 import json

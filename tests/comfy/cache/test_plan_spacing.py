@@ -1,4 +1,4 @@
-"""Plan Schedule without a calibration: steps spaced by published rules."""
+"""cache/plan_schedule: Plan Schedule without a calibration: steps spaced by published rules."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Which models of ComfyUI get published coefficients, by configurations of their published size.
+"""gates/coefficients: which models of ComfyUI get published coefficients, by their configurations.
 
 ComfyUI reads a configuration off a checkpoint's tensors; here they have shapes, but no values.
 """

@@ -1,4 +1,4 @@
-"""The noise levels of the published paths against ComfyUI's own schedulers."""
+"""paths/library: the noise levels of the published paths against ComfyUI's own schedulers."""
 
 import comfy.model_sampling
 import comfy.samplers

@@ -1,9 +1,7 @@
-"""What cannot be cached is computed in full or refused, in words."""
+"""hook/compatibility: what cannot be cached is computed in full or refused, in words."""
 
 import re
 
-import comfy.ldm.flux.model
-import comfy.ldm.wan.ar_model
 import pytest
 import torch
 from comfy_extras.nodes_easycache import EasyCacheNode
@@ -17,21 +15,6 @@ from golden_path_pack.nodes.library import user_paths
 
 from ...support.comfy import tiny
 from ...support.zoo import zoo, zoo_images, zoo_videos
-
-
-def test_an_unknown_class_is_computed_in_full_with_one_warning(reference):
-    class Foreign(comfy.ldm.flux.model.Flux):
-        pass
-
-    model = tiny.flux()
-    model.model.diffusion_model.__class__ = Foreign
-    listener = tiny.Listener()
-    assert torch.equal(tiny.sample(tiny.attach(model, "0,1,4/8", listener=listener)), reference)
-    assert listener.refusals == [
-        "Foreign is not a supported transformer (docs/models.md lists them); use an output or "
-        "velocity policy, a path with fitted weights, or EasyCache: these work with any model"
-    ]
-    assert listener.records[0].cached_steps == ()
 
 
 def test_a_schedule_of_another_length_is_an_error_before_any_step(model):
@@ -56,20 +39,6 @@ def case(name):
 def attach(model, schedule, listener):
     plan = fixed(Schedule.parse(schedule), Reuse())
     return patching.attach(model, plan, listener)
-
-
-def test_causal_wan_is_named_and_computed_in_full():
-    # It subclasses Wan's class and keeps keys between calls, which a cached step would not fill.
-    wan = case("Wan 2.1 1.3B")
-    model = zoo.build(wan)
-    model.model.diffusion_model.__class__ = comfy.ldm.wan.ar_model.CausalWanModel
-    assert families.detect(model.model.diffusion_model) is None
-    listener = tiny.Listener()
-    # Its own forward pass goes the way of its parent outside of its own sampler.
-    (plain,) = zoo.sample(wan, model, steps=2)
-    (found,) = zoo.sample(wan, attach(model, "0/2", listener), steps=2)
-    assert torch.equal(found, plain)
-    assert listener.refusals[0].startswith("CausalWanModel is not a supported transformer")
 
 
 def test_a_class_whose_blocks_are_not_where_they_should_be_is_not_recognised():

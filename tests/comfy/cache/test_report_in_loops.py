@@ -1,4 +1,4 @@
-"""Reports of cache nodes that another node copies while it runs, as loops do."""
+"""cache/report: reports of cache nodes that another node copies while it runs, as loops do."""
 
 from types import SimpleNamespace
 

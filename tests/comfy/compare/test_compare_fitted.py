@@ -1,4 +1,4 @@
-"""Compare Run with fitted weights: they name the run, and other schedules go without them."""
+"""compare/compare_run: fitted weights name the run, and other schedules go without them."""
 
 import comfy.samplers
 import pytest
@@ -14,8 +14,8 @@ from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.library.library import stated_model
 
 from ...support.comfy import tiny
+from ...support.comfy.compared import PATH, UNIFORM, compare, images, report, seen
 from ...support.zoo import zoo
-from .test_compare_run import PATH, UNIFORM, compare, images, report, seen
 
 pytestmark = pytest.mark.usefixtures("user")
 WEIGHTS = tuple(

@@ -1,10 +1,11 @@
-"""Compare Run of videos: figures of each frame, of the changes between them, and of whole clips."""
+"""compare/compare_run: videos have figures of each frame, of their changes, and of whole clips."""
 
 import pytest
 import torch
 
+from ...support.comfy.compared import compare, report
 from ...support.zoo import zoo
-from .test_compare_run import CASES, compare, report
+from ...support.zoo.zoo_all import CASES
 
 WAN = CASES["Wan 2.1 14B"]
 

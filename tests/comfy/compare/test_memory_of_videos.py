@@ -1,4 +1,4 @@
-"""Comparing videos makes no second copy of them: frames are compared one by one."""
+"""compare/image_metrics: comparing videos frame by frame makes no second copy of them."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What tells the branches of a call apart, and what a call must say for it."""
+"""hook/branches: what tells the branches of a call apart, and what a call must say for it."""
 
 import pytest
 import torch

@@ -22,8 +22,6 @@ import nodes
 from ...support.comfy import by_hand, tiny
 from ...support.zoo import zoo
 
-pytestmark = pytest.mark.by_turns
-
 FULL = (0, 1, 4)
 POSITIVE, NEGATIVE, THIRD, FOURTH = (tiny.conditioning(seed) for seed in (1, 2, 3, 4))
 LATE = "steps were computed in full because a branch had no anchor yet"
@@ -106,6 +104,7 @@ class Situation(NamedTuple):
     is_memory_short: Callable[[int], bool] = lambda step: False  # then prompts do not share calls
     others: Callable = tuple  # further models that run
     changes: tuple[int, ...] = ()  # steps that guidance weighs otherwise than the one before
+    probes: bool = True  # cached with the policy that runs the first blocks
 
 
 ONE_CALL = (5,) * 8, (1,) * 8
@@ -120,10 +119,10 @@ POLICIES = [REUSE, TWO_ANCHORS]
 # The simple scheduler puts step n of 8 at n / 8 of the way: 0.1 to 0.45 are steps 1 to 3.
 SITUATIONS = {
     "one prompt": Situation(
-        lambda m: custom.BasicGuider.execute(m, POSITIVE)[0], *ONE_CALL
+        lambda m: custom.BasicGuider.execute(m, POSITIVE)[0], *ONE_CALL, probes=False
     ),
     "both prompts at cfg 1": Situation(lambda m: cfg(m, scale=1.0), *ONE_CALL),
-    "both prompts in one call": Situation(cfg, *ONE_CALL),
+    "both prompts in one call": Situation(cfg, *ONE_CALL, probes=False),
     "prompts of different length": Situation(
         lambda m: cfg(m, negative=tiny.conditioning(2, tokens=7)), *TWO_CALLS
     ),
@@ -141,7 +140,7 @@ SITUATIONS = {
     # One call for the whole image, one for the 8 of 12 columns of the mask.
     "masks with bounds": Situation(
         lambda m: cfg(m, both(POSITIVE, masked(THIRD, slice(8), "mask bounds", 12))),
-        *TWO_CALLS, size=12,
+        *TWO_CALLS, size=12, probes=False,
     ),
     "prompts that take turns": Situation(
         lambda m: cfg(m, both(between(0, 0.45, POSITIVE), between(0.45, 1, THIRD))), *ONE_CALL
@@ -157,7 +156,7 @@ SITUATIONS = {
     ),
     "SLG in a range": Situation(
         lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.1, 0.45, "1", "0")),
-        (5, 8, 8, 8, 5, 5, 5, 5), (1, 2, 2, 2, 1, 1, 1, 1),
+        (5, 8, 8, 8, 5, 5, 5, 5), (1, 2, 2, 2, 1, 1, 1, 1), probes=False,
     ),
     "SLG without the first block": Situation(
         lambda m: cfg(core(nodes_slg.SkipLayerGuidanceDiT, m, 2.0, 0.0, 1.0, "0", "")),
@@ -210,7 +209,14 @@ SITUATIONS = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=SITUATIONS)
+# One for each way in which calls differ.
+FULL_RUNS = [
+    "prompts of different length", "memory that comes and goes", "areas", "SLG in a range",
+    "autoguidance",
+]  # fmt: skip
+
+
+@pytest.fixture
 def situation(request):
     return SITUATIONS[request.param]
 
@@ -252,6 +258,7 @@ def run(guider, sigmas, size=8, noise=None, latent=None):
     return output["samples"].clone()
 
 
+@pytest.mark.parametrize("situation", FULL_RUNS, indirect=True)
 def test_without_cached_steps_branches_are_sampled_bit_for_bit(model, situation, sample):
     with by_hand.counted(model, situation.others()) as (counter, blocks):
         plain = sample(situation, counter)
@@ -261,12 +268,15 @@ def test_without_cached_steps_branches_are_sampled_bit_for_bit(model, situation,
         assert blocks == list(situation.blocks)
 
 
-@pytest.mark.parametrize(("policy", "rule", "probes"), POLICIES)
-def test_branches_are_cached_as_by_hand(model, situation, sample, policy, rule, probes):
+@pytest.mark.parametrize("situation", SITUATIONS, indirect=True)
+def test_branches_are_cached_as_by_hand(model, situation, sample):
+    policy, rule = (
+        (TwoAnchor(), by_hand.two_anchor) if situation.probes else (Reuse(), by_hand.reuse)
+    )
     listener = tiny.Listener()
     with by_hand.counted(model, situation.others()) as (counter, blocks):
         found = sample(situation, tiny.attach(counter, "0,1,4/8", policy, listener))
-    on_cached = situation.first_blocks if probes else NONE
+    on_cached = situation.first_blocks if situation.probes else NONE
     assert blocks == [(situation.blocks if n in FULL else on_cached)[n] for n in range(8)]
     assert_planned(listener)
     with by_hand.cached(model, range(8), FULL, rule, situation.others()) as patched:
@@ -275,6 +285,9 @@ def test_branches_are_cached_as_by_hand(model, situation, sample, policy, rule, 
     assert not torch.equal(found, sample(situation, model))
 
 
+@pytest.mark.parametrize(
+    "situation", [*FULL_RUNS, "dual CFG", "two models", "cfg 1 for some steps"], indirect=True
+)
 def test_velocity_reuse_is_a_run_of_the_full_steps_alone(model, situation, sample):
     listener = tiny.Listener()
     with by_hand.counted(model, situation.others()) as (counter, blocks):
@@ -295,25 +308,6 @@ def assert_planned(listener):
     assert record.notes == ()
 
 
-@pytest.mark.parametrize("policy", [Reuse(), TwoAnchor(), Reuse(Site.OUTPUT)], ids=str)
-@pytest.mark.parametrize("split", ["little memory", "memory that comes and goes"])
-def test_prompts_in_one_call_and_in_two_agree(model, sample, split, policy):
-    patched = tiny.attach(model, "0,1,4/8", policy)
-    batched = sample(SITUATIONS["both prompts in one call"], patched)
-    # Matrix products round differently for another batch size.
-    torch.testing.assert_close(sample(SITUATIONS[split], patched), batched, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("schedule", ["0,1,4/8", "0-7/8"])
-def test_a_batch_is_sampled_like_its_images(model, schedule):
-    noise = torch.randn(3, 16, 8, 8, generator=torch.Generator().manual_seed(5))
-    whole = tiny.sample(tiny.attach(model, schedule), noise=noise)
-    for i in range(3):
-        single = tiny.sample(tiny.attach(model, schedule), noise=noise[i : i + 1])
-        # Matrix products round differently for another batch size.
-        torch.testing.assert_close(whole[i : i + 1], single, rtol=1e-3, atol=1e-3)
-
-
 @pytest.mark.parametrize("name", ["areas", "masks with bounds"])
 def test_positive_and_negative_areas_share_uuids(model, sample, name):
     # So a uuid does not name a branch: the tests above would not show it if this changed.
@@ -328,15 +322,6 @@ def test_positive_and_negative_areas_share_uuids(model, sample, name):
     hook.remove()
     shared = {uuid for uuid, index in labels if {(uuid, 0), (uuid, 1)} <= labels}
     assert len(shared) == {"areas": 2, "masks with bounds": 1}[name]
-
-
-def test_pag_changes_nothing_on_a_dit(model, sample):
-    # It replaces the attention of a U-Net's middle block: FLUX is called again as it is.
-    patched = tiny.attach(model, "0,1,4/8")
-    found = sample(SITUATIONS["PAG"], patched)
-    # The second call has one prompt, which rounds differently.
-    expected = sample(SITUATIONS["both prompts in one call"], patched)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("policy", "rule", "probes"), POLICIES)
@@ -355,7 +340,7 @@ def test_a_prompt_that_begins_on_a_cached_step_computes_its_call_in_full(
         assert torch.equal(found, run(cfg(patched, positive), grid(model)))
 
 
-@pytest.mark.parametrize(("policy", "rule", "probes"), POLICIES)
+@pytest.mark.parametrize(("policy", "rule", "probes"), [TWO_ANCHORS])
 def test_only_the_call_with_the_new_prompt_is_full(model, policy, rule, probes):
     # Another length lets the negative prompt have its own call, which stays cached on step 3.
     positive = both(between(0, 0.3, POSITIVE), between(0.3, 1, THIRD))
@@ -371,7 +356,7 @@ def test_only_the_call_with_the_new_prompt_is_full(model, policy, rule, probes):
         assert torch.equal(found, run(cfg(patched, positive, negative), grid(model)))
 
 
-@pytest.mark.parametrize(("policy", "rule", "probes"), POLICIES)
+@pytest.mark.parametrize(("policy", "rule", "probes"), [TWO_ANCHORS])
 def test_a_prompt_that_missed_the_newest_full_step_is_computed_anew(model, policy, rule, probes):
     # CFG 1 on steps 3 and 4 leaves the negative prompt out; on step 5 it comes back.
     listener = tiny.Listener()

@@ -1,4 +1,4 @@
-"""What changes during a run makes the next step full, under every kind of policy."""
+"""run/variants: what changes during a run makes the next step full, under every kind of policy."""
 
 import comfy.hooks
 import comfy.patcher_extension
@@ -61,8 +61,15 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(
+    ("change", "policy"),
+    [
+        ("a flag", Reuse()), ("a number", Reuse(Site.OUTPUT)),
+        ("an option that goes", Reuse(Site.GUIDED)), ("a patch that comes", Reuse()),
+        ("a patch that comes", Reuse(Site.GUIDED)),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_options_that_change_make_the_step_full(model, policy, change):
     record = run(with_options(model, CHANGES[change]), policy)
     assert record.full_steps == tuple(sorted((*FULL, CHANGE)))
@@ -77,8 +84,14 @@ MOVING = {
 }
 
 
-@pytest.mark.parametrize("change", MOVING)
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(
+    ("change", "policy"),
+    [
+        ("a counter", Reuse()), ("a share of the run", Reuse(Site.OUTPUT)),
+        ("a function made anew", Reuse(Site.GUIDED)), ("an object made anew", Reuse()),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_options_that_change_at_every_step_cost_no_step(model, policy, change):
     record = run(with_options(model, MOVING[change]), policy)
     assert (record.full_steps, record.notes) == (FULL, ())

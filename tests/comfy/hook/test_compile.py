@@ -1,4 +1,4 @@
-"""``torch.compile`` of the whole model and of single blocks gives the eager result."""
+"""model/surgery: ``torch.compile`` of the model and of its blocks gives the eager result."""
 
 import shutil
 import sys
@@ -10,38 +10,11 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from ...support.selection import later
+from ...support.comfy.compiling import EACH_BLOCK, WHOLE, CountingBackend, compiled
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_families import attach
 
-
-class CountingBackend:
-    """The backend ``eager``, counting graphs."""
-
-    def __init__(self):
-        self.graphs = 0
-
-    def __call__(self, graph, inputs):
-        self.graphs += 1
-        return graph.forward
-
-
-def compiled(model, backend, keys):
-    from comfy_api.torch_helpers import set_torch_compile_wrapper
-    from comfy_extras.nodes_torch_compile import skip_torch_compile_dict
-
-    clone = model.clone()
-    options = {"guard_filter_fn": skip_torch_compile_dict}
-    set_torch_compile_wrapper(model=clone, backend=backend, options=options, keys=keys)
-    return clone
-
-
-WHOLE = ["diffusion_model"]
-EACH_BLOCK = [
-    *(f"diffusion_model.double_blocks.{i}" for i in range(2)),
-    *(f"diffusion_model.single_blocks.{i}" for i in range(3)),
-]
+pytestmark = pytest.mark.long  # compiling takes seconds
 
 
 NEEDS_COMPILER = pytest.mark.skipif(
@@ -53,7 +26,7 @@ NEEDS_COMPILER = pytest.mark.skipif(
     ("policy", "schedule", "cache_last"),
     [
         (Reuse(), "0,1,4/8", False), (TokenTaylor(), "0-2,5/8", True),
-        *later((Reuse(), "0,1,4/8", True), (TwoAnchor(), "0,1,4/8", True)),
+        (TwoAnchor(), "0,1,4/8", True),
     ],
 )  # fmt: skip
 def test_a_compiled_model_gives_the_eager_result_in_two_graphs(
@@ -80,7 +53,7 @@ def test_compiled_blocks_give_the_eager_result(model, fresh_compiler):
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize("plain_first", [True, *later(False)])
+@pytest.mark.parametrize("plain_first", [True, False])
 def test_a_compiled_model_serves_plain_and_cached_runs(
     model, reference, fresh_compiler, plain_first
 ):
@@ -105,14 +78,13 @@ def test_a_compiled_model_serves_guided_velocities(model, fresh_compiler):
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`:UserWarning")
-@pytest.mark.long  # tests/core/model/test_ends.py has toys of both kinds
 @pytest.mark.parametrize("name", ["AuraFlow", "Chroma Radiance", "PixelDiT"])
 def test_compiled_stacks_without_a_final_layer_give_the_eager_result(name, fresh_compiler):
     case, backend = CASES[name], CountingBackend()
     model = zoo.build(case)
-    (expected,) = zoo.sample(case, attach(model, "0/2"), steps=2, cfg=1.0)
+    (expected,) = zoo.sample(case, tiny.attach(model, "0/2"), steps=2, cfg=1.0)
     whole = compiled(model, backend, WHOLE)
-    (found,) = zoo.sample(case, attach(whole, "0/2"), steps=2, cfg=1.0)
+    (found,) = zoo.sample(case, tiny.attach(whole, "0/2"), steps=2, cfg=1.0)
     assert backend.graphs == 2
     assert not fresh_compiler["graph_break"]
     assert torch.equal(found, expected)
@@ -120,7 +92,6 @@ def test_compiled_stacks_without_a_final_layer_give_the_eager_result(name, fresh
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # those of inductor itself
-@pytest.mark.long
 @NEEDS_COMPILER
 def test_a_model_that_inductor_compiled_gives_the_eager_result(
     fresh_compiler, monkeypatch, tmp_path
@@ -129,9 +100,9 @@ def test_a_model_that_inductor_compiled_gives_the_eager_result(
     case = CASES["Wan 2.1 1.3B"]
     model = zoo.build(case)
     full, expected = (
-        zoo.sample(case, each, steps=4, cfg=1.0)[0] for each in (model, attach(model, "0,2/4"))
+        zoo.sample(case, each, steps=4, cfg=1.0)[0] for each in (model, tiny.attach(model, "0,2/4"))
     )
-    whole = attach(compiled(model, "inductor", WHOLE), "0,2/4")
+    whole = tiny.attach(compiled(model, "inductor", WHOLE), "0,2/4")
     (found,) = zoo.sample(case, whole, steps=4, cfg=1.0)
     assert fresh_compiler["stats"]["unique_graphs"] == 2  # a full and a cached one
     assert not fresh_compiler["graph_break"]

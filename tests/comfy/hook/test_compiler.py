@@ -23,13 +23,13 @@ from torch.utils._pytree import tree_leaves
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import plan
+from ...support.comfy.threads import together
 from ...support.zoo import zoo, zoo_all
-from .test_threads import together
 
 CASE = zoo_all.CASES["LTX-2"]
 FLAG = "disable_comfy_compiler"
 SCHEDULE = "0,1,4/6"
-OF_TOKENS = [Reuse(), Taylor(1), TwoAnchor()]
+OF_TOKENS = [Taylor(1), TwoAnchor()]
 OF_RESULTS = [Reuse(Site.OUTPUT), Reuse(Site.GUIDED)]
 
 

@@ -1,4 +1,4 @@
-"""Guiders and samplers of other packs, which go past some of ComfyUI's own functions."""
+"""hook/calls: guiders and samplers of other packs go past some of ComfyUI's functions."""
 
 import comfy.sample
 import comfy.samplers
@@ -86,8 +86,10 @@ def test_a_guider_of_its_own_is_cached_as_that_of_comfyui(model, kind, policy):
     assert (record.full_steps, record.cached_steps, record.notes) == (FULL, CACHED, ())
 
 
-@pytest.mark.parametrize("kind", [Direct, ByItself, Asking])
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "policy"),
+    [(Direct, Reuse(Site.GUIDED)), (ByItself, Reuse(Site.OUTPUT)), (Asking, Reuse())],
+)
 def test_a_run_without_cached_steps_is_that_without_a_cache(model, kind, policy):
     expected, _ = run(model, kind, policy, schedule=None)
     assert torch.equal(run(model, kind, policy, "0-7/8")[0], expected)

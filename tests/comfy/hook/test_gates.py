@@ -1,4 +1,4 @@
-"""Every adaptive method in ComfyUI's real sampler, on tiny random instances of its real classes."""
+"""gates/gating: every adaptive method in ComfyUI's sampler, on its real classes."""
 
 import math
 
@@ -7,16 +7,20 @@ import pytest
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
+from ...support.comfy import tiny
 from ...support.comfy.gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
 from ...support.zoo import zoo
-from .test_families import attach, counted, same
 
-pytestmark = pytest.mark.by_turns
+# Every method on FLUX, and those that read a model in a way of their own on one that differs.
+PAIRS = [
+    *(("FLUX dev", name) for name in ADAPTIVE),
+    ("Qwen-Image", "DiCache"), ("HunyuanVideo", "SeaCache"), ("HunyuanVideo", "SenCache"),
+    ("Wan 2.1 1.3B", "TeaCache"), ("Wan 2.1 1.3B", "DiCache (as published for Wan)"),
+]  # fmt: skip
+each = pytest.mark.parametrize(("case", "name"), PAIRS, indirect=["case"])
 
-FOUR = ("FLUX dev", "Qwen-Image", "HunyuanVideo", "Wan 2.1 1.3B")
 
-
-@pytest.fixture(scope="module", params=FOUR)
+@pytest.fixture(scope="module")
 def case(request):
     return CASES[request.param]
 
@@ -26,15 +30,15 @@ def model(case):
     return zoo.build(case)
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
+@each
 def test_at_threshold_0_every_step_is_that_of_the_model_alone(name, case, model):
     found, record = run(case, model, plan(name, case, 0.0))
-    assert same(found, zoo.sample(case, model, steps=STEPS))
+    assert zoo.same(found, zoo.sample(case, model, steps=STEPS))
     assert record.cached_steps == ()
     assert record.notes == ((FEW,) if record.gate else ())
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
+@each
 def test_at_an_infinite_threshold_only_forced_steps_are_full(name, case, model):
     found, record = run(case, model, plan(name, case, math.inf))
     is_video, is_wan = case.family in ("Wan", "HunyuanVideo"), case.family == "Wan"
@@ -53,11 +57,23 @@ def test_at_an_infinite_threshold_only_forced_steps_are_full(name, case, model):
         "First Block Cache": {0, 7},
     }
     assert set(record.full_steps) == expected.get(name, {*forced(name, case, model)})
-    assert same(found, zoo.sample(case, attach(model, record.schedule, ALL[name].policy), STEPS))
+    assert zoo.same(
+        found, zoo.sample(case, tiny.attach(model, record.schedule, ALL[name].policy), STEPS)
+    )
 
 
-@pytest.mark.parametrize("prompts", ["in one call", "of different length", "with little memory"])
-@pytest.mark.parametrize("name", ADAPTIVE)
+@pytest.mark.parametrize(
+    ("case", "name", "prompts"),
+    [
+        *((case, name, "in one call") for case, name in PAIRS),
+        ("FLUX dev", "SeaCache", "of different length"),
+        ("FLUX dev", "EasyCache", "of different length"),
+        ("Qwen-Image", "DiCache", "of different length"),
+        ("FLUX dev", "DiCache", "with little memory"),
+        ("HunyuanVideo", "SenCache", "with little memory"),
+    ],
+    indirect=["case"],
+)
 def test_a_run_is_that_under_the_schedule_that_the_method_chose(
     name, case, model, prompts, monkeypatch
 ):
@@ -65,25 +81,26 @@ def test_a_run_is_that_under_the_schedule_that_the_method_chose(
     if prompts == "with little memory":  # ComfyUI asks whether both fit into one call
         monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *args, **kw: 0)
     found, record = run_both_ways(name, case, model, **options)
-    fixed = attach(model, record.schedule, ALL[name].policy)
-    assert same(found, zoo.sample(case, fixed, STEPS, **options))
+    fixed = tiny.attach(model, record.schedule, ALL[name].policy)
+    assert zoo.same(found, zoo.sample(case, fixed, STEPS, **options))
     assert record.refused_steps == ()
     assert record.notes == ((FEW,) if record.gate else ())
 
 
-@pytest.mark.parametrize("name", ADAPTIVE)
+@each
 def test_looking_at_a_step_runs_the_first_block_at_most(name, case, model):
-    each = counted(model, lambda: zoo.sample(case, model, steps=1))
+    each = zoo.counted(model, lambda: zoo.sample(case, model, steps=1))
     records = []
-    blocks = counted(model, lambda: records.append(run_both_ways(name, case, model)[1]))
+    blocks = zoo.counted(model, lambda: records.append(run_both_ways(name, case, model)[1]))
     (record,) = records
     looked_at = STEPS - len(forced(name, case, model))
     looks = looked_at if name.startswith(("DiCache", "First Block Cache")) else 0
     assert blocks == each * len(record.full_steps) + looks
 
 
-@pytest.mark.parametrize("name", [name for name in ADAPTIVE if name != "EasyCache"])
+@pytest.mark.parametrize("case", ["FLUX dev"], indirect=True)
+@pytest.mark.parametrize("name", ["SeaCache", "DiCache", "SenCache", "MagCache"])
 def test_any_method_goes_with_another_policy(name, case, model):
     other = TwoAnchor() if ALL[name].policy != TwoAnchor() else ALL["TeaCache"].policy
     found, record = run_both_ways(name, case, model, other)
-    assert same(found, zoo.sample(case, attach(model, record.schedule, other), STEPS))
+    assert zoo.same(found, zoo.sample(case, tiny.attach(model, record.schedule, other), STEPS))

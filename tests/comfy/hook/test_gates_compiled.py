@@ -1,16 +1,17 @@
-"""Adaptive methods under ``torch.compile`` decide as without."""
+"""gates/gating: adaptive methods under ``torch.compile`` decide as without."""
 
 import pytest
 import torch
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
+from ...support.comfy.compiling import EACH_BLOCK, WHOLE, CountingBackend, compiled
 from ...support.comfy.gated import FLUX, plan, sampled, threshold_both_ways
-from ...support.selection import later
-from .test_compile import EACH_BLOCK, WHOLE, CountingBackend, compiled
+
+pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize("name", ["SeaCache", *later("DiCache", "EasyCache")])  # kinds of signal
+@pytest.mark.parametrize("name", ["SeaCache", "DiCache", "EasyCache"])  # kinds of signal
 def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
     model, fresh_compiler, name
 ):
@@ -28,7 +29,6 @@ def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
     assert [r.gate_values for r in listener.records] == [eager.gate_values] * 2
 
 
-@pytest.mark.long
 def test_calls_that_look_and_others_of_the_same_step_go_together(model, fresh_compiler):
     def sample(patched):
         return tiny.sample(patched, negative_tokens=8)  # too long for one call with the positive
@@ -40,6 +40,9 @@ def test_calls_that_look_and_others_of_the_same_step_go_together(model, fresh_co
     assert not fresh_compiler["graph_break"]
     assert torch.equal(found, expected)
     assert listener.records[0].gate_values == eager.gate_values
+
+
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("name", ["SeaCache", "DiCache"])

@@ -1,4 +1,4 @@
-"""The memory that a gate takes, and what happens where there is none left for it."""
+"""gates/gating: the memory that a gate takes, and what happens where there is none left for it."""
 
 import math
 
@@ -12,11 +12,8 @@ from golden_path_pack.nodes.hook import patching, starting
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import CASES, FEW, FLUX, RULES, STEPS, plan, run
+from ...support.comfy.sampled import LATENT, TOKENS
 from ...support.zoo import zoo
-from .test_families import attach
-from .test_memory import LATENT, TOKENS
-
-pytestmark = pytest.mark.by_turns
 
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 OOM = comfy.model_management.OOM_EXCEPTION
@@ -57,8 +54,9 @@ def sampled(model, the_plan):
     return found, record
 
 
-@pytest.mark.parametrize("threshold", [0.0, 1e9])
-@pytest.mark.parametrize("name", NEEDS)
+@pytest.mark.parametrize(
+    ("name", "threshold"), [*((name, 1e9) for name in NEEDS), ("EasyCache", 0.0), ("DiCache", 0.0)]
+)
 def test_the_record_tells_anchors_and_what_the_gate_keeps(name, threshold):
     wide = tiny.flux(hidden_size=96, num_heads=3)  # its tokens take other bytes than its latents
     _, record = sampled(wide, plan(name, FLUX, threshold))
@@ -88,12 +86,14 @@ def assert_goes_on_in_full(name, model, found, record, cached):
     assert record.caching_stopped == OUT_OF_MEMORY
     assert record.notes == (FEW, OUT_OF_MEMORY)
     full = ",".join(str(n) for n in range(STEPS) if n not in cached)
-    fixed = attach(model, f"{full}/{STEPS}", ALL[name].policy)
+    fixed = tiny.attach(model, f"{full}/{STEPS}", ALL[name].policy)
     assert torch.equal(found, tiny.sample(fixed if cached else model))
 
 
-@pytest.mark.parametrize("step", [0, 2, 3])  # forced; the first that all rules may cache; a later
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("name", "step"),  # forced; the first that all rules may cache; a later one
+    [*((name, 3) for name in RULES), ("SeaCache", 0), ("DiCache", 0), ("SenCache", 2)],
+)
 def test_a_decision_that_runs_out_of_memory_ends_the_caching(model, monkeypatch, name, step):
     decide = Gating.decide
 
@@ -109,16 +109,14 @@ def test_a_decision_that_runs_out_of_memory_ends_the_caching(model, monkeypatch,
     assert_goes_on_in_full(name, model, found, record, tuple(range(first, step)))
 
 
-@pytest.mark.parametrize("step", [2, 3])
 @pytest.mark.parametrize(
-    ("name", "module"),
+    ("name", "module", "step"),
     [
-        *((name, "img_in") for name in ("SeaCache", "TeaCache", "DiCache", "First Block Cache")),
-        *((name, "double_blocks.0") for name in ("DiCache", "First Block Cache")),
-        ("SeaCache", "final_layer"),
-        ("DiCache", "final_layer"),
+        ("SeaCache", "img_in", 2), ("TeaCache", "img_in", 3), ("DiCache", "double_blocks.0", 2),
+        ("First Block Cache", "double_blocks.0", 3), ("SeaCache", "final_layer", 3),
+        ("DiCache", "final_layer", 2),
     ],
-)
+)  # fmt: skip
 def test_a_look_that_runs_out_of_memory_ends_the_caching(
     model, monkeypatch, runs, name, module, step
 ):

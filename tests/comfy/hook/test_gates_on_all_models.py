@@ -1,4 +1,4 @@
-"""Every adaptive method on every model class that the pack knows."""
+"""model/signals: adaptive methods on all model classes, each way of reading on its shapes."""
 
 import pytest
 from golden_path_pack.gph_core.methods.table import ALL
@@ -6,12 +6,9 @@ from golden_path_pack.gph_core.model import families
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
-from ...support.comfy.gated import FEW, RULES, STEPS, plan, run, run_both_ways
+from ...support.comfy.gated import FEW, STEPS, plan, run, run_both_ways
 from ...support.zoo import zoo
-from ...support.zoo.zoo_all import CASES, FAMILIES
-from .test_families import attach, same
-
-pytestmark = pytest.mark.by_turns
+from ...support.zoo.zoo_all import CASES, FAMILIES, SHAPES, cases
 
 # Condensed frames of motion, and guide frames of which tokens were left out: nobody knows how many.
 UNPLACED = ("Wan S2V", "LTX-Video, guide frames")
@@ -23,15 +20,19 @@ NO_PLACES = (
 BLOWN_UP = [("EasyCache", "Cosmos-Predict2"), ("EasyCache", "HunyuanDiT")]
 USES = [*FAMILIES.values(), *(CASES[name] for name in UNPLACED)]
 
-
-@pytest.fixture(scope="module", params=USES, ids=lambda case: case.name)
-def case(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def model(case):
-    return zoo.build(case)
+# Each way of reading a model: its first block everywhere, what only some show, its latents.
+PAIRS = [
+    *(pytest.param(*v.values, "DiCache", marks=v.marks) for v in cases(SHAPES.values(), USES)),
+    *(
+        pytest.param(CASES[case], name)
+        for case, name in (
+            *((case, "SeaCache") for case in (*UNPLACED, "Lumina 2", "Wan VACE", "JoyImage")),
+            *((case, name) for name, case in BLOWN_UP),
+            ("SD3", "TeaCache"), ("AuraFlow", "First Block Cache"), ("LTX-2", "SenCache"),
+        )
+        if case in CASES
+    ),
+]  # fmt: skip
 
 
 def reads_the_input(name, family):
@@ -39,26 +40,27 @@ def reads_the_input(name, family):
     return name in ("SeaCache", "TeaCache") and family.signal is None
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_a_method_decides_or_says_why_not(name, case, model):
+@pytest.mark.parametrize(("case", "name"), PAIRS, ids=lambda value: getattr(value, "name", value))
+def test_a_method_decides_or_says_why_not(name, case):
+    model = zoo.build(case)
     family = families.detect(model.model.diffusion_model)
     plain = zoo.sample(case, model, STEPS)
     if reads_the_input(name, family):
         listener = tiny.Listener()
         patched = patching.attach(model, plan(name, case, 0.5), listener)
-        assert same(zoo.sample(case, patched, STEPS), plain)
+        assert zoo.same(zoo.sample(case, patched, STEPS), plain)
         assert listener.refusals == [
             f"what {name} looks at is not known for {family.name} (docs/methods.md lists the "
             "families); DiCache and First Block Cache work with it"
         ]
     elif name == "SeaCache" and case.name in UNPLACED:
         found, record = run(case, model, plan(name, case, 0.5))
-        assert same(found, plain)
+        assert zoo.same(found, plain)
         assert (record.cached_steps, record.notes) == ((), (FEW, NO_PLACES))
     else:
         found, record = run_both_ways(name, case, model)
-        fixed = attach(model, record.schedule, ALL[name].policy)
-        assert same(found, zoo.sample(case, fixed, STEPS))
+        fixed = tiny.attach(model, record.schedule, ALL[name].policy)
+        assert zoo.same(found, zoo.sample(case, fixed, STEPS))
         assert record.refused_steps == ()
         notes = [note for note in record.notes if "left their range" not in note]
         assert notes == ([FEW] if record.gate else [])

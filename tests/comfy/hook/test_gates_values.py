@@ -1,4 +1,4 @@
-"""What a gate compares, computed once more from what hooks see of the leader branch.
+"""gates/gating: what a gate compares, computed once more from what hooks see of the leader branch.
 
 Afterwards, each call of a run is made again on the model alone. So nothing here goes through the
 code that looks into a step.
@@ -13,11 +13,8 @@ from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.schedule import Schedule
 
-from ...support.comfy.gated import CASES, STEPS, forced, run_both_ways
+from ...support.comfy.gated import ATTENTION, CASES, STEPS, forced, run_both_ways
 from ...support.zoo import zoo
-from .test_signals import ATTENTION
-
-pytestmark = pytest.mark.by_turns
 
 POSITIVE, NEGATIVE = 0, 1
 GRIDS = {"FLUX": (4, 4), "Qwen-Image": (4, 4), "HunyuanVideo": (3, 4, 4)}
@@ -175,25 +172,26 @@ def values_of(name, case, steps, full, forced_steps):
 
 
 ALL_RULES = ("SeaCache", "TeaCache", "SenCache", "DiCache", "EasyCache", "First Block Cache")
-ANY_FAMILY = ("SenCache", "DiCache", "EasyCache", "First Block Cache")
-PAIRS = [
-    *((case, name) for case in ("FLUX dev", "Qwen-Image", "HunyuanVideo") for name in ALL_RULES),
-    ("FLUX Kontext", "SeaCache"),
-    ("FLUX Kontext", "DiCache"),
-    *((case, name) for case in ("Wan 2.1 1.3B", "Z-Image", "LTX-2") for name in ANY_FAMILY),
-    *((case, name) for case in ("Anima", "MiniMax H3") for name in ANY_FAMILY),
-    *(("Cosmos-Predict2, image to video", name) for name in ANY_FAMILY),
-]
+ONE_CALL, LENGTHS, LITTLE_MEMORY = "in one call", "of different length", "with little memory"
+RUNS = [
+    *(("FLUX dev", name, ONE_CALL) for name in ALL_RULES),
+    *(("Qwen-Image", name, LITTLE_MEMORY) for name in ("SeaCache", "TeaCache", "EasyCache")),
+    *(("HunyuanVideo", name, LENGTHS) for name in ("SeaCache", "SenCache", "First Block Cache")),
+    ("FLUX Kontext", "SeaCache", ONE_CALL), ("FLUX Kontext", "DiCache", LENGTHS),
+    ("Wan 2.1 1.3B", "DiCache", LITTLE_MEMORY), ("Z-Image", "EasyCache", LENGTHS),
+    ("LTX-2", "First Block Cache", LITTLE_MEMORY), ("Anima", "SenCache", LITTLE_MEMORY),
+    ("MiniMax H3", "DiCache", LITTLE_MEMORY), ("MiniMax H3", "EasyCache", ONE_CALL),
+    ("Cosmos-Predict2, image to video", "First Block Cache", LENGTHS),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("prompts", ["in one call", "of different length", "with little memory"])
-@pytest.mark.parametrize(("case", "name"), [pair for pair in PAIRS if pair[0] in CASES])
+@pytest.mark.parametrize(("case", "name", "prompts"), [run for run in RUNS if run[0] in CASES])
 def test_a_gate_compares_what_the_leader_branch_shows_once_a_step(case, name, prompts, monkeypatch):
     case = CASES[case]
     model = zoo.build(case)
-    options = {"tokens": (5, 8 if prompts == "of different length" else 5), "cfg": 3.0}
+    options = {"tokens": (5, 8 if prompts == LENGTHS else 5), "cfg": 3.0}
     decides = POSITIVE
-    if prompts == "with little memory":
+    if prompts == LITTLE_MEMORY:
         monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *args, **kw: 0)
         # ComfyUI calls the negative prompt first then, unless the two never share a call.
         decides = POSITIVE if case.family == "MiniMax H3" else NEGATIVE
@@ -202,8 +200,13 @@ def test_a_gate_compares_what_the_leader_branch_shows_once_a_step(case, name, pr
     assert_compared(record, name, case, model, steps)
 
 
-@pytest.mark.parametrize("sampler", ["heun", "dpm_2", "heunpp2"])
-@pytest.mark.parametrize("name", ALL_RULES)
+@pytest.mark.parametrize(
+    ("name", "sampler"),
+    [
+        ("SeaCache", "heun"), ("DiCache", "heun"), ("TeaCache", "dpm_2"),
+        ("First Block Cache", "dpm_2"), ("SenCache", "heunpp2"), ("EasyCache", "heunpp2"),
+    ],
+)  # fmt: skip
 def test_a_gate_looks_at_the_first_of_several_evaluations_of_a_step(name, sampler):
     case = CASES["FLUX dev"]
     model = zoo.build(case)

@@ -1,4 +1,4 @@
-"""Weights as GGUF loaders keep them, by a stand-in of the same structure.
+"""hook/patching: weights as GGUF loaders keep them, by a stand-in of the same structure.
 
 ComfyUI builds its own class of transformer from the loader's layers. Their weights are packed
 bytes in a tensor of the loader's class, which says the shape that they stand for. A layer unpacks
@@ -18,7 +18,7 @@ from golden_path_pack.nodes.hook import fingerprint
 from golden_path_pack.nodes.hook.compatibility import identify
 
 from ...support.comfy import tiny
-from .test_weights import LAYER, lora
+from ...support.comfy.loras import LAYER, lora
 
 SCHEDULE = "0-2,5/8"
 POLICIES = [Reuse(), TwoAnchor(), TokenTaylor()]

@@ -1,4 +1,4 @@
-"""What Qwen-Image 2.1 keeps of its prompts: runs with cached steps leave it as it is."""
+"""model/surgery: what Qwen-Image 2.1 keeps of its prompts stays under cached steps."""
 
 import pytest
 import torch
@@ -10,7 +10,6 @@ from ...support.comfy import tiny
 from ...support.comfy.gated import plan
 from ...support.zoo import prefixed, zoo
 from ...support.zoo.zoo_all import CASES
-from .test_families import attach
 
 CASE = CASES["Qwen-Image 2.1, references"]
 IMAGE, REFERENCES, PROMPTS = 16, 6 + 4, (5, 8)
@@ -42,7 +41,7 @@ class Watched:
 @pytest.mark.parametrize(("schedule", "full"), [("0-3/4", (0, 1, 2, 3)), ("0,2/4", (0, 2))])
 def test_keys_are_made_at_the_first_step_and_read_at_every_full_one(schedule, full):
     watched = Watched()
-    watched.sample(attach(watched.model, schedule))
+    watched.sample(tiny.attach(watched.model, schedule))
     prompts = [(count + REFERENCES, count + REFERENCES) for count in PROMPTS]
     images = [(IMAGE, 0)] * len(PROMPTS)
     assert sorted(watched.calls[0]) == sorted(prompts + images)
@@ -65,7 +64,7 @@ def test_a_cached_step_does_not_look_for_keys(policy, monkeypatch):
             monkeypatch.setattr(kind, "select", noted)
         looks.append(0)
 
-    watched.sample(attach(watched.model, "0,1,3/4", policy), after)
+    watched.sample(tiny.attach(watched.model, "0,1,3/4", policy), after)
     assert looks[1:4] == [2, 0, 2]  # of two prompts
 
 
@@ -75,7 +74,8 @@ def test_a_cached_step_keeps_no_keys_where_there_was_no_room(monkeypatch):
     monkeypatch.setattr(prefixed.Prefixed, "free_bytes", 1)
     watched, kept = Watched(), []
     watched.sample(
-        attach(watched.model, "0,2/4"), lambda step: kept.append(watched.transformer.prefix_cache)
+        tiny.attach(watched.model, "0,2/4"),
+        lambda step: kept.append(watched.transformer.prefix_cache),
     )
     assert kept == [None] * 4
 
@@ -88,12 +88,12 @@ def hands_on(args, extra):
 @pytest.mark.parametrize("policy", [Reuse(), TokenTaylor(), PROBED], ids=str)
 def test_a_cached_run_is_the_same_with_kept_keys_and_without(policy):
     watched = Watched()
-    kept = watched.sample(attach(watched.model, "0-2,4/5", policy), steps=5)
+    kept = watched.sample(tiny.attach(watched.model, "0-2,4/5", policy), steps=5)
     assert watched.calls[4] == [(IMAGE, 0)] * 2
     replaced = watched.model.clone()
     replaced.set_model_patch_replace(hands_on, "dit", "single_block", 0)
     watched.calls = [[]]
-    found = watched.sample(attach(replaced, "0-2,4/5", policy), steps=5)
+    found = watched.sample(tiny.attach(replaced, "0-2,4/5", policy), steps=5)
     whole = [(count + REFERENCES + IMAGE, count + REFERENCES) for count in PROMPTS]
     assert sorted(watched.calls[4]) == sorted(whole)
     torch.testing.assert_close(found, kept, rtol=1e-4, atol=1e-4)

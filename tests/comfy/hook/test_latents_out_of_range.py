@@ -1,4 +1,4 @@
-"""Runs whose latents leave their range or are no numbers: the record says so, and nothing else is.
+"""run/latent_range: runs whose latents leave their range or are no numbers are told, no others.
 
 FLUX is a flow model; with the noise levels of an EPS model its latents are as large as the noise.
 """
@@ -18,7 +18,6 @@ from golden_path_pack.gph_core.run.latent_range import ALREADY_BEFORE
 from ...support.comfy import tiny
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_families import attach
 
 SCHEDULE = "0,1,3/6"
 VELOCITIES = Reuse(Site.GUIDED)
@@ -125,6 +124,6 @@ def test_sound_that_leaves_its_range_beside_a_sound_video_is_told():
 
     seen = []
     model.add_wrapper(WrappersMP.PREDICT_NOISE, loud)
-    zoo.sample(case, attach(model, "0,1/4", VELOCITIES, listener), steps=4)
+    zoo.sample(case, tiny.attach(model, "0,1/4", VELOCITIES, listener), steps=4)
     (note,) = listener.records[0].notes  # the wrapper is around the cache, so the next step sees it
     assert note.startswith("the latents left their range at step 3 (cached)")

@@ -1,4 +1,4 @@
-"""Nothing is left behind: not by runs, errors, interruptions or other sizes."""
+"""model/surgery: nothing is left behind: not by runs, errors, interruptions or other sizes."""
 
 import gc
 import weakref
@@ -6,22 +6,10 @@ import weakref
 import comfy.model_management
 import pytest
 import torch
-from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
-from golden_path_pack.gph_core.run_plan import by_speed
-from golden_path_pack.nodes.hook import patching
-from golden_path_pack.nodes.library import user_paths
+from golden_path_pack.gph_core.policies.extrapolation import Taylor
 
 from ...support.comfy import tiny
-
-
-def modules(model):
-    return list(model.model.diffusion_model.named_modules())
-
-
-def assert_same_modules(model, before):
-    after = modules(model)
-    assert [name for name, _ in after] == [name for name, _ in before]
-    assert all(a is b for (_, a), (_, b) in zip(after, before, strict=True))
+from ...support.comfy.threads import assert_same_modules, modules
 
 
 def test_runs_do_not_disturb_each_other(model, reference):
@@ -33,24 +21,13 @@ def test_runs_do_not_disturb_each_other(model, reference):
     assert torch.equal(tiny.sample(model), reference)
 
 
-def test_a_second_cache_node_replaces_the_first(model):
-    once = tiny.sample(tiny.attach(model, "0,3/8"))
-    twice = tiny.sample(tiny.attach(tiny.attach(model, "0,1,4/8"), "0,3/8"))
-    assert torch.equal(twice, once)
-
-
-def test_sizes_and_step_counts_may_change_between_runs(model):
-    patched = patching.attach(
-        model, by_speed("Fast", Reuse(), user_paths.every), listener := tiny.Listener()
-    )
-    for size, steps in ((8, 20), (12, 10), (8, 20)):
-        tiny.sample(patched, size=size, steps=steps)
-    assert [len(r.full_steps) for r in listener.records] == [4, 4, 4]
-
-
-@pytest.mark.parametrize("step", [0, 2, 4])  # full, cached, full
 @pytest.mark.parametrize(
-    "error", [comfy.model_management.InterruptProcessingException, RuntimeError], ids=str
+    ("step", "error"),  # full, cached, full
+    [
+        (0, RuntimeError),
+        (2, comfy.model_management.InterruptProcessingException),
+        (4, comfy.model_management.InterruptProcessingException),
+    ],
 )
 def test_an_interruption_leaves_the_original_model(model, reference, error, step):
     before = modules(model)
@@ -87,12 +64,6 @@ def test_an_error_inside_the_model_leaves_the_original_model(model, reference, m
             tiny.sample(tiny.attach(model, "0,1,4/8"))
     assert_same_modules(model, before)
     assert torch.equal(tiny.sample(model), reference)
-
-
-def test_the_module_tree_is_the_original_one_after_a_run(model):
-    before = modules(model)
-    tiny.sample(tiny.attach(model, "0,1,4/8"))
-    assert_same_modules(model, before)
 
 
 def test_a_patched_clone_is_freed_without_the_garbage_collector(model):

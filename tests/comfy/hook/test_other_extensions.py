@@ -1,9 +1,7 @@
-"""Beside other extensions: replaced blocks, wrappers, ControlNets."""
+"""hook/controlnet: beside other extensions: replaced blocks, wrappers, ControlNets."""
 
 import types
 
-import comfy.controlnet
-import comfy.sample
 import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
@@ -12,17 +10,10 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.active_run import ActiveRun
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook.branch_calls import StackCalls
-from golden_path_pack.nodes.hook.branches import TILES, TWICE, Branches
+from golden_path_pack.nodes.hook.branches import TWICE, Branches
 
 from ...support.comfy import tiny
-
-
-def scales_tokens(args, extra):
-    return extra["original_block"](args | {"img": args["img"] * 1.5})
-
-
-def skips_the_block(args, extra):
-    return args
+from ...support.comfy.extensions import CountedControl, controlled, scales_tokens, skips_the_block
 
 
 @pytest.mark.parametrize(
@@ -101,32 +92,6 @@ def test_what_distinguishes_branches(change):
     assert tiles == [TWICE]  # the plain key came twice
 
 
-def test_tiles_in_one_batch_stop_caching():
-    # The sampler evaluates one latent; a tiler hands the model four parts of it for each prompt.
-    tiles = []
-    branches = Branches(tiles.append)
-    branches.note_conditions([], 0.7, torch.zeros(1, 16, 8, 8), {})
-    options = {"cond_or_uncond": [1, 0], "uuids": ["b", "a"]}
-    assert len(branches.keys(object(), torch.zeros(2, 16, 8, 8), options)) == 2
-    assert tiles == []
-    assert branches.keys(object(), torch.zeros(8, 16, 4, 4), options) == []
-    assert tiles == [TILES]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"uuids": ["a", "b"]},
-        {"uuids": ["a", "b"], "cond_or_uncond": [0]},
-        {"uuids": ["a", "b"], "cond_or_uncond": [1, 0]},
-    ],
-)
-def test_calls_that_do_not_say_what_they_hold_have_no_branches(options):
-    one_item = torch.zeros(1, 16, 8, 8)
-    assert Branches(print).keys(object(), one_item, options) == []
-
-
 def test_a_wrapper_that_hides_the_branches_means_full_steps(model, reference):
     def wrapper(apply_model, args):
         options = args["c"]["transformer_options"].copy()
@@ -162,38 +127,6 @@ def test_attention_patches_act_through_the_residual(model):
     assert (len(calls), per_step) == (3 * 5, 5)  # once in each block of a full step
     assert listener.records[0].notes == ()
     assert not torch.equal(found, tiny.sample(tiny.attach(model, "0,1,4/8")))
-
-
-class CountedControl(comfy.controlnet.ControlBase):
-    """Adds ones to the image tokens between two noise levels, counting its evaluations."""
-
-    def __init__(self, begin=1e9, end=0.0):
-        super().__init__()
-        self.limits, self.calls = (begin, end), 0
-
-    def pre_run(self, model, percent_to_timestep_function):
-        self.timestep_range = self.limits
-
-    def get_control(self, x, t, cond, batched_number, options):
-        begin, end = self.limits
-        if not end <= float(t[0]) <= begin:
-            return None
-        self.calls += 1
-        return {"input": [torch.ones(x.shape[0], 16, 64)] * 2, "output": []}
-
-
-def controlled(model, control, schedule=None, cfg=3.0, listener=None):
-    latent = torch.zeros(1, 16, 8, 8)
-    prompts = [
-        [[c[0][0], c[0][1] | {"control": control, "control_apply_to_uncond": False}]]
-        for c in (tiny.conditioning(1), tiny.conditioning(2))
-    ]
-    patched = tiny.attach(model, schedule, listener=listener) if schedule else model
-    with torch.inference_mode():
-        return comfy.sample.sample(
-            patched, comfy.sample.prepare_noise(latent, seed=1), 8, cfg, "euler", "simple",
-            *prompts, latent, disable_pbar=True, seed=1,
-        ).clone()  # fmt: skip
 
 
 def test_a_control_is_evaluated_on_full_steps_only(model):

@@ -1,4 +1,4 @@
-"""Samplers that tell the model other noise levels than those of their steps."""
+"""hook/samplers: samplers that tell the model other noise levels than those of their steps."""
 
 import comfy.sample
 import comfy.samplers
@@ -12,25 +12,10 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.call_log import BETWEEN, OTHER_LEVELS, UNSURE
 
 from ...support.comfy import by_hand, tiny
+from ...support.comfy.sampled import lying
 from ...support.zoo import zoo
 
 FULL, CACHED, STEPS = (0, 1, 4), (2, 3, 5, 6, 7), 8
-
-
-def lying(inner=k_diffusion.sample_euler, below=9.0, reports=True):
-    """Sampler that halves the noise levels below one, as wrappers for more detail do.
-
-    So far off are they that the nearest step is another one.
-    """
-
-    def sample(model, x, sigmas, extra_args=None, callback=None, disable=None):
-        def call(x, sigma, **kwargs):
-            return model(x, sigma * (0.5 if float(sigma[0]) < below else 1.0), **kwargs)
-
-        call.inner_model = model.inner_model
-        return inner(call, x, sigmas, extra_args, callback if reports else None, disable)
-
-    return comfy.samplers.KSAMPLER(sample)
 
 
 def run(model, sampler, callback=None):

@@ -1,4 +1,4 @@
-"""ComfyUI's *MultiGPU CFG Split*, with two names of the CPU in the place of two GPUs.
+"""hook/branch_calls: ComfyUI's *MultiGPU CFG Split*, with two names of the CPU as two GPUs.
 
 Each prompt is computed by a model of its own, in a thread of its own, at the same time.
 """
@@ -14,7 +14,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, TokenTaylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from .test_other_extensions import CountedControl, controlled
+from ...support.comfy.extensions import CountedControl, controlled
 
 multigpu = pytest.importorskip("comfy.multigpu")
 nodes_multigpu = pytest.importorskip("comfy_extras.nodes_multigpu")
@@ -22,7 +22,6 @@ nodes_multigpu = pytest.importorskip("comfy_extras.nodes_multigpu")
 SCHEDULE = "0-2,5/8"
 BLOCKS = 5
 DEVICES = [torch.device("cpu"), torch.device("cpu", 0)]
-POLICIES = [Reuse(), TwoAnchor(), TokenTaylor(), Reuse(Site.OUTPUT), Reuse(Site.GUIDED)]
 
 
 @pytest.fixture
@@ -75,8 +74,14 @@ def test_two_devices_compute_a_prompt_each(loaded, two_devices):
     torch.testing.assert_close(sample, tiny.sample(tiny.flux()), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("split_first", [True, False])
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(
+    ("policy", "split_first"),
+    [
+        (Reuse(), True), (TwoAnchor(), False), (TokenTaylor(), True), (Reuse(Site.OUTPUT), False),
+        (Reuse(Site.GUIDED), True),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_a_cache_on_two_devices_gives_what_it_gives_on_one(
     loaded, two_devices, policy, split_first
 ):

@@ -1,4 +1,4 @@
-"""What gates read before the blocks run, against what the real classes compute themselves."""
+"""model/signals: what gates read before the blocks run is what the real classes compute."""
 
 import dataclasses
 import itertools
@@ -9,25 +9,19 @@ import torch
 from comfy.patcher_extension import WrappersMP
 from golden_path_pack.gph_core.model import families, signals
 
+from ...support.comfy.gated import ATTENTION
+from ...support.selection import later
 from ...support.zoo import zoo, zoo_all, zoo_images
-
-pytestmark = pytest.mark.by_turns
 
 WITH_SIGNAL = {family.name for family in families.FAMILIES if family.signal}
 CASES = {name: case for name, case in zoo_all.CASES.items() if case.family in WITH_SIGNAL}
-ATTENTION = {  # the module whose first input is the attention's, in the first block
-    "FLUX": "img_attn.qkv",
-    "HunyuanVideo": "img_attn.qkv",
-    "Chroma": "img_attn.qkv",
-    "Chroma Radiance": "img_attn.qkv",
-    "SD3": "x_block.attn.qkv",
-    "Qwen-Image": "attn",
-    "Qwen-Image 2.1": "attn",
-    "MageFlow": "attn",
-    "LTX-Video": "attn1",
-    "Lens": "attn",
-    "JoyImage": "attn",
-}
+# By default the first use of each family, and for the places of tokens each use of FLUX and Wan.
+BY_FAMILY = zoo_all.cases(zoo_all.FAMILIES.values(), CASES.values())
+OF_TOKENS = [*zoo_all.FAMILIES.values(), *zoo_all.SHAPES.values()]
+EACH = zoo_all.cases(
+    [*OF_TOKENS, *(case for case in CASES.values() if case.family in ("FLUX", "Wan"))],
+    CASES.values(),
+)
 UNEXPLAINED = {"Wan S2V", "LTX-Video, guide frames"}  # condensed motion; tokens left out
 
 
@@ -126,8 +120,8 @@ def sized(name, latent, **references):
     return dataclasses.replace(case, name=f"{name}, {latent}", latent=latent)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("dtype", [torch.float32, *later(torch.bfloat16)], ids=["fp32", "bf16"])
+@pytest.mark.parametrize("case", BY_FAMILY)
 def test_the_modulated_input_is_what_the_first_attention_receives(case, dtype):
     watch = Watch(case, dtype)
     assert watch.calls
@@ -154,7 +148,7 @@ def test_every_item_of_a_batch_has_its_own_modulation():
     assert torch.equal(found, watch.calls[-1].attended)
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("case", BY_FAMILY)
 def test_what_is_passed_through_has_the_form_of_the_blocks_result(case):
     watch = Watch(case)
     (call, *_) = watch.calls
@@ -194,7 +188,7 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("case", [*CASES.values(), *ODD], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*EACH, *(pytest.param(case, id=case.name) for case in ODD)])
 def test_the_main_tokens_are_those_that_change_with_the_latent(case):
     watch = Watch(case, twice=True)
     for one, other in zip(watch.calls[::2], watch.calls[1::2], strict=True):
@@ -242,6 +236,7 @@ def test_tokens_that_others_add_are_not_explained():
     assert torch.equal(found(main), main)  # FluxKVCache cuts the references off itself
 
 
+@pytest.mark.long  # compiling takes seconds
 @pytest.mark.parametrize(
     "name",
     [

@@ -1,4 +1,4 @@
-"""Models of video with sound: what a run keeps of each, and that a cached step predicts both."""
+"""model/surgery: a run of video with sound keeps both, and a cached step predicts both."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ import torch
 from ...support.comfy import tiny
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_families import attach, counted
 
 PROMPTS, FLOAT = 2, 4
 # Tokens and their width in the zoo. MiniMax H3 takes 2 x 2 places of a frame for a token.
@@ -24,11 +23,11 @@ KEPT = {
 def test_a_residual_of_video_and_of_sound_is_kept_for_each_prompt(name, kept):
     case, listener = CASES[name], tiny.Listener()
     model = zoo.build(case)
-    patched = attach(model, "0,2/4", listener=listener)
+    patched = tiny.attach(model, "0,2/4", listener=listener)
     found = []
-    blocks = counted(model, lambda: found.extend(zoo.sample(case, patched, steps=4)))
+    blocks = zoo.counted(model, lambda: found.extend(zoo.sample(case, patched, steps=4)))
     assert listener.records[0].cache_bytes == PROMPTS * kept * FLOAT
-    assert blocks == counted(model, lambda: zoo.sample(case, model, steps=2))
+    assert blocks == zoo.counted(model, lambda: zoo.sample(case, model, steps=2))
     for cached, full in zip(found, zoo.sample(case, model, steps=4), strict=True):
         # Neither stream was computed at the cached steps, and neither was lost.
         assert cached.isfinite().all()

@@ -1,4 +1,4 @@
-"""Families whose stack ends, begins or remembers in a way of its own, each by its own computation.
+"""model/ends: families whose stack ends in a way of its own, each by its own computation.
 
 By hand: every block hands on what it gets, and the last one adds what the whole stack added when
 it ran. Nothing of the pack's surgery is used for it.
@@ -17,7 +17,6 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from ...support.comfy import tiny
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_families import attach, same
 
 # How a block of each list hands on its arguments: these places, the image's tokens first.
 LISTS = {
@@ -117,8 +116,8 @@ def by_hand(case, model):
 def test_a_cached_step_adds_what_the_stack_added(case):
     model = zoo.build(case)
     expected = by_hand(case, model)
-    assert same(zoo.sample(case, attach(model, "0/2"), steps=2, cfg=1.0), expected)
-    assert not same(zoo.sample(case, model, steps=2, cfg=1.0), expected)
+    assert zoo.same(zoo.sample(case, tiny.attach(model, "0/2"), steps=2, cfg=1.0), expected)
+    assert not zoo.same(zoo.sample(case, model, steps=2, cfg=1.0), expected)
 
 
 # What other extensions do to the last list
@@ -149,7 +148,7 @@ def test_a_replaced_block_is_part_of_the_residual_and_replaces_nothing_else(name
 
     plain = denoised(patched)
     calls.clear()
-    cached = denoised(attach(patched, "0,1/3", policy))
+    cached = denoised(tiny.attach(patched, "0,1/3", policy))
     assert len(calls) == 2  # of the full steps
     # The noise levels are nearly the same; the block itself would be of the order 0.1.
     torch.testing.assert_close(cached[2], plain[2], rtol=1e-2, atol=1e-2)
@@ -169,7 +168,7 @@ def test_what_others_add_behind_a_block_counts_once():
     top = float(zoo.sigmas(model, 4)[1])
     levels = torch.tensor([top * (1 - n * 1e-6) for n in range(4)])
     found = {}
-    for name, sampled in (("full", patched), ("cached", attach(patched, "0,1/3"))):
+    for name, sampled in (("full", patched), ("cached", tiny.attach(patched, "0,1/3"))):
         calls.clear()
         zoo.sample(
             case, sampled, steps=3, cfg=1.0, sigmas=levels,
@@ -202,7 +201,7 @@ def test_what_a_control_adds_behind_the_last_block_counts_once():
     levels = torch.tensor([top * (1 - n * 1e-6) for n in range(4)])
     full, cached, plain = [], [], []
     for sampled, of, states in (
-        (model, steered, full), (attach(model, "0,1/3"), steered, cached), (model, case, plain)
+        (model, steered, full), (tiny.attach(model, "0,1/3"), steered, cached), (model, case, plain)
     ):  # fmt: skip
         zoo.sample(
             of, sampled, steps=3, cfg=1.0, sigmas=levels,
@@ -227,7 +226,7 @@ def test_a_step_whose_prompts_come_apart_is_full_where_a_batch_mixes_them(name, 
         required[0] = 2**60 if len(steps) == 3 else 0  # then each prompt comes alone
         return executor(*args, **kwargs)
 
-    patched = attach(model, "0,1/5", listener=listener)
+    patched = tiny.attach(model, "0,1/5", listener=listener)
     patched.add_wrapper(WrappersMP.PREDICT_NOISE, limit_memory)
     zoo.sample(case, patched, steps=5)
     (record,) = listener.records
@@ -250,13 +249,15 @@ def three_prompts(case, short):
 
 
 @pytest.mark.skipif("HiDream-O1" not in CASES, reason="this ComfyUI does not have it")
-@pytest.mark.parametrize("short", range(3))
-def test_more_prompts_than_hidream_o1_remembers(short):
+def test_more_prompts_than_hidream_o1_remembers():
     case = CASES["HiDream-O1"]
     model = zoo.build(case)
-    many = zoo.Case(**{**vars(case), "conditioning": three_prompts(case, short)})
+    many = zoo.Case(**{**vars(case), "conditioning": three_prompts(case, short=1)})
     states, listener = {"plain": [], "cached": []}, tiny.Listener()
-    for name, sampled in (("plain", model), ("cached", attach(model, "0,2/4", listener=listener))):
+    for name, sampled in (
+        ("plain", model),
+        ("cached", tiny.attach(model, "0,2/4", listener=listener)),
+    ):
         zoo.sample(
             many, sampled, steps=4, cfg=1.0,
             callback=lambda step, x0, x, total: states[name].append(x0.clone()),  # noqa: B023

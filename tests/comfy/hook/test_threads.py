@@ -1,8 +1,7 @@
-"""Two threads that sample the same weights at once get what each gets alone."""
+"""hook/model_call: two threads that sample the same weights at once get what each gets alone."""
 
 import contextlib
 import sys
-import threading
 
 import comfy.sample
 import pytest
@@ -11,7 +10,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from .test_leftovers import assert_same_modules, modules
+from ...support.comfy.threads import assert_same_modules, modules, together
 
 ROUNDS = 3
 
@@ -31,27 +30,6 @@ def noise():
     return comfy.sample.prepare_noise(torch.zeros(1, 16, 8, 8), seed=1)
 
 
-def together(*jobs):
-    """Results of jobs that begin at once in threads of their own; an error in place of one."""
-    barrier = threading.Barrier(len(jobs))
-    found = [None] * len(jobs)
-
-    def work(place):
-        barrier.wait()
-        try:
-            found[place] = jobs[place]()
-        except Exception as error:
-            found[place] = error
-
-    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    return found
-
-
 def assert_alone(jobs, expected):
     """Nothing is left behind: each job alone gives what it gave at first."""
     assert all(torch.equal(job(), wanted) for job, wanted in zip(jobs, expected, strict=True))
@@ -59,8 +37,8 @@ def assert_alone(jobs, expected):
 
 @pytest.mark.parametrize(
     ("policies", "same"),
-    [((Reuse(), Reuse()), True), ((Reuse(), Taylor(1)), False), ((TwoAnchor(), Reuse()), False)],
-    ids=["one node", "two nodes", "two-anchor"],
+    [((Reuse(), Reuse()), True), ((TwoAnchor(), Taylor(1)), False)],
+    ids=["one node", "two nodes"],
 )
 def test_two_cached_runs_are_what_each_is_alone(model, noise, policies, same):
     before = modules(model)
@@ -79,8 +57,11 @@ def test_two_cached_runs_are_what_each_is_alone(model, noise, policies, same):
     assert_alone(jobs, expected)
 
 
-@pytest.mark.parametrize("plain_steps", [5, 12], ids=["plain ends first", "cached ends first"])
-@pytest.mark.parametrize("policy", [Reuse(), TwoAnchor()], ids=str)
+@pytest.mark.parametrize(
+    ("policy", "plain_steps"),
+    [(Reuse(), 5), (TwoAnchor(), 12)],
+    ids=["plain ends first", "cached ends first"],
+)
 def test_a_cached_and_a_plain_run_are_what_each_is_alone(model, noise, policy, plain_steps):
     before = modules(model)
     patched = tiny.attach(model, "0-2,5/8", policy)

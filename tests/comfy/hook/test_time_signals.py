@@ -1,4 +1,4 @@
-"""The time signal of Wan, against a computation by hand and against what the model computes."""
+"""model/signals: Wan's time signal is that of a computation by hand and of the model."""
 
 import math
 
@@ -7,7 +7,9 @@ import pytest
 import torch
 from golden_path_pack.gph_core.model import families, signals
 
+from ...support.selection import later
 from ...support.zoo import zoo, zoo_videos
+from ...support.zoo.zoo_all import FAMILIES, cases
 
 WAN = [case for case in zoo_videos.CASES if case.family.startswith("Wan")]
 T2V = next(case for case in WAN if case.name == "Wan 2.1 1.3B")
@@ -46,8 +48,8 @@ def test_the_time_signal_is_that_of_a_computation_by_hand(dtype):
     assert {layer.weight.dtype for layer in time_layers(transformer)} == {dtype}
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
-@pytest.mark.parametrize("case", WAN, ids=lambda case: case.name)
+@pytest.mark.parametrize("dtype", [torch.float32, *later(torch.bfloat16)], ids=["fp32", "bf16"])
+@pytest.mark.parametrize("case", cases(FAMILIES.values(), WAN))
 def test_the_time_signal_is_what_the_model_computes(case, dtype):
     model = zoo.build(case, dtype)
     transformer = model.model.diffusion_model

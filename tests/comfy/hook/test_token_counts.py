@@ -1,4 +1,4 @@
-"""Prompts with different numbers of tokens, apart in one step and together in another."""
+"""run/anchors: prompts of different lengths, apart in one step and together in another."""
 
 import inspect
 import itertools
@@ -7,8 +7,8 @@ import pytest
 import torch
 from comfy.patcher_extension import WrappersMP
 from comfy_extras import nodes_flux
-from golden_path_pack.gph_core.policies.base import Anchor, Site
-from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
+from golden_path_pack.gph_core.policies.base import Anchor
+from golden_path_pack.gph_core.policies.extrapolation import Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.gph_core.run.anchors import concatenated, joined
 
@@ -40,7 +40,7 @@ def run(name, policy, is_memory_short):
     return found, record
 
 
-POLICIES = [Reuse(), Taylor(1), TwoAnchor(), Reuse(Site.OUTPUT)]
+POLICIES = [Taylor(1), TwoAnchor()]
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=str)

@@ -1,4 +1,4 @@
-"""Transformers whose stack is not cached: computed in full with the reason, or by velocities."""
+"""hook/compatibility: other transformers are computed in full with the reason, or by velocities."""
 
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from golden_path_pack.gph_core.policies.fitted import Fitted
 from ...support.comfy import tiny
 from ...support.zoo import zoo
 from ...support.zoo.zoo_unlisted import CASES
-from .test_families import attach, same
 
 STEPS, FULL = 6, (0, 1, 3)
 SCHEDULE = "0,1,3/6"
@@ -43,7 +42,9 @@ def plain(case, model):
 def test_residuals_are_refused_with_the_reason_and_nothing_changes(case, model, plain):
     assert families.detect(model.model.diffusion_model) is None
     listener = tiny.Listener()
-    assert same(zoo.sample(case, attach(model, SCHEDULE, Reuse(), listener), steps=STEPS), plain)
+    assert zoo.same(
+        zoo.sample(case, tiny.attach(model, SCHEDULE, Reuse(), listener), steps=STEPS), plain
+    )
     assert listener.refusals == [
         f"{case.family} is not a supported transformer (docs/models.md lists them); use an output "
         "or velocity policy, a path with fitted weights, or EasyCache: these work with any model"
@@ -79,7 +80,7 @@ def test_guided_velocities_are_predicted_as_by_hand(case, model, plain, policy, 
     listener, calls = tiny.Listener(), []
     expected = by_hand(case, model, weights, calls)
     assert calls == [*FULL]
-    found = zoo.sample(case, attach(model, SCHEDULE, policy, listener), steps=STEPS)
+    found = zoo.sample(case, tiny.attach(model, SCHEDULE, policy, listener), steps=STEPS)
     (record,) = listener.records
     assert (record.full_steps, record.cached_steps) == (FULL, (2, 4, 5))
     for one, other, full in zip(found, expected, plain, strict=True):
@@ -92,7 +93,7 @@ def test_the_model_does_not_run_on_such_a_cached_step(case, model, policy):
     calls = []
     handle = model.model.diffusion_model.register_forward_pre_hook(lambda *_: calls.append(1))
     try:
-        zoo.sample(case, attach(model, SCHEDULE, policy), steps=STEPS, cfg=1.0)
+        zoo.sample(case, tiny.attach(model, SCHEDULE, policy), steps=STEPS, cfg=1.0)
     finally:
         handle.remove()
     assert len(calls) == len(FULL)
@@ -105,7 +106,7 @@ def test_the_sampler_of_causal_wan_is_never_cached():
     sampler = comfy.samplers.ksampler("ar_video", {"num_frame_per_block": 1})
     listener, latent = tiny.Listener(), zoo.empty_latent(case)
     found = []
-    for sampled in (model, attach(model, "0/2", Reuse(Site.GUIDED), listener)):
+    for sampled in (model, tiny.attach(model, "0/2", Reuse(Site.GUIDED), listener)):
         with torch.inference_mode():
             result = comfy.sample.sample_custom(
                 sampled, torch.ones_like(latent), 1.0, sampler, zoo.sigmas(model, 2),

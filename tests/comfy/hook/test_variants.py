@@ -1,4 +1,4 @@
-"""Options of ComfyUI and other packs: which of them make a call another branch."""
+"""run/variants: options of ComfyUI and other packs: which of them make a call another branch."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""LoRA, low-precision weights, weights that are not all loaded."""
+"""hook/patching: LoRA, low-precision weights, weights that are not all loaded."""
 
 import comfy.hooks
 import comfy.model_patcher
@@ -9,25 +9,9 @@ import torch
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
+from ...support.comfy.loras import LAYER, lora, tensors
 
 SCHEDULE = "0,1,4/8"
-LAYER = "diffusion_model.double_blocks.1.img_mlp.0"
-
-
-def tensors(model, rank=4):
-    """A LoRA of one layer as a file holds it."""
-    weight = model.model.get_submodule(LAYER).weight
-    generator = torch.Generator().manual_seed(9)
-    up = torch.randn(weight.shape[0], rank, generator=generator) / 4
-    down = torch.randn(rank, weight.shape[1], generator=generator) / 4
-    return {f"{LAYER}.lora_up.weight": up, f"{LAYER}.lora_down.weight": down}
-
-
-def lora(model, strength=1.0):
-    """The model with the LoRA, through ComfyUI's loader."""
-    patched, _ = comfy.sd.load_lora_for_models(model, None, tensors(model), strength, 0)
-    assert patched.patches
-    return patched
 
 
 def test_a_lora_before_or_after_the_node_gives_what_changed_weights_give():

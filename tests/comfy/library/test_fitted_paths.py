@@ -1,4 +1,4 @@
-"""Paths with fitted weights on their way through library, Policy Selector and sharing."""
+"""library/library: paths with fitted weights in library, Policy Selector and sharing."""
 
 import json
 

@@ -1,9 +1,8 @@
-"""Golden Path Library and Save Golden Path, with a user directory of their own."""
+"""library/library: Golden Path Library and Save Golden Path, with a user directory of their own."""
 
 import asyncio
 import io
 import json
-import os
 from types import SimpleNamespace
 from urllib.parse import quote
 
@@ -278,52 +277,6 @@ def test_a_taken_name_is_told_apart_from_a_wrong_one():
     answers = ask(save, save, other, rename, replace)
     assert [status for status, _ in answers] == [200, 409, 200, 409, 200]
     assert answers[1][1] == {"error": "there is a golden path named 'mine' already"}
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "error"),
-    [
-        ("POST", OWN, {"name": "../up", "schedule": "0/2"}, "contains '/'"),
-        ("POST", OWN, {"name": "mine", "schedule": "0-2"}, "has no step count"),
-        ("POST", f"{OWN}/import", {"text": "{}"}, "not a golden path"),
-        ("GET", f"{OWN}/..%2F..%2Fsecret", None, "contains '/'"),
-        ("DELETE", f"{OWN}/gone", None, "no golden path named 'gone'"),
-    ],
-)
-def test_wrong_requests_say_what_is_wrong(method, path, body, error):
-    ((status, answer),) = ask((method, path, body))
-    assert status == 400
-    assert error in answer["error"]
-
-
-def test_broken_addresses_are_answered_and_wrong_methods_refused():
-    odd = ("..", "..%2F..%2Fsecret", "%00", "%FF", "a%0Ab", "x" * 2000, "%F0%9F%98%80", "none")
-    for status, answer in ask(*(("GET", f"{OWN}/{name}", None) for name in odd)):
-        assert (status, "error" in answer) == (400, True) if answer else status == 404
-    for query in (
-        "steps=1e400&scheduler=simple",
-        "steps=9&scheduler=",
-        "steps=5000",
-        "option=",
-        "",
-    ):
-        for route in ("sigmas", "card"):
-            ((status, answer),) = ask(("GET", f"/golden_path/{route}?{query}", None))
-            assert status == 400
-            assert answer["error"]
-    wrong = [("PUT", OWN, {}), ("POST", "/golden_path/paths", {}), ("DELETE", OWN, None)]
-    assert [status for status, _ in ask(*wrong)] == [405] * 3
-
-
-def test_a_full_disk_is_said_in_words(monkeypatch):
-    def full(*args, **kwargs):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    ((status, answer),) = ask(("POST", OWN, {"name": "mine", "schedule": "0-2/6"}))
-    assert status == 500
-    file = user_paths.library().folder / "mine.json"
-    assert answer["error"] == f"No space left on device: {file}"
 
 
 def test_a_schedule_is_moved_to_another_number_of_steps():

@@ -1,4 +1,4 @@
-"""Files of users under --multi-user, on a server of ComfyUI in this process."""
+"""schema/users: files of users under --multi-user, on a server of ComfyUI in this process."""
 
 import asyncio
 import warnings

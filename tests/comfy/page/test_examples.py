@@ -33,20 +33,14 @@ SAMPLES = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=FILES, ids=lambda file: file.stem)
-def workflow(request):
-    return examples.as_dicts(examples.read(request.param))
+def every(files=FILES):
+    """Names and workflows of files."""
+    return {file.stem: examples.as_dicts(examples.read(file)) for file in files}.items()
 
 
-@pytest.fixture(params=CACHED, ids=lambda file: file.stem)
-def cached(request):
-    """A workflow that makes pictures with a cache."""
-    return examples.as_dicts(examples.read(request.param))
-
-
-@pytest.fixture(params=BUILT.values(), ids=BUILT.keys())
-def example(request):
-    return request.param
+def every_graph():
+    """Names of the workflows and each of their graphs."""
+    return ((name, graph) for name, workflow in every() for graph in examples.graphs(workflow))
 
 
 def stored(example):
@@ -88,63 +82,66 @@ def test_every_promised_model_has_its_workflow():
     ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_link_can_name_it_and_it_has_a_small_picture(file):
-    assert re.fullmatch(r"[A-Za-z0-9_.-]+", file.stem)
-    picture = file.with_suffix(".jpg")
-    assert picture.stat().st_size <= 60 * 1024
-    with Image.open(picture) as opened:
-        assert opened.format == "JPEG"
-        assert opened.width / opened.height == pytest.approx(4 / 3, abs=0.01)
+def test_a_link_can_name_each_and_each_has_a_small_picture():
+    for file in FILES:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+", file.stem)
+        picture = file.with_suffix(".jpg")
+        assert picture.stat().st_size <= 60 * 1024, picture
+        with Image.open(picture) as opened:
+            assert opened.format == "JPEG"
+            assert opened.width / opened.height == pytest.approx(4 / 3, abs=0.01), picture
 
 
-def test_both_ends_of_every_link_know_it(workflow):
-    for graph in examples.graphs(workflow):
+def test_both_ends_of_every_link_know_it():
+    for name, graph in every_graph():
         by_id = examples.nodes(graph)
-        assert len(by_id) == len(graph["nodes"])
+        assert len(by_id) == len(graph["nodes"]), name
         for link in graph["links"]:
             if link["origin_id"] in by_id:  # else it comes from outside the subgraph
                 output = by_id[link["origin_id"]]["outputs"][link["origin_slot"]]
-                assert link["id"] in output["links"]
+                assert link["id"] in output["links"], (name, link)
         known = {link["id"]: link for link in graph["links"]}
         for node in graph["nodes"]:
             for number, entry in enumerate(node["inputs"]):
                 if entry["link"] is not None:
                     link = known[entry["link"]]
-                    assert (link["target_id"], link["target_slot"]) == (node["id"], number)
+                    end = (link["target_id"], link["target_slot"])
+                    assert end == (node["id"], number), (name, link)
 
 
-def test_our_nodes_saved_a_value_for_each_widget(workflow, object_info):
-    for graph in examples.graphs(workflow):
-        ours = [node for node in graph["nodes"] if node["type"].startswith("GPH_")]
-        for node in ours:
-            widget_values(node, object_info[node["type"]])  # refuses fewer and more
+def test_our_nodes_saved_a_value_for_each_widget(object_info):
+    for _, graph in every_graph():
+        for node in graph["nodes"]:
+            if node["type"].startswith("GPH_"):
+                widget_values(node, object_info[node["type"]])  # refuses fewer and more
 
 
-def test_the_cache_stands_between_model_and_sampler(cached):
-    graph, by_id, caches = cache_graph(cached)
-    for cache in caches:
-        incoming = slot(cache, "model")["link"]
-        (link,) = (k for k in graph["links"] if k["id"] == incoming)
-        assert link["type"] == "MODEL"
-        ends = targets(graph, by_id, cache)
-        for end in list(ends):
-            if end["type"] in PATCHES:
-                ends += targets(graph, by_id, end)
-        sampling = [end for end in ends if end["type"] in SAMPLES]
-        assert sampling
-        assert all(end["type"] in SAMPLES + PATCHES for end in ends)
+def test_each_cache_stands_between_model_and_sampler():
+    for name, workflow in every(CACHED):
+        graph, by_id, caches = cache_graph(workflow)
+        for cache in caches:
+            incoming = slot(cache, "model")["link"]
+            (link,) = (k for k in graph["links"] if k["id"] == incoming)
+            assert link["type"] == "MODEL", name
+            ends = targets(graph, by_id, cache)
+            for end in list(ends):
+                if end["type"] in PATCHES:
+                    ends += targets(graph, by_id, end)
+            assert [end for end in ends if end["type"] in SAMPLES], name
+            assert all(end["type"] in SAMPLES + PATCHES for end in ends), name
 
 
-def test_no_sampler_of_the_cached_path_is_left_without_the_cache(cached):
-    graph, by_id, caches = cache_graph(cached)
-    reached = {end["id"] for cache in caches for end in targets(graph, by_id, cache)}
-    for patch in [by_id[i] for i in reached if by_id[i]["type"] in PATCHES]:
-        reached |= {end["id"] for end in targets(graph, by_id, patch)}
-    samplers = [n for n in graph["nodes"] if n["type"] in SAMPLES and n["mode"] == 0]
-    left = [node.get("title", node["type"]) for node in samplers if node["id"] not in reached]
-    # Comparisons have some on purpose; the search needs noise levels before there is a cache.
-    assert left == ["BasicScheduler"] or all(title.endswith("(full)") for title in left)
+def test_no_sampler_of_a_cached_path_is_left_without_the_cache():
+    for name, workflow in every(CACHED):
+        graph, by_id, caches = cache_graph(workflow)
+        reached = {end["id"] for cache in caches for end in targets(graph, by_id, cache)}
+        for patch in [by_id[i] for i in reached if by_id[i]["type"] in PATCHES]:
+            reached |= {end["id"] for end in targets(graph, by_id, patch)}
+        samplers = [n for n in graph["nodes"] if n["type"] in SAMPLES and n["mode"] == 0]
+        left = [node.get("title", node["type"]) for node in samplers if node["id"] not in reached]
+        # Comparisons have some on purpose; the search needs noise levels before there is a cache.
+        is_on_purpose = all(title.endswith("(full)") for title in left)
+        assert left == ["BasicScheduler"] or is_on_purpose, name
 
 
 def test_two_experts_of_the_demo_share_one_schedule():
@@ -170,17 +167,19 @@ def test_two_experts_have_a_cache_each():
     ]
 
 
-def test_the_note_says_how_many_steps_are_full(example):
-    (note,) = (n for n in stored(example)["nodes"] if n.get("title") == "Golden Path")
-    assert f"*{COUNTS[example.name]} steps" in note["widgets_values"][0]
+def test_each_note_says_how_many_steps_are_full():
+    for name, example in BUILT.items():
+        (note,) = (n for n in stored(example)["nodes"] if n.get("title") == "Golden Path")
+        assert f"*{COUNTS[name]} steps" in note["widgets_values"][0]
 
 
-def test_nodes_that_were_added_cover_no_others(workflow):
-    for graph in examples.graphs(workflow):
+def test_nodes_that_were_added_cover_no_others():
+    for name, graph in every_graph():
         for ours in graph["nodes"]:
             if ours["type"] == "GPH_Cache" or ours.get("title") == "Golden Path":
                 others = [node for node in graph["nodes"] if node is not ours]
-                assert not [node["id"] for node in others if overlap(box(ours), box(node))]
+                covered = [node["id"] for node in others if overlap(box(ours), box(node))]
+                assert covered == [], name
 
 
 def box(node):
@@ -195,9 +194,10 @@ def overlap(one, other):
     return all(one[k] < other[k + 2] and other[k] < one[k + 2] for k in (0, 1))
 
 
-def test_nothing_of_whoever_saved_the_template_is_left(example):
-    for graph in examples.graphs(stored(example)):
-        assert set(graph.get("extra", {})) <= {"workflowRendererVersion"}
+def test_nothing_of_whoever_saved_the_template_is_left():
+    for example in BUILT.values():
+        for graph in examples.graphs(stored(example)):
+            assert set(graph.get("extra", {})) <= {"workflowRendererVersion"}, example.name
 
 
 if metadata.version("comfyui-workflow-templates") == examples.TEMPLATES:

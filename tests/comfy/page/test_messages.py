@@ -1,4 +1,4 @@
-"""What nodes send to the page is JSON, whatever they computed."""
+"""schema/prompts: what nodes send to the page is JSON, whatever they computed."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The nodes' own checks: what they build, what they refuse before anything runs."""
+"""cache/policy: the nodes' own checks: what they build, what they refuse before anything runs."""
 
 import os
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The contract of readers of files, see ``support/damages.py``, for those that need ComfyUI."""
+"""files/reading: the contract of readers (``support/damages.py``), for those that need ComfyUI."""
 
 import folder_paths
 import pytest
@@ -23,25 +23,21 @@ def read_reward(path):
 
 READERS = {
     "weights": Reader(
-        lambda path: save_file(tiny_reward.weights(), path), read_reward, False, "mine.safetensors"
+        lambda path: save_file(tiny_reward.weights(), path), read_reward, False, "mine.safetensors",
     ),
     "weights of torch": Reader(
-        lambda path: torch.save(tiny_reward.weights(), path), read_reward, False, "mine.pt"
+        lambda path: torch.save(tiny_reward.weights(), path), read_reward, False, "mine.pt",
     ),
     "vocabulary": Reader(write_words, read_reward, False, VOCABULARY),
     "text encoder": Reader(
         lambda path: save_file({"text_projection.weight": torch.ones(2, 2)}, path),
-        lambda path: list(clip_judge._shapes_of_projections(path)),
-        False,
-        "clip.safetensors",
+        lambda path: list(clip_judge._shapes_of_projections(path)), False, "clip.safetensors",
     ),
     "settings": Reader(
         lambda path: path.write_bytes(b'{"ray_address": "10.0.0.1:6379"}'),
-        lambda path: settings.read_settings(),
-        False,
-        "settings.json",
+        lambda path: settings.read_settings(), False, "settings.json",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -28,39 +28,6 @@ def test_the_pack_loads_without_a_warning(url, server_log):
     assert not [line for line in ours if "warn" in line or "error" in line or "fail" in line]
 
 
-def test_the_nodes_are_there(object_info):
-    names = {
-        "GPH_Cache": "Golden Path Cache",
-        "GPH_PolicySelector": "Policy Selector",
-        "GPH_ScheduleEditor": "Schedule Editor",
-        "GPH_GoldenPathLibrary": "Golden Path Library",
-        "GPH_SaveGoldenPath": "Save Golden Path",
-        "GPH_QualityCompare": "Quality Compare",
-        "GPH_CompareRun": "Golden Path Compare Run",
-        "GPH_SemanticMetrics": "Semantic Metrics",
-        "GPH_ScoringExamples": "Scoring Examples",
-        "GPH_ScheduleSearch": "Schedule Search",
-        "GPH_SearchWorkers": "Search Workers",
-        "GPH_AdaptiveCache": "Adaptive Cache",
-        "GPH_Calibrate": "Calibrate",
-        "GPH_CalibrateRatio": "Calibrate Ratio",
-        "GPH_RecordRuns": "Record Runs",
-        "GPH_MostFrequentSchedule": "Most Frequent Schedule",
-        "GPH_PlanSchedule": "Plan Schedule",
-        "GPH_MethodShootout": "Method Shootout",
-        "GPH_RecordTrajectory": "Record Trajectory",
-        "GPH_TrajectoryProfile": "Trajectory Profile",
-        "GPH_ErrorDecomposition": "Error Decomposition",
-        "GPH_PropagationGain": "Propagation Gain",
-        "GPH_Coverage": "Coverage",
-        "GPH_ScheduleStatistics": "Schedule Statistics",
-        "GPH_DemoModel": "Golden Path Demo Model",
-        "GPH_DemoPrompt": "Golden Path Demo Prompt",
-    }
-    found = {k: v["display_name"] for k, v in object_info.items() if k.startswith("GPH_")}
-    assert found == names
-
-
 @pytest.mark.parametrize("node", ["GPH_Cache", "GPH_ScheduleEditor"])
 def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
     kind, options = object_info[node]["input"]["required"]["schedule"]
@@ -69,18 +36,16 @@ def test_the_schedule_is_a_text_widget_and_a_typed_socket(object_info, node):
 
 
 def test_every_input_has_a_tooltip(object_info):
-    names = (
-        "Cache", "PolicySelector", "ScheduleEditor", "GoldenPathLibrary", "QualityCompare",
-        "CompareRun", "ScoringExamples", "ScheduleSearch", "DemoPrompt", "AdaptiveCache",
-        "Calibrate", "CalibrateRatio", "RecordRuns", "MostFrequentSchedule", "PlanSchedule",
-        "MethodShootout", "RecordTrajectory", "TrajectoryProfile", "PropagationGain", "Coverage",
-        "ScheduleStatistics", "SemanticMetrics",
-    )  # fmt: skip
-    for name in (f"GPH_{name}" for name in names):
-        inputs = object_info[name]["input"]
-        for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items():
-            # A MODEL needs no explanation.
-            assert key == "model" or options[0]["tooltip"], (name, key)
+    ours = {name: info["input"] for name, info in object_info.items() if name.startswith("GPH_")}
+    assert len(ours) > 20
+    without = {
+        (name, key)
+        for name, inputs in ours.items()
+        for key, (_, *options) in (inputs["required"] | inputs.get("optional", {})).items()
+        if not (options and options[0].get("tooltip"))
+    }
+    # What needs no explanation, or has it at the list that grows.
+    assert {key for _, key in without} <= {"model"}
 
 
 def test_the_bundled_workflow_runs_and_reports(url, prompt):
@@ -178,19 +143,6 @@ def test_a_wrong_schedule_text_is_refused_before_anything_runs(url, prompt):
     (cache,) = nodes_of_type(prompt, "GPH_Cache")
     prompt[cache]["inputs"].update(speed="Custom", schedule="0-2")
     assert all("'0-2' has no step count" in details for details in refusal(url, prompt))
-
-
-def test_an_unused_schedule_text_does_not_matter(url, prompt):
-    (cache,) = nodes_of_type(prompt, "GPH_Cache")
-    prompt[cache]["inputs"].update(speed="Fast", schedule="")
-    _, _, record = run(url, prompt)
-    assert record["origin"] == "spacing by noise level"
-
-
-def test_an_unknown_speed_is_refused(url, prompt):
-    (cache,) = nodes_of_type(prompt, "GPH_Cache")
-    prompt[cache]["inputs"]["speed"] = "Warp"
-    assert any("'Warp' is not a speed" in details for details in refusal(url, prompt))
 
 
 def test_a_schedule_longer_than_the_run_is_an_error_in_words(url, prompt):

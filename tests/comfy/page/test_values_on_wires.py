@@ -1,4 +1,4 @@
-"""Every value on a wire of ours can be copied, pickled, printed and shown as JSON.
+"""schema/types: every value on a wire of ours can be copied, pickled, printed and shown as JSON.
 
 Other packs and ComfyUI itself do all of that: a value that *Preview as Text* shows is copied into
 the history.
@@ -43,16 +43,12 @@ SAMPLES = {
     "ScheduleType": [ScheduleText(Schedule.parse("0-2,5/8"), "planned by hand"), "0-2,5/8"],
     "WorkersType": [Workers()],
     "PolicyType": [
-        *{type(p): p for p in POLICIES}.values(),
-        CausalLinear(torch.ones(3, 3).tril(-1)),
+        *{type(p): p for p in POLICIES}.values(), CausalLinear(torch.ones(3, 3).tril(-1)),
     ],
-    "ExamplesType": [(EXAMPLE,)],
-    "CalibrationType": ["my calibration"],
-    "RunsType": [(RUN,)],
-    "TrajectoriesType": [Trajectories("my runs", (RUN,))],
-    "SensitivityType": [SENSITIVITY],
+    "ExamplesType": [(EXAMPLE,)], "CalibrationType": ["my calibration"], "RunsType": [(RUN,)],
+    "TrajectoriesType": [Trajectories("my runs", (RUN,))], "SensitivityType": [SENSITIVITY],
     "SemanticType": [judged.semantic()],
-}
+}  # fmt: skip
 VALUES = [(name, value) for name, values in SAMPLES.items() for value in values]
 
 

@@ -1,4 +1,4 @@
-"""What a prompt of the API may give in place of what a node needs."""
+"""schema/faults: what a prompt of the API may give in place of what a node needs."""
 
 import asyncio
 import math
@@ -73,22 +73,24 @@ def test_every_node_has_the_common_check():
         assert issubclass(node, Node)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_wrong_values_of_each_input_are_told_in_words(name):
-    assert errors_of(name) == []
-    for slot, given in slots(OURS[name]):
+def all_slots():
+    return ((name, *slot) for name, node in OURS.items() for slot in slots(node))
+
+
+def test_wrong_values_of_each_input_are_told_in_words():
+    assert [name for name in OURS if errors_of(name)] == []
+    for name, slot, given in all_slots():
         kind = given.get_io_type()
         nothing = () if given.optional or "." in slot else (None,)
         for value in WRONG.get(kind, (*UNCONNECTED, *nothing)):
             errors = errors_of(name, {slot: value})
-            assert errors, f"{slot} takes {value!r}"
+            assert errors, f"{name}: {slot} takes {value!r}"
             ours = [text for text in errors if not text.startswith("Failed to convert")]
             assert not [text for text in ours if any(word in text for word in PYTHON)]
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_of_an_absent_input_comfyui_says_that_it_is_missing(name):
-    for slot, given in slots(OURS[name]):
+def test_of_an_absent_input_comfyui_says_that_it_is_missing():
+    for name, slot, given in all_slots():
         missing = [f"Required input is missing: {slot.rpartition('.')[2]}"]
         is_optional = given.optional or (name, slot) == GROWS_FROM_NONE
         assert errors_of(name, {slot: ...}) == ([] if is_optional else missing)
@@ -138,23 +140,17 @@ def test_a_check_without_all_inputs_judges_what_is_there():
 WRONG_FORMS = {
     "IMAGE": (torch.zeros(8, 6, 3), torch.zeros(1, 8, 6, 3, dtype=torch.uint8), [], 13),
     "LATENT": (
-        {},
-        torch.zeros(1, 4, 8, 8),
-        {"samples": torch.zeros(0, 4, 8, 8)},
-        {"samples": torch.tensor([[[[0.0, math.nan]]]])},
-        13,
+        {}, torch.zeros(1, 4, 8, 8), {"samples": torch.zeros(0, 4, 8, 8)},
+        {"samples": torch.tensor([[[[0.0, math.nan]]]])}, 13,
     ),
     "SIGMAS": (torch.zeros(1, 9), torch.tensor([math.nan, 0.0]), [1.0, 0.0], 13),
-    "FLOAT": (math.nan, math.inf, -1e30),
-    "INT": (math.nan, -(10**30)),
-}
+    "FLOAT": (math.nan, math.inf, -1e30), "INT": (math.nan, -(10**30)),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_what_a_link_brings_in_a_wrong_form_is_told_before_the_node_begins(name):
-    inputs = dict(slots(OURS[name]))
-    nothing = dict.fromkeys(slot for slot in inputs if "." not in slot)
-    for slot, given in inputs.items():
+def test_what_a_link_brings_in_a_wrong_form_is_told_before_the_node_begins():
+    for name, slot, given in all_slots():
+        nothing = dict.fromkeys(other for other, _ in slots(OURS[name]) if "." not in other)
         for value in WRONG_FORMS.get(given.get_io_type(), ()):
             with pytest.raises(ValueError, match=f"^the {slot} (must be|has|is no|holds no) "):
                 OURS[name].execute(**(nothing | {slot: value}))

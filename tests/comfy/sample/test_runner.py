@@ -19,7 +19,7 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload
 
 from ...support.comfy import tiny
-from ..hook.test_other_levels import lying
+from ...support.comfy.sampled import lying
 
 SCHEDULE, OTHER = Schedule.parse("0-2,5/8"), Schedule.parse("0-2,6/8")
 LATENT = {"samples": torch.zeros(1, 16, 8, 8)}

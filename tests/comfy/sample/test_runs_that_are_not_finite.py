@@ -18,8 +18,8 @@ from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import REUSE, ScheduleSearch
 from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
+from ...support.comfy.compared import PATH, compare
 from ...support.comfy.isolations import inputs
-from ..compare.test_compare_run import PATH, compare
 
 pytestmark = pytest.mark.usefixtures("in_a_run", "user")
 

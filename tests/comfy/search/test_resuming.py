@@ -14,8 +14,6 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 
 from ...support.zoo import zoo, zoo_images, zoo_videos
 
-pytestmark = pytest.mark.by_turns
-
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
 SOME = ["FLUX dev", "Qwen-Image", "Wan 2.1 14B", "HunyuanVideo", "Lumina 2", "LTX-2"]
 POLICIES = [
@@ -51,8 +49,11 @@ def check(work, policy):
         yield len(whole.full_steps), len(rest.full_steps)
 
 
-@pytest.mark.parametrize("name", SOME)
-@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [(SOME[n % len(SOME)], policy) for n, policy in enumerate(POLICIES)],
+    ids=str,
+)
 def test_a_resumed_run_ends_bit_for_bit_as_one_from_the_start(name, policy):
     # The second parts after step 3, the third after step 5, the fourth after step 3 again.
     assert list(check(sampling(CASES[name]), policy)) == [(6, 6), (6, 2), (6, 1), (6, 2)]

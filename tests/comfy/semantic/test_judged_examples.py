@@ -1,4 +1,4 @@
-"""Judges in Method Shootout and Schedule Search: each example has its own prompt, and the guard."""
+"""semantic/judges: each example has its own prompt in shootouts and searches; the guard."""
 
 import re
 from dataclasses import replace

@@ -15,8 +15,8 @@ from golden_path_pack.nodes.semantic.semantic_metrics import SemanticMetricsNode
 import nodes
 
 from ...support.comfy import tiny_clip
+from ...support.comfy.compared import compare
 from ...support.comfy.judged import Brightness, semantic
-from ..compare.test_compare_run import compare
 
 pytestmark = pytest.mark.usefixtures("temporary")
 OFF = "off"

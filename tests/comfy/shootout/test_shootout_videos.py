@@ -13,10 +13,10 @@ from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.shootout import method_shootout
 
+from ...support.comfy.compared import ColorVAE
 from ...support.comfy.shootouts import report_of, shootout
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from ..compare.test_compare_run import ColorVAE
 from .test_shootout_goes_on import runs
 
 __all__ = ["runs"]  # a fixture

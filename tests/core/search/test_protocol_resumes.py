@@ -19,8 +19,6 @@ from gph_core.search.study import Measurement
 
 from ...support.made_examples import MadeExamples
 
-pytestmark = pytest.mark.by_turns
-
 STEPS, FULL = 14, 6
 GAINS = {Reuse(): 0.0, Reuse(Site.OUTPUT): 0.6, Reuse(Site.GUIDED): 0.4}
 

@@ -16,8 +16,6 @@ from gph_core.search.study import Study
 
 from ...support.made_examples import MadeExamples
 
-pytestmark = pytest.mark.by_turns
-
 SPACE = ScheduleSpace(12, 6, required_full=(0, 11))  # C(10, 4) = 210 schedules
 SETUP = Setup(t_max=4.0, t_min=0.004, num_proposals=20)
 

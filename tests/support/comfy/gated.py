@@ -147,3 +147,18 @@ def threshold_both_ways(name, model, sample):
 def sampled_both_ways(name, model, sample):
     """Latents and record of a run at such a threshold."""
     return sampled(name, model, sample, threshold_both_ways(name, model, sample))
+
+
+ATTENTION = {  # the module whose first input is the attention's, in the first block
+    "FLUX": "img_attn.qkv",
+    "HunyuanVideo": "img_attn.qkv",
+    "Chroma": "img_attn.qkv",
+    "Chroma Radiance": "img_attn.qkv",
+    "SD3": "x_block.attn.qkv",
+    "Qwen-Image": "attn",
+    "Qwen-Image 2.1": "attn",
+    "MageFlow": "attn",
+    "LTX-Video": "attn1",
+    "Lens": "attn",
+    "JoyImage": "attn",
+}

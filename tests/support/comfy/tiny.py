@@ -20,23 +20,11 @@ from ..zoo import zoo
 BLOCKS = (comfy.ldm.flux.layers.DoubleStreamBlock, comfy.ldm.flux.layers.SingleStreamBlock)
 
 CONFIG = {
-    "image_model": "flux",
-    "in_channels": 16,
-    "out_channels": 16,
-    "patch_size": 2,
-    "vec_in_dim": 16,
-    "context_in_dim": 24,
-    "hidden_size": 64,
-    "mlp_ratio": 2.0,
-    "num_heads": 2,
-    "depth": 2,
-    "depth_single_blocks": 3,
-    "axes_dim": [8, 12, 12],
-    "theta": 10_000,
-    "qkv_bias": True,
-    "guidance_embed": True,
-    "txt_ids_dims": [],
-}
+    "image_model": "flux", "in_channels": 16, "out_channels": 16, "patch_size": 2, "vec_in_dim": 16,
+    "context_in_dim": 24, "hidden_size": 64, "mlp_ratio": 2.0, "num_heads": 2, "depth": 2,
+    "depth_single_blocks": 3, "axes_dim": [8, 12, 12], "theta": 10_000, "qkv_bias": True,
+    "guidance_embed": True, "txt_ids_dims": [],
+}  # fmt: skip
 
 
 def flux(dtype=torch.float32, compute=None, **changes):

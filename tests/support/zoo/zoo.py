@@ -1,7 +1,7 @@
 """Tiny random instances of ComfyUI's real model classes, and how to sample them.
 
-A *case* is one way in which people use one model family. ``zoo_images`` and ``zoo_videos`` list
-them; weights are random but seeded, and every part of a model matters in what it samples.
+A *case* is one way in which people use one model family. ``zoo_images``, ``zoo_videos`` and others
+list them; weights are random but seeded, and every part of a model matters in what it samples.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import comfy.sample
 import comfy.samplers
 import comfy.supported_models_base
 import torch
+from golden_path_pack.gph_core.model import families
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,35 @@ def streams(latent) -> tuple[torch.Tensor, ...]:
 def _item(latent, item: int):
     parts = [part[item : item + 1] for part in streams(latent)]
     return comfy.nested_tensor.NestedTensor(parts) if latent.is_nested else parts[0]
+
+
+def same(one, other) -> bool:
+    """Whether two samples have the same bits in all streams."""
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def counted(model, sample: Callable) -> int:
+    """Calls of blocks with the image, and of what runs beside them, in a sampling run."""
+    transformer = model.model.diffusion_model
+    family = families.detect(transformer)
+    transformer = transformer.get_submodule(family.inside)
+    calls = []
+    blocks = [block for name in family.block_lists for block in getattr(transformer, name)]
+    beside = [
+        module
+        for name in ("vace_blocks", "audio_injector", "face_adapter", "music_injector")
+        if hasattr(transformer, name)
+        for module in getattr(transformer, name).modules()
+    ]
+
+    def note(_module, args):
+        if family.prefix is None or args[family.prefix] < args[family.image].shape[1]:
+            calls.append(1)
+
+    hooks = [module.register_forward_pre_hook(note) for module in (*blocks, *beside)]
+    try:
+        sample()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return len(calls)

@@ -75,50 +75,29 @@ def inpaint_mask(random, tokens):
 # FLUX.1
 
 FLUX_UNET = {
-    "image_model": "flux",
-    "in_channels": 16,
-    "out_channels": 16,
-    "patch_size": 2,
-    "vec_in_dim": POOLED,
-    "context_in_dim": TEXT,
-    "hidden_size": 64,
-    "mlp_ratio": 2.0,
-    "num_heads": 2,
-    "depth": 2,
-    "depth_single_blocks": 3,
-    "axes_dim": ROPE,
-    "theta": 10_000,
-    "qkv_bias": True,
-    "guidance_embed": True,
-    "txt_ids_dims": [],
-}
+    "image_model": "flux", "in_channels": 16, "out_channels": 16, "patch_size": 2,
+    "vec_in_dim": POOLED, "context_in_dim": TEXT, "hidden_size": 64, "mlp_ratio": 2.0,
+    "num_heads": 2, "depth": 2, "depth_single_blocks": 3, "axes_dim": ROPE, "theta": 10_000,
+    "qkv_bias": True, "guidance_embed": True, "txt_ids_dims": [],
+}  # fmt: skip
 
 
 def flux(name, *extras, config=comfy.supported_models.Flux, **unet):
     return Case(
-        name=name,
-        family="FLUX",
-        config=config,
-        unet=FLUX_UNET | unet,
-        latent=(16, 8, 8),
-        conditioning=conditioning(guidance, *extras, pooled=POOLED),
-        cfg=1.0,
-    )
+        name=name, family="FLUX", config=config, unet=FLUX_UNET | unet, latent=(16, 8, 8),
+        conditioning=conditioning(guidance, *extras, pooled=POOLED), cfg=1.0,
+    )  # fmt: skip
 
 
 FLUX = (
     flux("FLUX dev"),
     flux("FLUX schnell", config=comfy.supported_models.FluxSchnell, guidance_embed=False),
     flux(
-        "FLUX Fill",
-        image,
-        inpaint_mask,
-        config=comfy.supported_models.FluxInpaint,
-        in_channels=96,
+        "FLUX Fill", image, inpaint_mask, config=comfy.supported_models.FluxInpaint, in_channels=96,
     ),
     flux("FLUX Kontext", references((16, 6, 4), (16, 4, 4))),
     flux("FLUX Control", image, in_channels=32),
-)
+)  # fmt: skip
 
 LIKE_FLUX = {"guidance_embed": False, "vec_in_dim": None, "txt_ids_dims": [1, 2]}
 
@@ -128,55 +107,30 @@ def longcat(name, *extras):
 
 
 LONGCAT_OVIS = (
-    longcat("LongCat-Image"),
-    longcat("LongCat-Image, edit", references((16, 6, 4))),
+    longcat("LongCat-Image"), longcat("LongCat-Image, edit", references((16, 6, 4))),
     flux(
-        "Ovis-Image",
-        config=comfy.supported_models.FluxSchnell,
-        yak_mlp=True,
-        txt_norm=True,
+        "Ovis-Image", config=comfy.supported_models.FluxSchnell, yak_mlp=True, txt_norm=True,
         **LIKE_FLUX,
     ),
-)
+)  # fmt: skip
 
 # FLUX.2
 
 FLUX2_UNET = {
-    "image_model": "flux2",
-    "in_channels": 128,
-    "out_channels": 128,
-    "patch_size": 1,
-    "vec_in_dim": None,
-    "context_in_dim": TEXT,
-    "hidden_size": 64,
-    "mlp_ratio": 3.0,
-    "num_heads": 2,
-    "depth": 2,
-    "depth_single_blocks": 3,
-    "axes_dim": [8, 8, 8, 8],
-    "theta": 2000,
-    "qkv_bias": False,
-    "guidance_embed": True,
-    "txt_ids_dims": [3],
-    "global_modulation": True,
-    "mlp_silu_act": True,
-    "ops_bias": False,
-    "default_ref_method": "index",
-    "ref_index_scale": 10.0,
-}
+    "image_model": "flux2", "in_channels": 128, "out_channels": 128, "patch_size": 1,
+    "vec_in_dim": None, "context_in_dim": TEXT, "hidden_size": 64, "mlp_ratio": 3.0, "num_heads": 2,
+    "depth": 2, "depth_single_blocks": 3, "axes_dim": [8, 8, 8, 8], "theta": 2000,
+    "qkv_bias": False, "guidance_embed": True, "txt_ids_dims": [3], "global_modulation": True,
+    "mlp_silu_act": True, "ops_bias": False, "default_ref_method": "index", "ref_index_scale": 10.0,
+}  # fmt: skip
 KLEIN = {"guidance_embed": False, "hidden_size": 32, "num_heads": 1, "depth_single_blocks": 2}
 
 
 def flux2(name, *extras, cfg=1.0, **unet):
     return Case(
-        name=name,
-        family="FLUX",
-        config=comfy.supported_models.Flux2,
-        unet=FLUX2_UNET | unet,
-        latent=(128, 4, 4),
-        conditioning=conditioning(*extras),
-        cfg=cfg,
-    )
+        name=name, family="FLUX", config=comfy.supported_models.Flux2, unet=FLUX2_UNET | unet,
+        latent=(128, 4, 4), conditioning=conditioning(*extras), cfg=cfg,
+    )  # fmt: skip
 
 
 FLUX2 = (
@@ -197,68 +151,47 @@ FLUX2 = (
 
 def qwen(name, *extras, **unet):
     return Case(
-        name=name,
-        family="Qwen-Image",
-        config=comfy.supported_models.QwenImage,
+        name=name, family="Qwen-Image", config=comfy.supported_models.QwenImage,
         unet={
-            "image_model": "qwen_image",
-            "in_channels": 64,
-            "num_layers": 3,
-            "attention_head_dim": 32,
-            "num_attention_heads": 2,
-            "joint_attention_dim": TEXT,
+            "image_model": "qwen_image", "in_channels": 64, "num_layers": 3,
+            "attention_head_dim": 32, "num_attention_heads": 2, "joint_attention_dim": TEXT,
             "axes_dims_rope": ROPE,
-        }
-        | unet,
-        latent=(16, 1, 8, 8),
-        conditioning=conditioning(*extras),
-    )
+        } | unet,
+        latent=(16, 1, 8, 8), conditioning=conditioning(*extras),
+    )  # fmt: skip
 
 
 QWEN = (
-    qwen("Qwen-Image"),
-    qwen("Qwen-Image-Edit", references((16, 1, 6, 4), (16, 1, 4, 4))),
+    qwen("Qwen-Image"), qwen("Qwen-Image-Edit", references((16, 1, 6, 4), (16, 1, 4, 4))),
     qwen(
         "Qwen-Image-Edit, references at timestep zero",
         references((16, 1, 6, 4), reference_latents_method="index_timestep_zero"),
     ),
     qwen(
-        "Qwen-Image-Edit 2511",
-        references((16, 1, 6, 4)),
-        default_ref_method="index_timestep_zero",
+        "Qwen-Image-Edit 2511", references((16, 1, 6, 4)), default_ref_method="index_timestep_zero",
     ),
     dataclasses.replace(
         qwen(
-            "Qwen-Image-Layered",
-            references((16, 1, 8, 8)),
-            use_additional_t_cond=True,
+            "Qwen-Image-Layered", references((16, 1, 8, 8)), use_additional_t_cond=True,
             default_ref_method="negative_index",
         ),
         latent=(16, 3, 8, 8),
     ),
-)
+)  # fmt: skip
 
 # Qwen-Image 2.1
 
 
 def qwen21(name, *extras):
     return Case(
-        name=name,
-        family="Qwen-Image 2.1",
-        config=prefixed.CONFIG,
+        name=name, family="Qwen-Image 2.1", config=prefixed.CONFIG,
         unet={
-            "image_model": "qwen_image21",
-            "in_channels": 64,
-            "out_channels": 64,
-            "num_layers": 3,
-            "attention_head_dim": 32,
-            "num_attention_heads": 2,
-            "context_in_dim": TEXT,
+            "image_model": "qwen_image21", "in_channels": 64, "out_channels": 64, "num_layers": 3,
+            "attention_head_dim": 32, "num_attention_heads": 2, "context_in_dim": TEXT,
             "axes_dims_rope": ROPE,
         },
-        latent=(64, 4, 4),
-        conditioning=conditioning(*extras),
-    )
+        latent=(64, 4, 4), conditioning=conditioning(*extras),
+    )  # fmt: skip
 
 
 QWEN21 = (
@@ -269,22 +202,11 @@ QWEN21 = (
 # Lumina 2 and Z-Image
 
 LUMINA_UNET = {
-    "image_model": "lumina2",
-    "patch_size": 2,
-    "in_channels": 16,
-    "dim": 64,
-    "cap_feat_dim": TEXT,
-    "n_layers": 3,
-    "n_refiner_layers": 1,
-    "n_heads": 2,
-    "n_kv_heads": 1,
-    "multiple_of": 32,
-    "ffn_dim_multiplier": 2.0,
-    "axes_dims": ROPE,
-    "axes_lens": [300, 512, 512],
-    "rope_theta": 10_000.0,
-    "qk_norm": True,
-}
+    "image_model": "lumina2", "patch_size": 2, "in_channels": 16, "dim": 64, "cap_feat_dim": TEXT,
+    "n_layers": 3, "n_refiner_layers": 1, "n_heads": 2, "n_kv_heads": 1, "multiple_of": 32,
+    "ffn_dim_multiplier": 2.0, "axes_dims": ROPE, "axes_lens": [300, 512, 512],
+    "rope_theta": 10_000.0, "qk_norm": True,
+}  # fmt: skip
 Z_IMAGE_UNET = LUMINA_UNET | {
     "dim": 256,  # the modulation has this width
     "n_heads": 8,
@@ -299,13 +221,9 @@ Z_IMAGE_UNET = LUMINA_UNET | {
 
 def z_image(name, *extras):
     return Case(
-        name=name,
-        family="Lumina 2 / Z-Image",
-        config=comfy.supported_models.ZImage,
-        unet=Z_IMAGE_UNET,
-        latent=(16, 8, 8),
-        conditioning=conditioning(mask, *extras),
-    )
+        name=name, family="Lumina 2 / Z-Image", config=comfy.supported_models.ZImage,
+        unet=Z_IMAGE_UNET, latent=(16, 8, 8), conditioning=conditioning(mask, *extras),
+    )  # fmt: skip
 
 
 def omni(random, tokens):
@@ -317,24 +235,16 @@ def omni(random, tokens):
 
 LUMINA = (
     Case(
-        name="Lumina 2",
-        family="Lumina 2 / Z-Image",
-        config=comfy.supported_models.Lumina2,
-        unet=LUMINA_UNET,
-        latent=(16, 8, 8),
-        conditioning=conditioning(mask),
+        name="Lumina 2", family="Lumina 2 / Z-Image", config=comfy.supported_models.Lumina2,
+        unet=LUMINA_UNET, latent=(16, 8, 8), conditioning=conditioning(mask),
     ),
     Case(
-        name="NewBie",
-        family="Lumina 2 / Z-Image",
-        config=comfy.supported_models.Lumina2,
-        unet=LUMINA_UNET | {"clip_text_dim": POOLED},
-        latent=(16, 8, 8),
+        name="NewBie", family="Lumina 2 / Z-Image", config=comfy.supported_models.Lumina2,
+        unet=LUMINA_UNET | {"clip_text_dim": POOLED}, latent=(16, 8, 8),
         conditioning=conditioning(mask, pooled=POOLED),
     ),
-    z_image("Z-Image"),
-    z_image("Z-Image Omni", omni),
-)
+    z_image("Z-Image"), z_image("Z-Image Omni", omni),
+)  # fmt: skip
 
 
 class Ming(comfy.supported_models.ZImage):
@@ -358,26 +268,14 @@ MING = dataclasses.replace(
 
 def krea2(name, *extras):
     return Case(
-        name=name,
-        family="Krea 2",
-        config=newer("Krea2"),
+        name=name, family="Krea 2", config=newer("Krea2"),
         unet={
-            "image_model": "krea2",
-            "features": 64,
-            "channels": 16,
-            "patch": 2,
-            "layers": 3,
-            "heads": 2,
-            "kvheads": 1,
-            "multiplier": 2,
-            "txtlayers": 3,
-            "txtdim": TEXT,
-            "txtheads": 2,
-            "txtkvheads": 2,
+            "image_model": "krea2", "features": 64, "channels": 16, "patch": 2, "layers": 3,
+            "heads": 2, "kvheads": 1, "multiplier": 2, "txtlayers": 3, "txtdim": TEXT,
+            "txtheads": 2, "txtkvheads": 2,
         },
-        latent=(16, 1, 8, 8),
-        conditioning=conditioning(*extras, width=3 * TEXT),
-    )
+        latent=(16, 1, 8, 8), conditioning=conditioning(*extras, width=3 * TEXT),
+    )  # fmt: skip
 
 
 KREA2 = (
@@ -392,15 +290,9 @@ KREA2 = (
 # OmniGen2 and Boogu
 
 OMNIGEN_UNET = {
-    "hidden_size": 64,
-    "num_layers": 3,
-    "num_refiner_layers": 1,
-    "num_attention_heads": 2,
-    "num_kv_heads": 1,
-    "multiple_of": 32,
-    "axes_dim_rope": ROPE,
-    "timestep_scale": 1000.0,
-}
+    "hidden_size": 64, "num_layers": 3, "num_refiner_layers": 1, "num_attention_heads": 2,
+    "num_kv_heads": 1, "multiple_of": 32, "axes_dim_rope": ROPE, "timestep_scale": 1000.0,
+}  # fmt: skip
 
 
 def omnigen2(name, *extras):
@@ -438,21 +330,14 @@ OMNIGEN = (
 
 def mage_flow(name, *extras):
     return Case(
-        name=name,
-        family="MageFlow",
-        config=newer("MageFlow"),
+        name=name, family="MageFlow", config=newer("MageFlow"),
         unet={
-            "image_model": "mage_flow",
-            "in_channels": 128,
-            "num_layers": 3,
-            "attention_head_dim": 32,
-            "num_attention_heads": 2,
-            "joint_attention_dim": TEXT,
+            "image_model": "mage_flow", "in_channels": 128, "num_layers": 3,
+            "attention_head_dim": 32, "num_attention_heads": 2, "joint_attention_dim": TEXT,
             "axes_dims_rope": ROPE,
         },
-        latent=(128, 4, 4),
-        conditioning=conditioning(*extras),
-    )
+        latent=(128, 4, 4), conditioning=conditioning(*extras),
+    )  # fmt: skip
 
 
 MAGE_FLOW = (mage_flow("MageFlow"), mage_flow("MageFlow, edit", references((128, 3, 2))))
@@ -496,30 +381,14 @@ HIDREAM = (hidream("HiDream-I1"), hidream("HiDream-E1", image))
 # Cosmos-Predict2 and Anima
 
 COSMOS_UNET = {
-    "image_model": "cosmos_predict2",
-    "max_img_h": 240,
-    "max_img_w": 240,
-    "max_frames": 128,
-    "in_channels": 16,
-    "out_channels": 16,
-    "patch_spatial": 2,
-    "patch_temporal": 1,
-    "model_channels": 64,
-    "concat_padding_mask": True,
-    "crossattn_emb_channels": TEXT,
-    "pos_emb_cls": "rope3d",
-    "pos_emb_learnable": True,
-    "pos_emb_interpolation": "crop",
-    "use_adaln_lora": True,
-    "adaln_lora_dim": 16,
-    "num_blocks": 3,
-    "num_heads": 2,
-    "mlp_ratio": 2.0,
-    "extra_per_block_abs_pos_emb": False,
-    "rope_h_extrapolation_ratio": 4.0,
-    "rope_w_extrapolation_ratio": 4.0,
-    "rope_enable_fps_modulation": False,
-}
+    "image_model": "cosmos_predict2", "max_img_h": 240, "max_img_w": 240, "max_frames": 128,
+    "in_channels": 16, "out_channels": 16, "patch_spatial": 2, "patch_temporal": 1,
+    "model_channels": 64, "concat_padding_mask": True, "crossattn_emb_channels": TEXT,
+    "pos_emb_cls": "rope3d", "pos_emb_learnable": True, "pos_emb_interpolation": "crop",
+    "use_adaln_lora": True, "adaln_lora_dim": 16, "num_blocks": 3, "num_heads": 2, "mlp_ratio": 2.0,
+    "extra_per_block_abs_pos_emb": False, "rope_h_extrapolation_ratio": 4.0,
+    "rope_w_extrapolation_ratio": 4.0, "rope_enable_fps_modulation": False,
+}  # fmt: skip
 
 
 def t5_tokens(random, tokens):
@@ -533,43 +402,27 @@ def t5_tokens(random, tokens):
 
 COSMOS = (
     Case(
-        name="Cosmos-Predict2",
-        family="Cosmos-Predict2",
-        config=comfy.supported_models.CosmosT2IPredict2,
-        unet=COSMOS_UNET,
-        latent=(16, 1, 8, 8),
+        name="Cosmos-Predict2", family="Cosmos-Predict2",
+        config=comfy.supported_models.CosmosT2IPredict2, unet=COSMOS_UNET, latent=(16, 1, 8, 8),
         conditioning=conditioning(mask),
     ),
     Case(
-        name="Anima",
-        family="Anima",
-        config=Anima,
-        unet=COSMOS_UNET | {"image_model": "anima"},
-        latent=(16, 1, 8, 8),
-        conditioning=conditioning(mask, t5_tokens),
+        name="Anima", family="Anima", config=Anima, unet=COSMOS_UNET | {"image_model": "anima"},
+        latent=(16, 1, 8, 8), conditioning=conditioning(mask, t5_tokens),
     ),
-)
+)  # fmt: skip
 
 # Others
 
 CHROMA = Case(
-    name="Chroma",
-    family="Chroma",
-    config=comfy.supported_models.Chroma,
+    name="Chroma", family="Chroma", config=comfy.supported_models.Chroma,
     unet={
         **{key: value for key, value in FLUX_UNET.items() if key != "guidance_embed"},
-        "image_model": "chroma",
-        "in_channels": 64,
-        "out_channels": 64,
-        "vec_in_dim": None,
-        "in_dim": 64,
-        "out_dim": 64,
-        "hidden_dim": 32,
-        "n_layers": 2,
+        "image_model": "chroma", "in_channels": 64, "out_channels": 64, "vec_in_dim": None,
+        "in_dim": 64, "out_dim": 64, "hidden_dim": 32, "n_layers": 2,
     },
-    latent=(16, 8, 8),
-    conditioning=conditioning(),
-)
+    latent=(16, 8, 8), conditioning=conditioning(),
+)  # fmt: skip
 
 SD3 = Case(  # as SD3.5 medium: normalised queries and keys, a second attention in some blocks
     name="SD3",
@@ -597,21 +450,13 @@ SD3 = Case(  # as SD3.5 medium: normalised queries and keys, a second attention 
 )
 
 ERNIE = Case(
-    name="Ernie-Image",
-    family="Ernie-Image",
-    config=comfy.supported_models.ErnieImage,
+    name="Ernie-Image", family="Ernie-Image", config=comfy.supported_models.ErnieImage,
     unet={
-        "image_model": "ernie",
-        "hidden_size": 64,
-        "num_attention_heads": 2,
-        "num_layers": 3,
-        "ffn_hidden_size": 128,
-        "text_in_dim": TEXT,
-        "rope_axes_dim": ROPE,
+        "image_model": "ernie", "hidden_size": 64, "num_attention_heads": 2, "num_layers": 3,
+        "ffn_hidden_size": 128, "text_in_dim": TEXT, "rope_axes_dim": ROPE,
     },
-    latent=(128, 4, 4),
-    conditioning=conditioning(mask),
-)
+    latent=(128, 4, 4), conditioning=conditioning(mask),
+)  # fmt: skip
 
 LENS = Case(
     name="Lens",
@@ -688,31 +533,18 @@ def ideogram(name, *extras):
 IDEOGRAM = (ideogram("Ideogram 4"), ideogram("Ideogram 4, padded prompt", padded))
 
 AURA = Case(
-    name="AuraFlow",
-    family="AuraFlow",
-    config=comfy.supported_models.AuraFlow,
+    name="AuraFlow", family="AuraFlow", config=comfy.supported_models.AuraFlow,
     unet={
-        "cond_seq_dim": TEXT,
-        "dim": 64,
-        "n_layers": 4,
-        "n_double_layers": 2,
-        "n_heads": 2,
-        "global_conddim": 64,
-        "max_seq": 64,
+        "cond_seq_dim": TEXT, "dim": 64, "n_layers": 4, "n_double_layers": 2, "n_heads": 2,
+        "global_conddim": 64, "max_seq": 64,
     },
-    latent=(4, 8, 8),
-    conditioning=conditioning(),
-)
+    latent=(4, 8, 8), conditioning=conditioning(),
+)  # fmt: skip
 
 PIXART_UNET = {
-    "image_model": "pixart_alpha",
-    "hidden_size": 48,
-    "depth": 3,
-    "num_heads": 2,
-    "caption_channels": TEXT,
-    "pe_interpolation": 1,
-    "model_max_length": 8,
-}
+    "image_model": "pixart_alpha", "hidden_size": 48, "depth": 3, "num_heads": 2,
+    "caption_channels": TEXT, "pe_interpolation": 1, "model_max_length": 8,
+}  # fmt: skip
 PIXART_LATENT = (4, 64, 4)  # sides of 34 on average: positions count in 64
 
 
@@ -722,22 +554,16 @@ def sizes(random, tokens):
 
 PIXART = (
     Case(
-        name="PixArt alpha",
-        family="PixArt",
-        config=comfy.supported_models.PixArtAlpha,
-        unet=PIXART_UNET | {"micro_condition": True},
-        latent=PIXART_LATENT,
+        name="PixArt alpha", family="PixArt", config=comfy.supported_models.PixArtAlpha,
+        unet=PIXART_UNET | {"micro_condition": True}, latent=PIXART_LATENT,
         conditioning=conditioning(sizes),
     ),
     Case(
-        name="PixArt sigma",
-        family="PixArt",
-        config=comfy.supported_models.PixArtSigma,
-        unet=PIXART_UNET | {"image_model": "pixart_sigma"},
-        latent=PIXART_LATENT,
+        name="PixArt sigma", family="PixArt", config=comfy.supported_models.PixArtSigma,
+        unet=PIXART_UNET | {"image_model": "pixart_sigma"}, latent=PIXART_LATENT,
         conditioning=conditioning(),
     ),
-)
+)  # fmt: skip
 
 
 def two_encoders(random, tokens):
@@ -772,27 +598,8 @@ HUNYUAN_DIT = Case(
 )
 
 ALL = (
-    *FLUX,
-    *LONGCAT_OVIS,
-    *FLUX2,
-    CHROMA,
-    *QWEN,
-    *QWEN21,
-    SD3,
-    *LUMINA,
-    MING,
-    *HIDREAM,
-    *KREA2,
-    *OMNIGEN,
-    ERNIE,
-    *MAGE_FLOW,
-    *COSMOS,
-    LENS,
-    *JOYIMAGE,
-    *IDEOGRAM,
-    AURA,
-    *PIXART,
-    HUNYUAN_DIT,
-)
+    *FLUX, *LONGCAT_OVIS, *FLUX2, CHROMA, *QWEN, *QWEN21, SD3, *LUMINA, MING, *HIDREAM, *KREA2,
+    *OMNIGEN, ERNIE, *MAGE_FLOW, *COSMOS, LENS, *JOYIMAGE, *IDEOGRAM, AURA, *PIXART, HUNYUAN_DIT,
+)  # fmt: skip
 
 CASES: tuple[Case, ...] = tuple(case for case in ALL if case.config is not None)

@@ -16,34 +16,17 @@ HALF = (3, 32, 32)
 
 def radiance(name, **unet):
     return Case(
-        name=name,
-        family="Chroma Radiance",
-        config=newer("ChromaRadiance"),
+        name=name, family="Chroma Radiance", config=newer("ChromaRadiance"),
         unet={
             **{key: value for key, value in FLUX_UNET.items() if key != "guidance_embed"},
-            "image_model": "chroma_radiance",
-            "in_channels": 3,
-            "out_channels": 3,
-            "patch_size": 16,
-            "vec_in_dim": None,
-            "in_dim": 64,
-            "out_dim": 64,
-            "hidden_dim": 32,
-            "n_layers": 2,
-            "nerf_hidden_size": 16,
-            "nerf_mlp_ratio": 2,
-            "nerf_depth": 2,
-            "nerf_max_freqs": 2,
-            "nerf_tile_size": 0,
-            "nerf_final_head_type": "conv",
-            "nerf_embedder_dtype": None,
-            "use_x0": False,
-            "use_sequential_txt_ids": False,
-        }
-        | unet,
-        latent=PIXELS,
-        conditioning=conditioning(),
-    )
+            "image_model": "chroma_radiance", "in_channels": 3, "out_channels": 3, "patch_size": 16,
+            "vec_in_dim": None, "in_dim": 64, "out_dim": 64, "hidden_dim": 32, "n_layers": 2,
+            "nerf_hidden_size": 16, "nerf_mlp_ratio": 2, "nerf_depth": 2, "nerf_max_freqs": 2,
+            "nerf_tile_size": 0, "nerf_final_head_type": "conv", "nerf_embedder_dtype": None,
+            "use_x0": False, "use_sequential_txt_ids": False,
+        } | unet,
+        latent=PIXELS, conditioning=conditioning(),
+    )  # fmt: skip
 
 
 RADIANCE = (
@@ -76,18 +59,10 @@ Z_PIXELS = Case(
 )
 
 PIXELDIT_UNET = {
-    "image_model": "pixeldit_t2i",
-    "hidden_size": 64,
-    "num_groups": 2,
-    "patch_depth": 3,
-    "pixel_depth": 2,
-    "patch_size": 16,
-    "pixel_hidden_size": 8,
-    "pixel_attn_hidden_size": 32,
-    "pixel_num_groups": 2,
-    "txt_embed_dim": TEXT,
-    "txt_max_length": 16,
-}
+    "image_model": "pixeldit_t2i", "hidden_size": 64, "num_groups": 2, "patch_depth": 3,
+    "pixel_depth": 2, "patch_size": 16, "pixel_hidden_size": 8, "pixel_attn_hidden_size": 32,
+    "pixel_num_groups": 2, "txt_embed_dim": TEXT, "txt_max_length": 16,
+}  # fmt: skip
 
 
 def injecting():
@@ -153,32 +128,21 @@ def seen_references(random, tokens):
 
 def hidream_o1(name, *extras):
     return Case(
-        name=name,
-        family="HiDream-O1",
-        config=newer("HiDreamO1"),
+        name=name, family="HiDream-O1", config=newer("HiDreamO1"),
         unet={
             "image_model": "hidream_o1",
             "text_config_overrides": {
-                "hidden_size": 32,
-                "intermediate_size": 64,
-                "num_hidden_layers": 3,
-                "num_attention_heads": 2,
-                "num_key_value_heads": 1,
-                "head_dim": 16,
+                "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3,
+                "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16,
                 "rope_dims": [4, 2, 2],
             },
             "vision_config_overrides": {
-                "hidden_size": 32,
-                "num_heads": 2,
-                "intermediate_size": 32,
-                "depth": 1,
-                "num_position_embeddings": 16,
-                "deepstack_visual_indexes": (),
+                "hidden_size": 32, "num_heads": 2, "intermediate_size": 32, "depth": 1,
+                "num_position_embeddings": 16, "deepstack_visual_indexes": (),
             },
         },
-        latent=PIXELS,
-        conditioning=conditioning(token_ids, *extras),
-    )
+        latent=PIXELS, conditioning=conditioning(token_ids, *extras),
+    )  # fmt: skip
 
 
 HIDREAM_O1 = (

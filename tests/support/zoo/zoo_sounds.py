@@ -39,15 +39,9 @@ def _with_numbers(config, names):
 
 
 AUDIO_UNET = {
-    "audio_model": "dit1.0",
-    "io_channels": 64,
-    "embed_dim": 64,
-    "num_heads": 2,
-    "depth": 3,
-    "cond_token_dim": 768,
-    "project_cond_tokens": True,
-    "timestep_features_type": "learned",
-}
+    "audio_model": "dit1.0", "io_channels": 64, "embed_dim": 64, "num_heads": 2, "depth": 3,
+    "cond_token_dim": 768, "project_cond_tokens": True, "timestep_features_type": "learned",
+}  # fmt: skip
 
 AUDIO = (
     Case(
@@ -98,24 +92,14 @@ def lyrics(random, tokens):
 
 
 ACE_STEP = Case(
-    name="ACE-Step",
-    family="ACE-Step",
-    config=ACEStep,
+    name="ACE-Step", family="ACE-Step", config=ACEStep,
     unet={
-        "audio_model": "ace",
-        "num_layers": 3,
-        "attention_head_dim": 32,
-        "num_attention_heads": 2,
-        "mlp_ratio": 2.0,
-        "text_embedding_dim": TEXT,
-        "ssl_latent_dims": [8],
-        "lyric_encoder_vocab_size": 64,
-        "lyric_hidden_size": 16,
-        "max_position": 64,
+        "audio_model": "ace", "num_layers": 3, "attention_head_dim": 32, "num_attention_heads": 2,
+        "mlp_ratio": 2.0, "text_embedding_dim": TEXT, "ssl_latent_dims": [8],
+        "lyric_encoder_vocab_size": 64, "lyric_hidden_size": 16, "max_position": 64,
     },
-    latent=(8, 16, 12),
-    conditioning=conditioning(lyrics),
-)
+    latent=(8, 16, 12), conditioning=conditioning(lyrics),
+)  # fmt: skip
 
 
 def lyric_states(random, tokens):
@@ -128,29 +112,16 @@ def timbre(random, tokens):
 
 def ace_step_15(name, *extras):
     return Case(
-        name=name,
-        family="ACE-Step 1.5",
-        config=newer("ACEStep15"),
+        name=name, family="ACE-Step 1.5", config=newer("ACEStep15"),
         unet={
-            "audio_model": "ace1.5",
-            "hidden_size": 64,
-            "text_hidden_dim": TEXT,
-            "num_dit_layers": 3,
-            "num_lyric_layers": 1,
-            "num_timbre_layers": 1,
-            "num_tokenizer_layers": 1,
-            "num_heads": 2,
-            "num_kv_heads": 1,
-            "head_dim": 32,
-            "intermediate_size": 96,
-            "encoder_hidden_size": 64,
-            "encoder_intermediate_size": 96,
-            "encoder_num_heads": 2,
-            "fsq_dim": 64,
+            "audio_model": "ace1.5", "hidden_size": 64, "text_hidden_dim": TEXT,
+            "num_dit_layers": 3, "num_lyric_layers": 1, "num_timbre_layers": 1,
+            "num_tokenizer_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 32,
+            "intermediate_size": 96, "encoder_hidden_size": 64, "encoder_intermediate_size": 96,
+            "encoder_num_heads": 2, "fsq_dim": 64,
         },
-        latent=(64, 20),
-        conditioning=conditioning(lyric_states, *extras),
-    )
+        latent=(64, 20), conditioning=conditioning(lyric_states, *extras),
+    )  # fmt: skip
 
 
 ACE_STEP_15 = (ace_step_15("ACE-Step 1.5"), ace_step_15("ACE-Step 1.5, cover", timbre))
@@ -195,23 +166,14 @@ HUNYUAN_3D = (
 )
 
 TRIPOSPLAT = Case(
-    name="TripoSplat",
-    family="TripoSplat",
-    config=newer("TripoSplat"),
+    name="TripoSplat", family="TripoSplat", config=newer("TripoSplat"),
     unet={
-        "image_model": "triposplat",
-        "q_token_length": 12,
-        "model_channels": 64,
-        "cond_channels": TEXT,
-        "cond2_channels": 128,
-        "num_blocks": 3,
-        "num_refiner_blocks": 1,
-        "num_head_channels": 32,
-        "mlp_ratio": 2,
+        "image_model": "triposplat", "q_token_length": 12, "model_channels": 64,
+        "cond_channels": TEXT, "cond2_channels": 128, "num_blocks": 3, "num_refiner_blocks": 1,
+        "num_head_channels": 32, "mlp_ratio": 2,
     },
-    latent=((12, 16), (1, 5)),
-    conditioning=conditioning(references((128, 2, 2))),
-)
+    latent=((12, 16), (1, 5)), conditioning=conditioning(references((128, 2, 2))),
+)  # fmt: skip
 
 ALL = (*AUDIO, ACE_STEP, *ACE_STEP_15, *HUNYUAN_3D, TRIPOSPLAT)
 

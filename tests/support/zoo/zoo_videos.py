@@ -79,27 +79,12 @@ def _mask(latent):
 # --- HunyuanVideo ---------------------------------------------------------------------------------
 
 HUNYUAN = {
-    "image_model": "hunyuan_video",
-    "in_channels": 16,
-    "out_channels": 16,
-    "patch_size": [1, 2, 2],
-    "vec_in_dim": 16,
-    "context_in_dim": TEXT,
-    "hidden_size": 48,
-    "mlp_ratio": 2.0,
-    "num_heads": 2,
-    "depth": 2,
-    "depth_single_blocks": 3,
-    "axes_dim": [8, 8, 8],
-    "theta": 256,
-    "qkv_bias": True,
-    "guidance_embed": True,
-    "byt5": False,
-    "meanflow": False,
-    "use_cond_type_embedding": False,
-    "vision_in_dim": None,
-    "meanflow_sum": False,
-}
+    "image_model": "hunyuan_video", "in_channels": 16, "out_channels": 16, "patch_size": [1, 2, 2],
+    "vec_in_dim": 16, "context_in_dim": TEXT, "hidden_size": 48, "mlp_ratio": 2.0, "num_heads": 2,
+    "depth": 2, "depth_single_blocks": 3, "axes_dim": [8, 8, 8], "theta": 256, "qkv_bias": True,
+    "guidance_embed": True, "byt5": False, "meanflow": False, "use_cond_type_embedding": False,
+    "vision_in_dim": None, "meanflow_sum": False,
+}  # fmt: skip
 HUNYUAN_15 = HUNYUAN | {
     "in_channels": 65,  # noise, image and mask
     "out_channels": 32,
@@ -220,34 +205,18 @@ def _shrink_animate(transformer):
 # --- LTX ------------------------------------------------------------------------------------------
 
 LTXV = {
-    "image_model": "ltxv",
-    "in_channels": 128,
-    "attention_head_dim": 16,
-    "num_attention_heads": 3,
-    "cross_attention_dim": 48,
-    "caption_channels": TEXT,
-    "num_layers": 3,
+    "image_model": "ltxv", "in_channels": 128, "attention_head_dim": 16, "num_attention_heads": 3,
+    "cross_attention_dim": 48, "caption_channels": TEXT, "num_layers": 3,
     "causal_temporal_positioning": True,
-}
+}  # fmt: skip
 LTX_2 = {
-    "image_model": "ltxav",
-    "in_channels": 128,
-    "audio_in_channels": 128,
-    "attention_head_dim": 16,
-    "num_attention_heads": 3,
-    "cross_attention_dim": 48,
-    "audio_attention_head_dim": 8,
-    "audio_num_attention_heads": 3,
-    "audio_cross_attention_dim": 24,
-    "caption_channels": TEXT,
-    "num_layers": 3,
-    "causal_temporal_positioning": True,
-    "use_middle_indices_grid": True,
-    "rope_type": "split",
-    "connector_attention_head_dim": 8,
-    "connector_num_attention_heads": 3,
+    "image_model": "ltxav", "in_channels": 128, "audio_in_channels": 128, "attention_head_dim": 16,
+    "num_attention_heads": 3, "cross_attention_dim": 48, "audio_attention_head_dim": 8,
+    "audio_num_attention_heads": 3, "audio_cross_attention_dim": 24, "caption_channels": TEXT,
+    "num_layers": 3, "causal_temporal_positioning": True, "use_middle_indices_grid": True,
+    "rope_type": "split", "connector_attention_head_dim": 8, "connector_num_attention_heads": 3,
     "connector_num_layers": 1,
-}
+}  # fmt: skip
 LTX_23 = LTX_2 | {
     "caption_proj_before_connector": True,
     "caption_projection_first_linear": False,
@@ -312,32 +281,16 @@ KANDINSKY = {
     "axes_dims": (8, 8, 8),
 }
 COGVIDEO = {
-    "image_model": "cogvideox",
-    "num_attention_heads": 3,
-    "attention_head_dim": 32,
-    "time_embed_dim": 32,
-    "text_embed_dim": TEXT,
-    "num_layers": 3,
-    "in_channels": 16,
-    "out_channels": 16,
-    "sample_height": 8,
-    "sample_width": 8,
-    "sample_frames": 9,
-}
+    "image_model": "cogvideox", "num_attention_heads": 3, "attention_head_dim": 32,
+    "time_embed_dim": 32, "text_embed_dim": TEXT, "num_layers": 3, "in_channels": 16,
+    "out_channels": 16, "sample_height": 8, "sample_width": 8, "sample_frames": 9,
+}  # fmt: skip
 MINIMAX = {
-    "image_model": "minimax_h3",
-    "hidden_size": 48,
-    "num_layers": 3,
-    "token_refiner_num_layers": 1,
-    "num_attention_heads": 2,
-    "attention_head_dim": 32,
-    "ffn_hidden_size": 64,
-    "text_dim": TEXT,
-    "timestep_input_dim": 32,
-    "time_embed_hidden_size": 32,
-    "time_embed_dim": 24,
+    "image_model": "minimax_h3", "hidden_size": 48, "num_layers": 3, "token_refiner_num_layers": 1,
+    "num_attention_heads": 2, "attention_head_dim": 32, "ffn_hidden_size": 64, "text_dim": TEXT,
+    "timestep_input_dim": 32, "time_embed_hidden_size": 32, "time_embed_dim": 24,
     "rope_inv_freq_len": 4,
-}
+}  # fmt: skip
 MOCHI = {
     "image_model": "mochi_preview",
     "in_channels": 12,
