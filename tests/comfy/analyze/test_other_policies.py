@@ -6,7 +6,7 @@ import pytest
 from golden_path_pack.gph_core.policies.extrapolation import Taylor
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
 
-from ..isolations import inputs
+from ...support.comfy.isolations import inputs
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

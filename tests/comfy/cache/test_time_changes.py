@@ -7,8 +7,8 @@ from golden_path_pack.nodes.cache import time_changes
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 
-from ..calibrate_nodes import inputs
-from ..recorded_runs import change, recorded
+from ...support.comfy.calibrate_nodes import inputs
+from ...support.comfy.recorded_runs import change, recorded
 
 pytestmark = pytest.mark.usefixtures("inference")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from .. import calibrate_nodes
-from ..calibrate_nodes import found, inputs
+from ...support.comfy import calibrate_nodes
+from ...support.comfy.calibrate_nodes import found, inputs
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -6,7 +6,7 @@ from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.schedule import Schedule
 
-from .. import tiny
+from ...support.comfy import tiny
 from .test_compare_run import UNIFORM, compare, images, seen
 
 pytestmark = pytest.mark.usefixtures("user")

@@ -12,8 +12,8 @@ from golden_path_pack.nodes.sample.examples import sampling_of
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.measuring import SampledExamples
 
-from .. import zoo
-from ..search.test_schedule_search import examples
+from ...support.comfy.demo_examples import examples
+from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("inference", "temporary")
 SCHEDULE = Schedule.parse("0-1,4/6")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ..tiny_recordings import adaptive, examples, run
+from ...support.comfy.tiny_recordings import adaptive, examples, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -5,7 +5,7 @@ import torch
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 
-from ..calibrate_nodes import inputs
+from ...support.comfy.calibrate_nodes import inputs
 
 pytestmark = pytest.mark.usefixtures("inference")
 

@@ -6,7 +6,7 @@ import pytest
 from golden_path_pack.nodes.sample.guider import guider_for
 from golden_path_pack.nodes.sample.workload import Workload
 
-from ..calibrate_nodes import CASES, inputs
+from ...support.comfy.calibrate_nodes import CASES, inputs
 
 OTHER = CASES["FLUX dev"].conditioning(7, 5)
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from golden_path_pack.gph_core.search import study
 
-from .test_schedule_search import demo, examples
+from ...support.comfy.demo_examples import examples
+from .test_schedule_search import demo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

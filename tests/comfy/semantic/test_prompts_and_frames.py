@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ..judged import Brightness, semantic
+from ...support.comfy.judged import Brightness, semantic
 
 
 def images(*values):

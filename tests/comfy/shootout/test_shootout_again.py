@@ -4,8 +4,8 @@ import pytest
 from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.nodes.schema import prompts
 
-from ..search.test_schedule_search import examples
-from ..shootouts import calibrate, report_of
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.shootouts import calibrate, report_of
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 ONE = examples()[:1]

@@ -80,16 +80,21 @@ def with_workers(monkeypatch):
 
 
 def search(study="with", **inputs):
-    few = {"evaluations": 3, "batch_size": 1, "policies": REUSE}
-    return demo(**{"study": study, **few, **inputs}).result
+    few = {"evaluations": 1, "batch_size": 1, "policies": REUSE}
+    return demo(**{"study": study, **few, **inputs})
+
+
+def found(output):
+    """What a search delivers, and how its best score has risen."""
+    schedule, policy, _, table = output.result
+    return schedule, policy, table, output.ui["gph_search"][0]["curve"]
 
 
 @pytest.mark.parametrize("policies", [REUSE, FITTED])
 def test_a_search_finds_the_same(with_workers, policies):
-    schedule, policy, _, table = search("without", policies=policies)
-    found = with_workers(functools.partial(search, policies=policies))
-    assert found[:2] == (schedule, policy)
-    assert found[3] == table
+    without = search("without", policies=policies)
+    shared = with_workers(functools.partial(search, policies=policies))
+    assert found(shared) == found(without)
 
 
 def test_a_worker_whose_control_runs_come_closer_than_those_of_the_first_is_left_out(
@@ -97,7 +102,7 @@ def test_a_worker_whose_control_runs_come_closer_than_those_of_the_first_is_left
 ):
     errors = iter([[0.5, 0.3], [0.5, 0.2]])
     monkeypatch.setattr(Worker, "controls", lambda _: next(errors))
-    table = with_workers(search)[3]
+    table = with_workers(search).result[3]
     assert "worker 2 is left out: the latent MSE of its control runs is [0.5, 0.2]" in table
 
 
