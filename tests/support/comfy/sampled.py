@@ -4,7 +4,7 @@ import comfy.samplers
 import torch
 from comfy.k_diffusion import sampling as k_diffusion
 from comfy_extras import nodes_context_windows, nodes_custom_sampler
-from golden_path_pack.gph_core.paths.noise_spacing import noise_spacing
+from golden_path_pack.gph_core.paths.spacings import noise_spacing
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run_plan import by_speed
 from golden_path_pack.nodes.hook import patching
