@@ -107,4 +107,9 @@ JUDGED = {key: row for key, row in METRICS.items() if row.judge}
 OF_IMAGES = {k: row for k, row in METRICS.items() if not (row.of_latents or row.judge)}
 COMPARED = {key: row for key, row in METRICS.items() if row.is_objective}
 OF_FRAMES = frozenset(key for key, row in METRICS.items() if row.of_frames)
+# What the page needs to write values.
+_PAGE_FIELDS = ("title", "form", "unit", "better", "needs_network", "of_frames")
+PAGE_ROWS = {
+    key: {field: getattr(row, field) for field in _PAGE_FIELDS} for key, row in METRICS.items()
+}
 CAPTIONS = {key: row.caption for key, row in METRICS.items() if row.caption}

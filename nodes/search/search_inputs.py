@@ -6,6 +6,7 @@ from typing import Any
 
 from comfy_api.latest import io
 
+from ...gph_core.quality.metric_table import PAGE_ROWS
 from ...gph_core.quality.objective import JOINT, OBJECTIVES
 from ...gph_core.search.algorithms.table import ALGORITHMS
 from ..sample import lpips_weights
@@ -31,6 +32,7 @@ def advanced_inputs() -> list[Any]:
                 "changes from frame to frame, so that flicker counts."
             ),
             advanced=True,
+            extra_dict={"gph_metrics": PAGE_ROWS},  # see web/shared/metrics.js
         ),
         io.Combo.Input(
             "lpips",

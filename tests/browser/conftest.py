@@ -1,15 +1,14 @@
 """The pack's pages in a real ComfyUI and a real browser.
 
-There are two pages: the front end that ComfyUI pins with the classic canvas, and the newest with
-Nodes 2.0. With ``--all`` a test runs on both, by default on one of them by turns. Without
-COMFYUI_PATH or a browser the folder is left out; on a build machine a missing browser is an error.
+There are two pages. Tests run on the front end that ComfyUI pins with classic nodes, which is what
+an installation has until its user changes a setting; those marked ``both_pages`` also run on the
+newest front end with Nodes 2.0, and with ``--all`` every test does. Without COMFYUI_PATH or a
+browser the folder is left out; on a build machine a missing browser is an error.
 """
 
-import json
 import os
 import re
 import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ import dev
 
 from . import chromium
 from .front_end import bring
-from .page import READY, one_empty_tab
+from .page import READY, SETTINGS, one_empty_tab, set_up
 
 CHROMIUM = chromium.find() if os.environ.get("COMFYUI_PATH") else None
 collect_ignore_glob = [] if CHROMIUM else ["test_*.py"]
@@ -30,44 +29,20 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
-SETTINGS = {
-    "Comfy.TutorialCompleted": True,
-    "Comfy.Minimap.Visible": False,
-    "Comfy.Workflow.Persist": False,
-    "Comfy.RightSidePanel.IsOpen": False,
-    "Comfy.Locale": "en",
-    "Comfy.ColorPalette": "dark",
-}
-
-
-# Renderers by front end: each once, as docs/testing.md says.
+# Renderers by front end: the default one, and the other.
 RENDERERS = {"pinned": "classic", "newest": "vue"}
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Leave out pages that a test does not want, and keep what shares a page in one process."""
-    left_out, turns = set(), {}
+def pytest_collection_modifyitems(items):
+    """Keep what shares a page in one process, and most tests of the newest one for ``--all``."""
     for item in items:
         if Path(__file__).parent not in item.path.parents:
             continue
         here = item.callspec.params.get("front_end") if hasattr(item, "callspec") else None
         item.add_marker(pytest.mark.xdist_group(f"page {here}"))
-        only = item.get_closest_marker("one_page")
-        if here and only and only.args != (here,):
-            left_out.add(item)
-        elif here and not only and here != turn_of(item, turns):
+        if here == "newest" and not item.get_closest_marker("both_pages"):
             item.add_marker(pytest.mark.long)
-    if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
-
-
-def turn_of(item, turns):
-    """The front end of a test's turn: those of a file take the two by turns."""
-    functions = turns.setdefault(item.path, {})
-    place = functions.setdefault(item.originalname, len(functions))
-    return list(RENDERERS)[place % len(RENDERERS)]
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -114,10 +89,7 @@ def loaded(url, browser, renderer):
 
     A page takes 5 to 15 seconds to load, so all files of tests share it.
     """
-    settings = SETTINGS | {"Comfy.VueNodes.Enabled": renderer == "vue"}
-    body = json.dumps(settings).encode()
-    headers = {"Content-Type": "application/json"}
-    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
+    set_up(url, SETTINGS | {"Comfy.VueNodes.Enabled": renderer == "vue"})
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     page = context.new_page()
     page.set_default_timeout(30_000)  # of a busy machine

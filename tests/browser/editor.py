@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .page import load, shortcut, two_frames, view
+from .page import load, shortcut, two_frames, view, workflow_of
 
 OWN_PATHS = "/golden_path/user_paths"
 SIZE = [400, 360]  # enough for three rows in both renderers
@@ -29,14 +29,6 @@ def node(text: str, node_id: int = 1, pos=(0, 0), link: int | None = None, **ext
     } | extra  # fmt: skip
 
 
-def workflow(*nodes: dict, links=()) -> dict:
-    """A workflow of these nodes."""
-    return {
-        "last_node_id": 90, "last_link_id": 90, "nodes": list(nodes), "links": list(links),
-        "groups": [], "config": {}, "extra": {}, "version": 0.4,
-    }  # fmt: skip
-
-
 class Editor:
     """One Schedule Editor on the open page."""
 
@@ -46,7 +38,7 @@ class Editor:
     @classmethod
     def open(cls, page, text: str, scale: float = 1, **extra) -> Editor:
         """A workflow with this editor alone, drawn and at rest."""
-        load(page, workflow(node(text, **extra)), scale)
+        load(page, workflow_of(node(text, **extra)), scale)
         editor = cls(page)
         assert editor.root
         return editor
@@ -112,7 +104,7 @@ class Editor:
     def click(self, step: int, key: str | None = None) -> None:
         self.drag(step, key=key)
 
-    def drag(self, *steps: int, key: str | None = None, moves: int = 8) -> None:
+    def drag(self, *steps: int, key: str | None = None, moves: int = 3) -> None:
         """Press on the first cell, go by the others, let go."""
         mouse, keyboard = self.page.mouse, self.page.keyboard
         if key:

@@ -1,8 +1,9 @@
-"""How tests drive the page."""
+"""How tests drive the page, and the nodes of the pack in it."""
 
 from __future__ import annotations
 
 import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,26 @@ import dev
 WORKFLOWS = Path(dev.ROOT) / "example_workflows"
 TRY = "1_Try_Golden_Path_Cache"
 
+SETTINGS = {
+    "Comfy.TutorialCompleted": True,
+    "Comfy.Minimap.Visible": False,
+    "Comfy.Workflow.Persist": False,
+    "Comfy.RightSidePanel.IsOpen": False,
+    "Comfy.Locale": "en",
+    "Comfy.ColorPalette": "dark",
+}
+
 # Earlier the default workflow may still be loading.
 READY = """
 window.app?.extensionManager && !app.extensionManager.spinner
   && app.extensionManager.workflow?.activeWorkflow
 """
+
+
+def set_up(url: str, settings: dict) -> None:
+    """Change settings of the front end before a page is loaded."""
+    body, headers = json.dumps(settings).encode(), {"Content-Type": "application/json"}
+    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
 
 
 def example(name: str, whole: bool = False) -> dict:
@@ -45,7 +61,10 @@ def load(page, workflow: dict, scale: float = 1) -> None:
     # Without a view in the file the page fits it later, while the test already clicks.
     view = {"ds": {"scale": scale, "offset": [150, 110]}}
     workflow = workflow | {"extra": workflow.get("extra", {}) | view}
-    page.evaluate("workflow => app.loadGraphData(workflow)", workflow)
+    page.evaluate(
+        "workflow => { app.canvas.setGraph(app.rootGraph); return app.loadGraphData(workflow); }",
+        workflow,
+    )
     two_frames(page)
 
 
@@ -63,17 +82,106 @@ def one_empty_tab(page) -> None:
     two_frames(page)
 
 
-def added(page, kind: str, pos: list[int]) -> str:
-    """Put a node into the workflow, at its place on the canvas; its id."""
+def workflow_of(*nodes: dict, links=()) -> dict:
+    """A workflow of these nodes."""
+    return {
+        "last_node_id": max((node["id"] for node in nodes), default=0), "nodes": list(nodes),
+        "last_link_id": max((link[0] for link in links), default=0), "links": list(links),
+        "groups": [], "config": {}, "extra": {}, "version": 0.4,
+    }  # fmt: skip
+
+
+def named(page, workflow: dict) -> dict:
+    """A workflow under an id of its own: otherwise it shows what earlier tests have left."""
+    return workflow | {"id": page.evaluate("crypto.randomUUID()")}
+
+
+def added(page, kind: str, pos=(0, 0), **values) -> str:
+    """Put a node with these widget values into the workflow, at its place on the canvas; its id."""
     return page.evaluate(
-        """([kind, pos]) => {
+        """([kind, pos, values]) => {
           const node = LiteGraph.createNode(kind);
           node.pos = pos;
           app.rootGraph.add(node);
+          for (const widget of node.widgets ?? []) {
+            if (widget.name in values) widget.value = values[widget.name];
+          }
           return String(node.id);
         }""",
-        [kind, pos],
+        [kind, list(pos), values],
     )
+
+
+def connect(page, source: str, slot: int, target: str, name: str) -> None:
+    """Wire an output of a node to the input of this name of another."""
+    page.evaluate(
+        """([source, slot, target, name]) => {
+          const [from, to] = [source, target].map(id => app.rootGraph.getNodeById(id));
+          from.connect(slot, to, to.inputs.findIndex(input => input.name === name));
+        }""",
+        [source, slot, target, name],
+    )
+
+
+def opened(page, kind: str) -> dict:
+    """A node alone, opened under an id of its own; the workflow as it is saved."""
+    load(page, named(page, workflow_of()))
+    added(page, kind)
+    page.evaluate("app.rootGraph.nodes.forEach(n => { n.size[0] = Math.max(n.size[0], 420); })")
+    # As text: values that are undefined would come back as null, which a paste refuses.
+    saved = json.loads(page.evaluate("JSON.stringify(app.rootGraph.serialize())"))
+    load(page, saved)
+    saved["id"] = page.evaluate("app.rootGraph.id")  # a file that is opened again gets another one
+    two_frames(page)  # Nodes 2.0 may take a view off the page once more before it stays
+    return saved
+
+
+def tell(page, event: str, detail: dict | None) -> None:
+    """An event of the server; one with a node is of the open workflow unless it names another."""
+    page.evaluate(
+        """([type, detail]) => {
+          if (detail?.node_id) detail.workflow_id ??= app.rootGraph.id;
+          app.api.dispatchEvent(new CustomEvent(type, { detail }));
+        }""",
+        [event, detail],
+    )
+
+
+def executed(page, node_id: int | str, output) -> None:
+    """What ComfyUI hands to a node after its run."""
+    page.evaluate(
+        "([id, output]) => app.rootGraph.getNodeById(id).onExecuted(output)", [node_id, output]
+    )
+
+
+def into_subgraph(page, *node_ids: int | str, enter: str = "") -> tuple[str, str]:
+    """Put nodes into a subgraph; its id and that of the entered node of this type inside it."""
+    return page.evaluate(
+        """([ids, type]) => {
+          app.canvas.emitBeforeChange();
+          const nodes = new Set(ids.map(id => app.rootGraph.getNodeById(id)));
+          const { node, subgraph } = app.rootGraph.convertToSubgraph(nodes);
+          app.canvas.emitAfterChange();
+          if (type) app.canvas.setGraph(subgraph);
+          return [node.id, subgraph.nodes.find(n => n.type === type)?.id].map(String);
+        }""",
+        [list(node_ids), enter],
+    )
+
+
+def strip(element) -> list[str]:
+    """What a strip shows: a kind for each step."""
+    cells = element.query_selector_all(".gph-strip .gph-cell")
+    return [cell.get_attribute("class").split()[1].removeprefix("gph-") for cell in cells]
+
+
+def state(page) -> list:
+    """The undo steps, and what a save would write."""
+    return page.evaluate("""() => {
+      const { changeTracker } = app.extensionManager.workflow.activeWorkflow;
+      changeTracker.captureCanvasState();
+      return [changeTracker.undoQueue.length, JSON.stringify(app.rootGraph.serialize().nodes)];
+    }""")
 
 
 def back_to(page, workflow: dict) -> None:

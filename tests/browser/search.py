@@ -1,8 +1,6 @@
 """A search node and the events of its search, as tests send them."""
 
-import json
-
-from .page import example, load, two_frames, view
+from .page import example, load, tell, two_frames, view
 
 NODE = 1
 TABLE = "0-1,3/5, residual reuse\n" + "\n".join(f"{n:10.3f}  finalist {n} " * 4 for n in range(30))
@@ -18,32 +16,6 @@ FACTS = {
     "table": "",
 }
 DONE = FACTS | {"used": 1, "is_validated": True, "table": TABLE}
-OTHER = FACTS | {"best": "0/2"}
-
-
-def opened(page, kind="GPH_ScheduleSearch"):
-    """A search node alone, opened under an id of its own; the workflow as it is saved."""
-    load(page, empty(page))
-    page.evaluate("""kind => {
-      const node = LiteGraph.createNode(kind);
-      node.size[0] = Math.max(node.size[0], 420);
-      app.rootGraph.add(node);
-    }""", kind)  # fmt: skip
-    two_frames(page)
-    # As text: values that are undefined would come back as null, which a paste refuses.
-    saved = json.loads(page.evaluate("JSON.stringify(app.rootGraph.serialize())"))
-    load(page, saved)
-    saved["id"] = page.evaluate("app.rootGraph.id")  # a file that is opened again gets another one
-    two_frames(page)  # Nodes 2.0 may take a view off the page once more before it stays
-    return saved
-
-
-def empty(page):
-    return {
-        "id": page.evaluate("crypto.randomUUID()"), "revision": 0, "last_node_id": 0,
-        "last_link_id": 0, "nodes": [], "links": [], "groups": [], "config": {}, "extra": {},
-        "version": 0.4,
-    }  # fmt: skip
 
 
 def with_workers(page, evaluations, prompts, study, count=2):
@@ -78,43 +50,14 @@ def with_workers(page, evaluations, prompts, study, count=2):
     return node
 
 
-def send(page, state, facts=FACTS, *, node=NODE, prompt="p", workflow=None):
+def send(page, state, facts=FACTS, *, node=NODE, prompt="p"):
     detail = facts | {"state": state, "node_id": str(node), "prompt_id": prompt}
-    page.evaluate(
-        """([detail, workflow]) => {
-          detail.workflow_id = workflow ?? app.rootGraph.id;
-          app.api.dispatchEvent(new CustomEvent("golden_path.search", { detail }));
-        }""",
-        [detail, workflow],
-    )
-
-
-def end(page, event, prompt="p", node=NODE):
-    """What ComfyUI tells when a prompt ends early."""
-    page.evaluate(
-        "([type, detail]) => app.api.dispatchEvent(new CustomEvent(type, { detail }))",
-        [event, {"prompt_id": prompt, "node_id": str(node)}],
-    )
-
-
-def tell_status(page, detail):
-    """What ComfyUI tells of its queue."""
-    page.evaluate("detail => app.api.dispatchEvent(new CustomEvent('status', { detail }))", detail)
+    tell(page, "golden_path.search", detail)
 
 
 def panel(page, node=NODE):
     return view(page, node, "golden_path_search")
 
 
-def strip(element):
-    """What the strip shows: a kind for each step."""
-    cells = element.query_selector_all(".gph-strip .gph-cell")
-    return [cell.get_attribute("class").split()[1].removeprefix("gph-") for cell in cells]
-
-
 def status(element):
     return element.query_selector("[role=status]").inner_text()
-
-
-def is_idle(element):
-    return element.inner_text().startswith("During a run:")

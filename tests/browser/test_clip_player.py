@@ -1,60 +1,46 @@
-"""Quality Compare plays the frames of two videos in step."""
+"""Quality Compare plays the frames of two videos in step: web/quality/clip_player.js."""
 
 import itertools
 
 import pytest
 
-from .page import load, run, view
-from .search import empty
+from .page import added, connect, load, named, run, workflow_of
+from .quality import panel
 
-NODE = 100
 # Colours of the frames. A picture tells its frame: the test's has half the red of the reference's.
 FRAMES = [0x200000, 0x600000, 0xA00000, 0xE00000]
 
 
 @pytest.fixture
 def clips(page):
-    """Two videos of four frames under Quality Compare."""
-    load(page, empty(page))
-    page.evaluate(
-        """([frames, id]) => {
-          const add = (type, values = {}) => {
-            const node = LiteGraph.createNode(type);
-            node.pos = [0, 200 * app.rootGraph.nodes.length];
-            app.rootGraph.add(node);
-            for (const [name, value] of Object.entries(values)) {
-              node.widgets.find(widget => widget.name === name).value = value;
-            }
-            return node;
-          };
-          const clip = part => frames.map(color => (
-            add("EmptyImage", {
-              width: 48, height: 32, batch_size: 1, color: (color * part) & 0xff0000,
-            })
-          )).reduce((all, frame) => {
-            const both = add("ImageBatch");
-            all.connect(0, both, 0);
-            frame.connect(0, both, 1);
-            return both;
-          });
-          const [reference, test] = [clip(1), clip(0.5)];
-          const compare = LiteGraph.createNode("GPH_QualityCompare");
-          compare.id = id;
-          app.rootGraph.add(compare);
-          compare.pos = [500, 0];
-          compare.widgets.find(widget => widget.name === "video").value = true;
-          reference.connect(0, compare, 0);
-          test.connect(0, compare, 1);
-        }""",
-        [FRAMES, NODE],
-    )
+    """The panel of Quality Compare with two videos of four frames."""
+    load(page, named(page, workflow_of()))
+    compare = added(page, "GPH_QualityCompare", (500, 0), video=True)
+    for name, part in (("reference", 1), ("test", 0.5)):
+        connect(page, clip(page, part), 0, compare, name)
     assert run(page) == "execution_success"
-    panel = view(page, NODE, "quality_table")
+    element = panel(page, compare)
     page.wait_for_function(
         "panel => [...panel.querySelectorAll('img')].every(picture => picture.naturalWidth)",
-        arg=panel,
+        arg=element,
     )
-    return panel
+    return element
+
+
+def clip(page, part):
+    """The node of a batch whose images have a part of the colours."""
+    whole = None
+    for color in FRAMES:
+        red = int(color * part) & 0xFF0000
+        frame = added(page, "EmptyImage", width=48, height=32, batch_size=1, color=red)
+        if whole is None:
+            whole = frame
+            continue
+        batch = added(page, "ImageBatch")
+        connect(page, whole, 0, batch, "image1")
+        connect(page, frame, 0, batch, "image2")
+        whole = batch
+    return whole
 
 
 WATCH = """(panel, milliseconds) => new Promise(done => {

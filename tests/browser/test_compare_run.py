@@ -1,71 +1,37 @@
-"""The table on Compare Run: a real run of the demo model."""
-
-import itertools
+"""The table on Compare Run, of web/quality, in a real run of the demo model."""
 
 import pytest
 
-from .page import load, run, view
-
-NODE = 5
-SEEDS = itertools.count(2**33)  # the server would not run an equal prompt again
-
-
-def node(id, type, widgets=(), inputs=(), outputs=()):
-    """Links are named by where they come from: the node, and its slot."""
-    return {
-        "id": id, "type": type, "pos": [360 * (id - 1), 0], "size": [340, 300], "flags": {},
-        "order": id, "mode": 0, "properties": {}, "widgets_values": list(widgets),
-        "inputs": [
-            {"name": n, "type": t, "link": 10 * source + slot} for n, t, source, slot in inputs
-        ],
-        "outputs": [
-            {"name": t, "type": t, "links": [10 * id + n], "slot_index": n}
-            for n, t in enumerate(outputs)
-        ],
-    }  # fmt: skip
+from .page import added, connect, load, named, run, workflow_of
+from .quality import panel, table
+from .report import SEEDS
 
 
 @pytest.fixture
-def workflow(page):
-    """The demo model, a prompt, and a comparison at 12 steps, under an id of its own."""
-    wired = [
-        ("model", "MODEL", 1, 0), ("positive", "CONDITIONING", 2, 0),
-        ("negative", "CONDITIONING", 3, 0), ("latent_image", "LATENT", 4, 0), ("vae", "VAE", 1, 1),
-    ]  # fmt: skip
-    settings = [
-        next(SEEDS), "fixed", 12, 5, "euler", "simple", 1, "Custom", "0,3,8,11/12", "off",
-    ]  # fmt: skip
-    workflow = {
-        "id": page.evaluate("crypto.randomUUID()"), "revision": 0, "last_node_id": NODE,
-        "last_link_id": 100, "groups": [], "config": {}, "extra": {}, "version": 0.4,
-        "nodes": [
-            node(1, "GPH_DemoModel", outputs=("MODEL", "VAE", "CLIP")),
-            node(2, "GPH_DemoPrompt", ["a red circle"], outputs=("CONDITIONING",)),
-            node(3, "GPH_DemoPrompt", [""], outputs=("CONDITIONING",)),
-            node(4, "EmptyLatentImage", [64, 64, 1], outputs=("LATENT",)),
-            node(NODE, "GPH_CompareRun", settings, wired),
-        ],
-        "links": [
-            [10 * source + slot, source, slot, NODE, n, kind]
-            for n, (_, kind, source, slot) in enumerate(wired)
-        ],
-    }  # fmt: skip
-    load(page, workflow)
-    return workflow
+def node(page):
+    """The id of a comparison at 12 steps, wired to the demo model and a prompt."""
+    load(page, named(page, workflow_of()))
+    settings = {"seed": next(SEEDS), "steps": 12, "cfg": 5, "sampler_name": "euler"}
+    settings |= {"scheduler": "simple", "speed": "Custom", "schedule": "0,3,8,11/12"}
+    compare = added(page, "GPH_CompareRun", (900, 0), **settings)
+    model = added(page, "GPH_DemoModel")
+    positive = added(page, "GPH_DemoPrompt", (0, 200), text="a red circle")
+    negative = added(page, "GPH_DemoPrompt", (0, 400), text="")
+    latent = added(page, "EmptyLatentImage", (0, 600), width=64, height=64)
+    wires = (
+        (model, 0, "model"), (positive, 0, "positive"), (negative, 0, "negative"),
+        (latent, 0, "latent_image"), (model, 1, "vae"),
+    )  # fmt: skip
+    for source, slot, name in wires:
+        connect(page, source, slot, compare, name)
+    return compare
 
 
-def panel(page):
-    return view(page, NODE, "quality_table")
-
-
-@pytest.mark.one_page("newest")
-def test_a_run_fills_the_table(page, workflow):
-    assert panel(page).inner_text().startswith("After a run: what the cached run saves")
+def test_a_run_fills_the_table(page, node):
+    assert panel(page, node).inner_text().startswith("After a run: what the cached run saves")
     assert run(page) == "execution_success"
     page.locator(".gph-quality table").wait_for()
-    head, *rows = panel(page).evaluate(
-        "e => [...e.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.innerText.trim()))"
-    )
+    head, *rows = table(page, node)
     assert [title.split("\n")[0] for title in head] == [
         "run", "full steps", "time", "speed", "PSNR", "SSIM",
     ]  # fmt: skip
@@ -75,8 +41,8 @@ def test_a_run_fills_the_table(page, workflow):
     ]  # fmt: skip
     assert rows[0][3:] == ["1.00×", "–", "–"]
     assert all(float(row[4]) > 10 and 0 < float(row[5]) <= 1 for row in rows[1:])
-    text = panel(page).inner_text()
+    text = panel(page, node).inner_text()
     assert "Cached: your schedule: 0,3,8,11/12, policy residual reuse" in text
     closest = max(rows[1:], key=lambda row: float(row[4]))[0]
     assert f"Closest to the full run (PSNR): {closest}" in text
-    assert panel(page).query_selector(".gph-quality-main").inner_text().startswith(closest)
+    assert panel(page, node).query_selector(".gph-quality-main").inner_text().startswith(closest)

@@ -1,4 +1,4 @@
-"""What the Schedule Editor learns from connected nodes."""
+"""What the Schedule Editor learns from connected nodes: web/shared/links.js."""
 
 import json
 import random
@@ -14,9 +14,20 @@ from .editor import (
     settle,
     share_fitted,
     undo_depth,
-    workflow,
 )
-from .page import example, load, run, set_widget, two_frames
+from .page import (
+    TRY,
+    example,
+    executed,
+    into_subgraph,
+    load,
+    named,
+    run,
+    set_widget,
+    two_frames,
+    workflow_of,
+)
+from .report import RECORD, send
 
 EDITOR, SELECTOR, CACHE, SAMPLER = 60, 61, 2, 6
 FLUX = "0-4,6,8,10,14,19,30,43,49/50"
@@ -27,8 +38,7 @@ def around(page):
     """Opens the bundled workflow with an editor and a policy selector before the cache node."""
 
     def opened(text=FLUX, *, steps=50, speed="Custom", policy="residual reuse", path="none"):
-        whole = example("1_Try_Golden_Path_Cache")
-        whole["id"] = page.evaluate("crypto.randomUUID()")
+        whole = named(page, example(TRY))
         nodes = {n["id"]: n for n in whole["nodes"]}
         nodes[SAMPLER]["widgets_values"][2] = steps
         cache = nodes[CACHE]
@@ -127,29 +137,17 @@ def test_the_steps_of_a_custom_sampler_are_found(page, around):
 
 def test_wires_are_followed_into_a_subgraph(page, around):
     editor = around(steps=40)
-    page.evaluate("""ids => {
-      app.canvas.emitBeforeChange();
-      app.rootGraph.convertToSubgraph(new Set(ids.map(id => app.rootGraph.getNodeById(id))));
-      app.canvas.emitAfterChange();
-    }""", [CACHE, SAMPLER])  # fmt: skip
+    into_subgraph(page, CACHE, SAMPLER)
     set_widget(page, EDITOR, "schedule", "0-3/30")
     editor.wait_for_message("The sampler takes 40 steps, this schedule has 30.")
 
 
 def test_wires_are_followed_out_of_a_subgraph(page, around):
     around(steps=40)
-    inner = page.evaluate("""id => {
-      const nodes = new Set([app.rootGraph.getNodeById(id)]);
-      const { subgraph } = app.rootGraph.convertToSubgraph(nodes);
-      app.canvas.setGraph(subgraph);
-      return String(subgraph.nodes[0].id);
-    }""", EDITOR)  # fmt: skip
-    try:
-        editor = Editor(page, inner)
-        editor.click(7)
-        editor.wait_for_message("The sampler takes 40 steps, this schedule has 50.")
-    finally:
-        page.evaluate("app.canvas.setGraph(app.rootGraph)")
+    _, inner = into_subgraph(page, EDITOR, enter="GPH_ScheduleEditor")
+    editor = Editor(page, inner)
+    editor.click(7)
+    editor.wait_for_message("The sampler takes 40 steps, this schedule has 50.")
 
 
 def test_too_few_anchors_for_the_policy_are_warned_of(page, around):
@@ -175,17 +173,8 @@ def test_a_cached_last_step_is_warned_of(page):
 def test_the_curve_is_exact_after_a_run_until_the_scheduler_changes(page, around):
     editor = around("0-1,3/4", steps=4)
     wait_for_source(page, editor, "noise: nominal")
-    detail = {"state": "done", "node_id": str(CACHE), "run": 0, "prompt_id": "p", "record": {
-        "schedule": "0-1,3/4", "origin": "", "policy": "", "site": "", "full_steps": [0, 1, 3],
-        "cached_steps": [2], "refused_steps": [], "full_seconds": [1, 1, 1], "cached_seconds": [1],
-        "cache_bytes": 0, "sigmas": [1, 0.9, 0.7, 0.4, 0], "notes": [], "speedup": 1,
-        "ideal_speedup": 1,
-    }}  # fmt: skip
-    page.evaluate(
-        """detail => app.api.dispatchEvent(new CustomEvent("golden_path.run",
-          { detail: { ...detail, workflow_id: app.rootGraph.id } }))""",
-        detail,
-    )
+    record = RECORD | {"schedule": "0-1,3/4", "sigmas": [1, 0.9, 0.7, 0.4, 0]}
+    send(page, "done", node=CACHE, record=record)
     wait_for_source(page, editor, "noise: last run")
     label = editor.root.query_selector('[data-step="1"]').get_attribute("aria-label")
     assert label == "Step 1 of 4: full, noise level 0.900"
@@ -203,11 +192,10 @@ def sensitive(page, text, gains):
     wired = {"name": "sensitivity", "type": "GPH_SENSITIVITY", "link": 5, "shape": 7}
     middle = node(text)
     middle["inputs"].append(wired)
-    load(page, workflow(middle, source, links=[[5, 2, 0, 1, 2, "GPH_SENSITIVITY"]]))
+    load(page, workflow_of(middle, source, links=[[5, 2, 0, 1, 2, "GPH_SENSITIVITY"]]))
     editor = Editor(page)
     assert editor.root
-    output = {"gph_sigmas": [], "gph_sensitivity": [gains]}
-    page.evaluate("output => app.rootGraph.getNodeById(1).onExecuted(output)", output)
+    executed(page, 1, {"gph_sigmas": [], "gph_sensitivity": [gains]})
     two_frames(page)
     return editor
 
@@ -248,7 +236,7 @@ def test_connected_sigmas_draw_the_curve_after_a_run_and_after_a_tab_switch(page
     middle = node("0-1/4")
     middle["inputs"][0]["link"], middle["outputs"][1]["links"] = 5, [6]
     links = [[5, 2, 0, 1, 0, "SIGMAS"], [6, 1, 1, 3, 0, "STRING"]]
-    load(page, workflow(middle, source, shown, links=links))
+    load(page, workflow_of(middle, source, shown, links=links))
     editor = Editor(page)
     assert run(page) == "execution_success"
     editor.wait_for_message("The sampler takes 3 steps, this schedule has 4.")
@@ -269,7 +257,7 @@ def test_a_run_with_a_wrong_text_is_refused_with_its_reason(page):
     }  # fmt: skip
     wrong = node("0,x/4")
     wrong["outputs"][1]["links"] = [6]
-    load(page, workflow(wrong, shown, links=[[6, 1, 1, 3, 0, "STRING"]]))
+    load(page, workflow_of(wrong, shown, links=[[6, 1, 1, 3, 0, "STRING"]]))
     assert run(page) == "refused"
     errors = json.dumps(page.evaluate("app.extensionManager.lastNodeErrors"))
     assert "'x' in '0,x/4' is not a step number" in errors

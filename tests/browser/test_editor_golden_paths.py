@@ -1,11 +1,9 @@
-"""The Schedule Editor's menu of golden paths: taken, adapted, saved, shared, imported."""
+"""The menu of golden paths, of web/library: taken, adapted, saved, shared, imported."""
 
 import json
 
-import pytest
-
-from .editor import OWN_PATHS, Editor, node, remove_path, settle, share_fitted, undo_depth, workflow
-from .page import load, two_frames
+from .editor import OWN_PATHS, Editor, node, remove_path, settle, share_fitted, undo_depth
+from .page import load, two_frames, workflow_of
 
 
 def open_menu(page, editor):
@@ -27,7 +25,7 @@ def beside_a_loader(page, text):
     outputs = [{"name": kind, "type": kind, "links": None} for kind in ("MODEL", "VAE", "CLIP")]
     loader = {"id": 2, "type": "GPH_DemoModel", "pos": [500, 0], "size": [240, 90]}
     loader |= {"outputs": outputs}
-    load(page, workflow(node(text), loader))
+    load(page, workflow_of(node(text), loader))
     return Editor(page)
 
 
@@ -77,7 +75,6 @@ def test_escape_closes_the_menu_and_gives_the_focus_back(page):
     assert editor.text == "0-19/20"
 
 
-@pytest.mark.one_page("newest")
 def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     mine, renamed = f"mine {renderer}", f"ours {renderer}"
@@ -88,7 +85,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
     page.get_by_text(f"Saved as {mine}").first.wait_for()
 
     open_menu(page, editor).get_by_label(f"Copy {mine} as text to share").click()
-    page.get_by_text(f"{mine} was copied to the clipboard").first.wait_for()
+    page.get_by_text(f"Copied {mine} to the clipboard").first.wait_for()
     shared = page.evaluate("navigator.clipboard.readText()")
     assert json.loads(shared)["schedule"] == "0-2,5,9/10"
 
@@ -100,7 +97,7 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
 
     menu.get_by_label(f"Delete {renamed}").click()
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
-    page.get_by_text(f"{renamed} is deleted").first.wait_for()
+    page.get_by_text(f"Deleted {renamed}").first.wait_for()
 
     open_menu(page, editor).get_by_text("Import from text…").click()
     answer(page, shared)
@@ -111,10 +108,9 @@ def test_an_own_path_is_saved_shared_renamed_deleted_and_imported(page, renderer
 
     open_menu(page, editor).get_by_label(f"Delete {mine}").click()
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
-    page.get_by_text(f"{mine} is deleted").first.wait_for()
+    page.get_by_text(f"Deleted {mine}").first.wait_for()
 
 
-@pytest.mark.one_page("pinned")
 def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     name = f"filed {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")
@@ -141,7 +137,6 @@ def test_an_own_path_is_shared_as_a_file(page, renderer, tmp_path):
     remove_path(page, name)
 
 
-@pytest.mark.one_page("pinned")
 def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     name = f"taken {renderer}"
     editor = Editor.open(page, "0-2,5,9/10")
@@ -188,7 +183,7 @@ def test_fitted_weights_are_lost_when_the_schedule_is_edited_and_the_editor_says
     editor.wait_for_text("0,2/4")
     editor.wait_for_message(f"Fitted weights not in use: choose fitted and yours: {name} in")
     editor.click(1)
-    editor.wait_for_message(f"Fitted weights lost: the weights of yours: {name} hold")
+    editor.wait_for_message(f"Fitted weights lost: the weights of yours: {name} apply")
     editor.root.query_selector("text=Restore").click()
     editor.wait_for_text("0,2/4")
     editor.wait_for_message("not in use")

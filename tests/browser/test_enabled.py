@@ -1,9 +1,6 @@
-"""Fields beside a speed: only the one that counts can be edited."""
+"""Fields beside a speed: only the one that counts can be edited. Of web/inputs/enabled.js."""
 
-import pytest
-
-from .page import load, set_widget, two_frames, undone_and_redone
-from .search import opened
+from .page import load, opened, set_widget, two_frames, undone_and_redone
 
 NODE = 1
 
@@ -19,7 +16,6 @@ def enabled(page, *names):
     )
 
 
-@pytest.mark.one_page("newest")
 def test_only_the_field_that_counts_can_be_edited(page):
     saved = opened(page, "GPH_ScheduleSearch")
     assert enabled(page, "speed", "full_steps") == ["speed"]

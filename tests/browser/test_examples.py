@@ -5,7 +5,7 @@ import pytest
 from demo import examples, inside_examples
 from tests.support.served import errors
 
-from .page import example, load, run, two_frames
+from .page import TRY, example, load, run, two_frames
 
 # Sampler steps that the page must send, by hand: the many-step branch of each template's switch.
 STEPS = {
@@ -34,16 +34,15 @@ COMPARED = (
     "Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Two_Experts",
     "Try_Golden_Path_Cache_Video",
 )  # fmt: skip
-# How many images come of those that need no files, and where each runs. Of the analyses one runs
-# here, all of them on the server alone (tests/comfy/analyze/test_inside_examples.py).
-CLASSIC, VUE = pytest.mark.one_page("pinned"), pytest.mark.one_page("newest")
+# How many images come of those that need no files. Of the analyses one runs here, all of them on
+# the server alone (tests/comfy/analyze/test_inside_examples.py).
 DEMO = {
-    "Compare_Full_and_Cached": (8, CLASSIC, pytest.mark.long),
-    "Compare_Schedules_and_Methods": (2, VUE, pytest.mark.long),
-    "Search_a_Golden_Path": (2, CLASSIC, pytest.mark.long),
-    "1_Try_Golden_Path_Cache": (1, VUE),
-    "Try_Golden_Path_Cache_Two_Experts": (1, VUE, pytest.mark.long),
-    "Try_Golden_Path_Cache_Video": (1, CLASSIC, pytest.mark.long),
+    "Compare_Full_and_Cached": 8,
+    "Compare_Schedules_and_Methods": 2,
+    "Search_a_Golden_Path": 2,
+    TRY: 1,
+    "Try_Golden_Path_Cache_Two_Experts": 1,
+    "Try_Golden_Path_Cache_Video": 1,
 }
 # Two prompts, and a search of four schedules of 12 steps: seconds each.
 SHORTEN = """() => {
@@ -72,12 +71,7 @@ OVERLAPS = """() => {
 MISSING = ("value_not_in_list", "custom_validation_failed")
 
 
-BY_TURNS = [
-    pytest.param(name, marks=(CLASSIC, VUE)[number % 2]) for number, name in enumerate(STEPS)
-]
-
-
-@pytest.fixture(scope="module", params=BY_TURNS)
+@pytest.fixture(scope="module", params=STEPS)
 def name(request):
     return request.param
 
@@ -159,7 +153,7 @@ def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in BY_TURNS if name.values[0] not in (*DEMO, *INSIDE)], indirect=True
+    "name", [name for name in STEPS if name not in (*DEMO, *INSIDE)], indirect=True
 )
 def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
     refused = errors(url, prompt)
@@ -172,13 +166,13 @@ def test_the_server_misses_nothing_but_models_and_pictures(page, url, prompt):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=marks) for name, (_, *marks) in DEMO.items()],
+    [pytest.param(name, marks=[pytest.mark.long] * (name != TRY)) for name in DEMO],
     indirect=True,
 )
 def test_a_workflow_of_the_demo_model_runs(page, prompt, name):
     page.evaluate(SHORTEN)
     assert run(page) == "execution_success"
     images = "Object.values(app.nodeOutputs).flatMap(output => output.images ?? []).length"
-    assert page.evaluate(images) == DEMO[name][0]
+    assert page.evaluate(images) == DEMO[name]
     two_frames(page)
     assert page.evaluate(OVERLAPS) == []

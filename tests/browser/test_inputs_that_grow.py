@@ -1,4 +1,4 @@
-"""Inputs of which there is always one more than are connected, on the nodes that compare."""
+"""Inputs of which there is always one more than are connected, on the nodes of nodes/analyze."""
 
 import pytest
 

@@ -1,34 +1,23 @@
-"""The pack speaks the language of the page."""
-
-import json
-import urllib.request
+"""The pack speaks the language of the page: locales and web/shared/strings.js."""
 
 import pytest
 
-import dev
-
-from .page import READY
+from .editor import Editor
+from .page import READY, set_up
 
 
 @pytest.fixture
 def chinese_page(page, url):
     """Another tab, in Chinese."""
-    set_locale(url, "zh")
+    set_up(url, {"Comfy.Locale": "zh"})
     tab = page.context.new_page()
     tab.goto(url)
     tab.wait_for_function(READY, timeout=60_000)
     yield tab
     tab.close()
-    set_locale(url, "en")
+    set_up(url, {"Comfy.Locale": "en"})
 
 
-def set_locale(url, locale):
-    body = json.dumps({"Comfy.Locale": locale}).encode()
-    headers = {"Content-Type": "application/json"}
-    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
-
-
-@pytest.mark.one_page("newest")
 def test_titles_and_inputs_are_chinese(chinese_page):
     title, labels, category = chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_Cache");
@@ -38,10 +27,12 @@ def test_titles_and_inputs_are_chinese(chinese_page):
     assert title == "黄金路径缓存"
     assert labels[:2] == ["模型", "策略"]
     assert category == "黄金路径"
+    assert (
+        "10 步中 5 步完整" in Editor.open(chinese_page, "0-2,5,9/10").find("figures").inner_text()
+    )
 
 
 @pytest.mark.long
-@pytest.mark.one_page("pinned")
 def test_the_help_is_chinese(chinese_page):
     chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_PolicySelector");

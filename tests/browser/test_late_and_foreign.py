@@ -6,17 +6,25 @@ of the page.
 
 import pytest
 
-from .editor import Editor, workflow
-from .page import added, back_to, load, set_widget, two_frames, view
-from .search import DONE, NODE, OTHER, opened, panel, send, strip
-
-# What is tested is the same in both renderers.
-pytestmark = pytest.mark.one_page("pinned")
-
-CONNECT = """([from, to, name]) => {
-  const [source, target] = [from, to].map(id => app.rootGraph.getNodeById(id));
-  if (!source.connect(0, target, name)) throw new Error(`${name} cannot be connected`);
-}"""
+from . import report
+from .editor import Editor
+from .page import (
+    added,
+    back_to,
+    connect,
+    executed,
+    load,
+    named,
+    opened,
+    set_widget,
+    strip,
+    tell,
+    two_frames,
+    view,
+    workflow_of,
+)
+from .quality import REPORT
+from .search import DONE, FACTS, NODE, panel, send
 
 
 @pytest.fixture
@@ -48,8 +56,8 @@ def connected(page, text):
         added(page, "GPH_Cache", [500, 0]),
         added(page, "GPH_PolicySelector", [0, 450]),
     )
-    page.evaluate(CONNECT, [editor.id, cache, "schedule"])
-    page.evaluate(CONNECT, [selector, cache, "policy"])
+    connect(page, editor.id, 0, cache, "schedule")
+    connect(page, selector, 0, cache, "policy")
     set_widget(page, cache, "speed", "Custom")
     return editor, cache
 
@@ -73,16 +81,8 @@ def test_an_answer_about_an_earlier_schedule_is_not_shown(page, held):
 
 def tell_run(page, node, run=0):
     """What a run tells of its noise levels."""
-    page.evaluate(
-        """detail => app.api.dispatchEvent(new CustomEvent("golden_path.run",
-          { detail: { ...detail, workflow_id: app.rootGraph.id } }))""",
-        {"state": "done", "node_id": str(node), "run": run, "prompt_id": "p", "record": {
-            "schedule": "0-1,3/4", "origin": "", "policy": "", "site": "", "full_steps": [0, 1, 3],
-            "cached_steps": [2], "refused_steps": [], "full_seconds": [1, 1, 1],
-            "cached_seconds": [1], "cache_bytes": 0, "sigmas": [1, 0.9, 0.7, 0.4, 0], "notes": [],
-            "speedup": 1, "ideal_speedup": 1,
-        }},
-    )  # fmt: skip
+    record = report.RECORD | {"schedule": "0-1,3/4", "sigmas": [1, 0.9, 0.7, 0.4, 0]}
+    report.send(page, "done", node=node, run=run, record=record)
     two_frames(page)
 
 
@@ -99,16 +99,16 @@ def test_who_looks_at_an_earlier_run_is_left_there(page):
     opened(page, "GPH_Cache")
     for run in (0, 1):
         tell_run(page, NODE, run)
-    report = view(page, NODE, "golden_path_report")
-    report.query_selector("[aria-label='Older run']").click()
+    shown = report.panel(page, NODE)
+    shown.query_selector("[aria-label='Older run']").click()
     for run, count in ((1, 2), (2, 3)):
         tell_run(page, NODE, run)
-        assert f"Run 1 of {count}" in report.inner_text()
+        assert f"Run 1 of {count}" in shown.inner_text()
 
 
 def test_a_card_is_that_of_the_path_chosen_last(page, held):
     routes = held("**/golden_path/card*")
-    load(page, workflow({
+    load(page, workflow_of({
         "id": 1, "type": "GPH_GoldenPathLibrary", "pos": [0, 0], "size": [400, 300], "flags": {},
         "order": 0, "mode": 0, "properties": {}, "widgets_values": ["the first"],
     }))  # fmt: skip
@@ -127,19 +127,7 @@ def test_a_card_is_that_of_the_path_chosen_last(page, held):
 
 def test_the_heat_map_is_that_of_the_image_that_is_shown(page):
     opened(page, "GPH_QualityCompare")
-    figures = {"mean": 30, "identical": 0, "values": [30, 31]}
-    kinds = ("reference", "test", "difference")
-    report = {
-        "images": 2, "width": 64, "height": 48, "lpips_network": None, "unavailable": {},
-        "verdicts": ["visible"] * 2, "metrics": {"psnr": figures}, "heat_map": {"to": 0.25},
-        "pictures": {
-            "subfolder": "x", "files": [{k: f"{k}_{n}.png" for k in kinds} for n in range(2)],
-        },
-    }  # fmt: skip
-    page.evaluate(
-        "([id, report]) => app.rootGraph.getNodeById(id).onExecuted({ gph_quality: [report] })",
-        [NODE, report],
-    )
+    executed(page, NODE, {"gph_quality": [REPORT]})
     shown = view(page, NODE, "quality_table")
     shown.query_selector("button:text('Difference')").click()
     sources = []
@@ -148,31 +136,32 @@ def test_the_heat_map_is_that_of_the_image_that_is_shown(page):
         shown.query_selector(".gph-stage").focus()
         page.keyboard.press(key)
         two_frames(page)
-    assert [f"difference_{n}.png" in source for n, source in enumerate(sources)] == [True, True]
+    assert [f"lost_{n}_difference.png" in source for n, source in enumerate(sources)] == [
+        True,
+        True,
+    ]
 
 
 def test_what_a_search_told_last_is_not_replaced_by_an_older_output(page):
-    saved = opened(page)
+    saved = opened(page, "GPH_ScheduleSearch")
     facts = DONE | {
         "state": "done", "node_id": str(NODE), "prompt_id": "p", "workflow_id": saved["id"],
     }  # fmt: skip
-    page.evaluate(
-        """([node, output]) => app.api.dispatchEvent(new CustomEvent("executed",
-          { detail: { node, display_node: node, prompt_id: "p", output } }))""",
-        [str(NODE), {"gph_search": [facts]}],
-    )
+    node = str(NODE)
+    output = {"gph_search": [facts]}
+    tell(page, "executed", {"node": node, "display_node": node, "prompt_id": "p", "output": output})
     assert len(strip(panel(page))) == 5
-    send(page, "searching", OTHER, prompt="q")
-    load(page, saved | {"id": page.evaluate("crypto.randomUUID()")})
+    send(page, "searching", FACTS | {"best": "0/2"}, prompt="q")
+    load(page, named(page, saved))
     back_to(page, saved)
     assert len(strip(panel(page))) == 2
 
 
 def test_an_input_with_a_wire_stays_in_sight_whatever_the_policy(page):
-    load(page, workflow())
+    load(page, workflow_of())
     selector = added(page, "GPH_PolicySelector", [400, 0])
     number = added(page, "PrimitiveInt", [0, 0])
-    page.evaluate(CONNECT, [number, selector, "order"])
+    connect(page, number, 0, selector, "order")
     set_widget(page, selector, "policy", "residual reuse")
     two_frames(page)
     in_sight = page.evaluate(

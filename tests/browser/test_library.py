@@ -1,7 +1,6 @@
-"""The card on Golden Path Library."""
+"""The card on Golden Path Library: web/library/library.js."""
 
-from .editor import workflow
-from .page import load, view
+from .page import load, view, workflow_of
 
 FIRST, SECOND = "FLUX.1-dev, 9 of 50, PSNR, hill climbing", "Z-Image, 13 of 50, MeanCache preset"
 
@@ -21,7 +20,7 @@ def wait_for_card(page, words):
 
 
 def test_the_card_tells_what_is_known_of_the_chosen_path(page):
-    load(page, workflow(node(FIRST)))
+    load(page, workflow_of(node(FIRST)))
     wait_for_card(page, f"{FIRST}\n")
     page.evaluate(
         """value => {
@@ -35,5 +34,5 @@ def test_the_card_tells_what_is_known_of_the_chosen_path(page):
 
 
 def test_the_card_of_a_path_that_is_gone_says_so(page):
-    load(page, workflow(node("yours: gone")))
+    load(page, workflow_of(node("yours: gone")))
     wait_for_card(page, "'gone'")

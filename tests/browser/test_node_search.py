@@ -1,4 +1,4 @@
-"""The search for nodes: what a new user types finds what to begin with."""
+"""ComfyUI's search for nodes, by the words of the schema: a new user finds what to begin with."""
 
 FRONT = {
     "GPH_Cache", "GPH_ScheduleEditor", "GPH_PolicySelector", "GPH_QualityCompare",

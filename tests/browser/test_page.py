@@ -1,17 +1,11 @@
-"""The pack arrives on the page."""
+"""The pack arrives on the page: the server's part is nodes/page."""
 
 import pytest
 
 from .page import example, load
 
-OURS = ["GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_PolicySelector"]
 
-
-def test_the_nodes_are_registered(page):
-    registered = page.evaluate("Object.keys(LiteGraph.registered_node_types)")
-    assert [name for name in OURS if name not in registered] == []
-
-
+@pytest.mark.both_pages
 def test_the_bundled_workflow_opens_whole(page):
     load(page, example("1_Try_Golden_Path_Cache", whole=True))
     types = page.evaluate("app.rootGraph.nodes.filter(n => !n.has_errors).map(n => n.type)")
@@ -23,11 +17,11 @@ def test_the_bundled_workflow_opens_whole(page):
     assert page.locator("[role=dialog]").count() == 0
 
 
-@pytest.mark.one_page("newest")
 def test_the_template_opens_from_a_link(page, url):
     page.goto(f"{url}/?template=1_Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
     page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")
 
 
+@pytest.mark.both_pages
 def test_the_renderer_is_the_one_asked_for(page, renderer):
     assert page.evaluate("LiteGraph.vueNodesMode") == (renderer == "vue")

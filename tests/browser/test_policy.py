@@ -1,9 +1,9 @@
-"""Policy Selector shows what belongs to the chosen policy, and keeps all that a workflow says."""
+"""Policy Selector, of web/policy, shows what the policy needs and keeps what a workflow says."""
 
 import pytest
 
-from .editor import prompt, serialized, workflow
-from .page import load, set_widget, two_frames
+from .editor import prompt, serialized
+from .page import load, set_widget, two_frames, workflow_of
 
 OTHERS = ["order", "scale", "span", "weights", "differences", "max_amplification", "max_distance",
           "path"]  # fmt: skip
@@ -39,11 +39,12 @@ def advice(page):
     return page.locator('[data-testid="gph-policy"]').inner_text()
 
 
+@pytest.mark.both_pages
 @pytest.mark.parametrize("values", [VALUES, VALUES[:4]], ids=["all values", "older"])
 def test_the_inputs_of_the_chosen_policy_are_in_sight_and_the_values_of_all_are_kept(
     page, renderer, values
 ):
-    load(page, workflow(node(values)))
+    load(page, workflow_of(node(values)))
     extrapolation = ["differences", "max_amplification", "max_distance"]
     assert shown(page, renderer) == ["order", "scale", *extrapolation]
     assert "long gaps still ruin the picture" in advice(page)

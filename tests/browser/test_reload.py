@@ -1,11 +1,10 @@
-"""A page that is loaded anew shows the workflow as it was left, and its views work."""
+"""After a reload the workflow is as it was left, and its views (web/shared/views.js) work."""
 
 import pytest
 
 from .editor import Editor, serialized
-from .page import READY, example, load, run, two_frames
-from .test_report import is_idle, panel, strip
-from .test_report_runs import SEEDS, sampler
+from .page import READY, TRY, example, load, named, run, strip, two_frames
+from .report import SEEDS, is_idle, panel, sampler
 
 
 @pytest.fixture
@@ -29,7 +28,6 @@ def reload(page, text):
     two_frames(page)
 
 
-@pytest.mark.one_page("newest")
 def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     editor = Editor.open(page, "0-2,5,9/10")
     editor.click(4)
@@ -44,10 +42,8 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
 
 
 @pytest.mark.long
-@pytest.mark.one_page("pinned")
 def test_the_report_is_empty_until_the_next_run(page, keeping):
-    workflow = example("1_Try_Golden_Path_Cache")
-    workflow["id"] = page.evaluate("crypto.randomUUID()")
+    workflow = named(page, example(TRY))
     sampler(workflow)[0] = next(SEEDS)
     load(page, workflow)
     reload(page, workflow["id"])

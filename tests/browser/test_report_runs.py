@@ -1,7 +1,6 @@
-"""The report panel in real runs of the bundled workflow."""
+"""The report panel of web/report in real runs of the bundled workflow."""
 
 import io
-import itertools
 import json
 
 import pytest
@@ -10,38 +9,34 @@ from PIL import Image
 import dev
 
 from .page import (
+    TRY,
     back_to,
     example,
     heard,
     interrupt_when,
+    into_subgraph,
     listen,
     load,
+    named,
     run,
     set_widget,
+    strip,
     two_frames,
     view,
 )
-from .test_report import NODE, is_idle, panel, strip, strip_titles
+from .report import NODE, SAMPLER, SEEDS, is_idle, panel, sampler, strip_titles
 
-SAMPLER = 6
 PROMPT = 3
 STEPS = 12
-SEEDS = itertools.count(2**32)  # the server would not run an equal prompt again
 
 
 @pytest.fixture
 def workflow(page):
     """The bundled workflow with few steps, under an id and with a seed of its own."""
-    workflow = example("1_Try_Golden_Path_Cache")
-    workflow["id"] = page.evaluate("crypto.randomUUID()")
+    workflow = named(page, example(TRY))
     settings = sampler(workflow)
     settings[0], settings[2] = next(SEEDS), STEPS
     return workflow
-
-
-def sampler(workflow):
-    """Widget values of KSampler: seed, what happens to it, steps, CFG, sampler, scheduler, …"""
-    return next(n for n in workflow["nodes"] if n["id"] == SAMPLER)["widgets_values"]
 
 
 @pytest.fixture(scope="module")
@@ -114,29 +109,22 @@ def test_the_steps_of_a_method_are_open_until_they_are_decided(page, listening, 
         assert "SeaCache, threshold 1.6, value" in strip_titles(panel(page))[step]
 
 
-# A second sampler behind the first one, at 9 steps.
-SECOND_SAMPLER = """([cache, sampler]) => {
+# Another sampler behind one, with so many steps; its id.
+SECOND_SAMPLER = """([cache, sampler, steps]) => {
   const graph = app.rootGraph;
   const first = graph.getNodeById(sampler);
   const second = first.clone();
   graph.add(second);
   [cache, 3, 4, sampler].forEach((id, slot) => graph.getNodeById(id).connect(0, second, slot));
-  second.widgets.find(w => w.name === "steps").value = 9;
+  second.widgets.find(w => w.name === "steps").value = steps;
   second.connect(0, graph.nodes.find(n => n.type === "VAEDecode"), 0);
+  return second.id;
 }"""
 
 
-def test_two_samplers_make_two_runs(page, listening, workflow):
-    load(page, workflow)
-    page.evaluate(SECOND_SAMPLER, [NODE, SAMPLER])
-    assert run(page) == "execution_success"
-    assert "Run 2 of 2" in panel(page).inner_text()
-    assert len(strip(panel(page))) == 9
-    panel(page).query_selector("[aria-label='Older run']").click()
-    assert len(strip(panel(page))) == STEPS
-
-
-def test_equal_cache_nodes_each_show_their_run(page, listening, workflow):
+def test_equal_cache_nodes_each_show_their_run_and_one_with_two_samplers_both(
+    page, listening, workflow
+):
     load(page, workflow)
     other = page.evaluate("""id => {
       const first = app.rootGraph.getNodeById(id);
@@ -146,9 +134,13 @@ def test_equal_cache_nodes_each_show_their_run(page, listening, workflow):
       app.rootGraph.getNodeById(1).connect(0, other, 0);
       return other.id;
     }""", NODE)  # fmt: skip
-    page.evaluate(SECOND_SAMPLER, [other, SAMPLER])
+    second = page.evaluate(SECOND_SAMPLER, [NODE, SAMPLER, 8])
+    page.evaluate(SECOND_SAMPLER, [other, second, 9])
     assert run(page) == "execution_success"
-    assert [len(strip(panel(page, node))) for node in (NODE, other)] == [STEPS, 9]
+    assert [len(strip(panel(page, node))) for node in (NODE, other)] == [8, 9]
+    assert "Run 2 of 2" in panel(page).inner_text()
+    panel(page).query_selector("[aria-label='Older run']").click()
+    assert len(strip(panel(page))) == STEPS
 
 
 def begin_on_a_cached_step(workflow):
@@ -193,7 +185,7 @@ def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
     assert set(strip(panel(page))) == {"full"}
 
 
-@pytest.mark.one_page("pinned")
+@pytest.mark.both_pages
 def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     """Off, refused, failed and cancelled runs show no figures of an earlier one."""
     load(page, workflow)
@@ -269,17 +261,11 @@ def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):
 
 def test_a_cache_node_in_a_subgraph_shows_its_run(page, listening, workflow):
     load(page, workflow)
-    inner = page.evaluate("""([id]) => {
-      const nodes = new Set([app.rootGraph.getNodeById(id)]);
-      const { subgraph } = app.rootGraph.convertToSubgraph(nodes);
-      app.canvas.setGraph(subgraph);
-      return subgraph.nodes.find(n => n.type === "GPH_Cache").id;
-    }""", [NODE])  # fmt: skip
+    _, inner = into_subgraph(page, NODE, enter="GPH_Cache")
     assert run(page) == "execution_success"
     *_, done = events(page)
     assert ":" in done["node_id"]
     assert strip(panel(page, inner)) == kinds(done["record"])
-    page.evaluate("app.canvas.setGraph(app.rootGraph)")
 
 
 def test_a_run_reports_to_its_own_tab(page, listening, workflow):
@@ -288,7 +274,7 @@ def test_a_run_reports_to_its_own_tab(page, listening, workflow):
       window.gphDone = new Promise(done => app.api.addEventListener("execution_success", done));
       return app.queuePrompt(0, 1);
     }""")
-    load(page, workflow | {"id": page.evaluate("crypto.randomUUID()")})
+    load(page, named(page, workflow))
     page.evaluate("gphDone.then(() => null)")
     assert is_idle(panel(page))
     back_to(page, workflow)

@@ -1,30 +1,23 @@
-"""The live panel on Schedule Search: what it shows of events that the tests send."""
+"""The panel on Schedule Search, of web/search, as the tests send its events."""
 
 import pytest
 
-from .search import (  # fmt: skip
-    DONE,
-    FACTS,
-    NODE,
-    TABLE,
-    end,
-    is_idle,
-    opened,
-    panel,
-    send,
-    status,
-    strip,
-    tell_status,
-)
+from .page import back_to, executed, load, named, opened, state, strip, tell, two_frames
+from .search import DONE, FACTS, NODE, TABLE, panel, send, status
 
 
 @pytest.fixture
 def workflow(page):
-    return opened(page)
+    return opened(page, "GPH_ScheduleSearch")
 
 
-def test_a_node_that_has_not_run_says_what_it_will_show(page, workflow):
-    assert is_idle(panel(page))
+def end(page, event, prompt="p"):
+    """What ComfyUI tells when a prompt ends early."""
+    tell(page, event, {"prompt_id": prompt, "node_id": str(NODE)})
+
+
+def is_idle(element):
+    return element.inner_text().startswith("During a run:")
 
 
 def test_a_search_shows_its_best_schedule_score_speed_and_budget(page, workflow):
@@ -50,16 +43,10 @@ def test_the_curve_goes_up_by_steps_between_its_first_and_last_value(page, workf
     assert curve.query_selector("svg").get_attribute("aria-label") == (
         "Best PSNR over 9 scored schedules, from 20.00 dB to 31.42 dB"
     )
-    # Of schedules 1 to 9, in eighths; 25 is 5 of 11.4159 above the first value; downwards.
     path = curve.query_selector("path").get_attribute("d").removeprefix("M")
-    numbers = [[float(n) for n in corner.split()] for corner in path.split("L")]
-    middle = 1 - 5 / 11.4159
-    for corner, expected in zip(
-        numbers,
-        ([0, 1], [0.25, 1], [0.25, middle], [0.5, middle], [0.5, 0], [1, 0]),
-        strict=True,
-    ):
-        assert corner == pytest.approx(expected)
+    corners = [tuple(map(float, corner.split())) for corner in path.split("L")]
+    # Its corners are tested in tests/web/search_view.test.js; y is turned over.
+    assert (corners[0], corners[-1]) == ((0, 1), (1, 0))
 
 
 def test_kinds_of_steps_differ_by_more_than_colour(page, workflow):
@@ -83,15 +70,6 @@ def test_a_search_before_its_first_score_shows_no_figure_that_is_not_known(page,
     assert "dB" not in text
     assert "per minute" not in text
     assert strip(panel(page)) == []
-
-
-def test_the_states_follow_each_other(page, workflow):
-    said = []
-    parts = {"preparing": None, "searching": None, "validating": [2, 7], "done": [6, 7]}
-    for state, part in parts.items():
-        send(page, state, FACTS | {"part": part})
-        said.append(status(panel(page)))
-    assert said == ["Preparing…", "Searching…", "Comparing the best ones: 2 of 7…", "Done"]
 
 
 def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflow):
@@ -147,37 +125,29 @@ def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, work
 
 def test_a_search_whose_server_was_killed_is_stopped_once_the_next_one_answers(page, workflow):
     send(page, "searching")
-    tell_status(page, None)  # the connection is lost
-    tell_status(page, {"exec_info": {"queue_remaining": 1}})
+    tell(page, "status", None)  # the connection is lost
+    tell(page, "status", {"exec_info": {"queue_remaining": 1}})
     assert status(panel(page)) == "Searching…"
-    tell_status(page, {"exec_info": {"queue_remaining": 0}})
+    tell(page, "status", {"exec_info": {"queue_remaining": 0}})
     assert status(panel(page)) == "Stopped"
 
 
 def test_a_search_that_ends_by_an_error_says_so_one_that_is_done_stays_done(page, workflow):
     send(page, "searching")
     end(page, "execution_error")
-    assert status(panel(page)) == "Ended by an error"
+    assert status(panel(page)) == "Stopped by an error"
     send(page, "done", DONE)
     end(page, "execution_error")  # of a later node
     assert status(panel(page)) == "Done"
 
 
-@pytest.mark.parametrize(
-    ("unit", "score", "text"),
-    [
-        ("SSIM", 0.95, "SSIM 0.9500"),
-        ("LPIPS", -0.05123, "LPIPS 0.0512"),
-        ("latent MSE", -0.00123, "latent MSE 0.00123"),
-        ("PSNR and LPIPS", 1.234, "PSNR and LPIPS +1.23 σ"),
-    ],
-)
-def test_each_objective_has_its_unit_and_its_direction(page, workflow, unit, score, text):
-    send(page, "searching", FACTS | {"unit": unit, "score": score})
-    shown = panel(page).query_selector(".gph-search-score")
-    assert shown.inner_text() == text
-    direction = "lower" if score < 0 else "higher"
-    assert shown.get_attribute("title").endswith(f"{direction} is better")
+def test_an_objective_has_its_unit_and_its_direction(page, workflow):
+    for unit, score, text in (("LPIPS", -0.05123, "LPIPS 0.0512"), ("PSNR", 31, "PSNR 31.00 dB")):
+        send(page, "searching", FACTS | {"unit": unit, "score": score})
+        shown = panel(page).query_selector(".gph-search-score")
+        assert shown.inner_text() == text
+        direction = "lower" if score < 0 else "higher"
+        assert shown.get_attribute("title").endswith(f"{direction} is better")
 
 
 def test_events_update_elements_instead_of_adding_any(page, workflow):
@@ -193,25 +163,59 @@ def test_events_update_elements_instead_of_adding_any(page, workflow):
 
 
 def test_an_output_of_the_node_is_shown_and_goes_to_its_own_workflow(page, workflow):
-    execute = "([id, output]) => app.rootGraph.getNodeById(id).onExecuted(output)"
     facts = DONE | {"state": "done", "node_id": str(NODE), "prompt_id": "p"}
-    page.evaluate(execute, [NODE, {"gph_search": [facts | {"workflow_id": "another"}]}])
+    executed(page, NODE, {"gph_search": [facts | {"workflow_id": "another"}]})
     assert is_idle(panel(page))
-    page.evaluate(execute, [NODE, {"gph_search": [facts | {"workflow_id": workflow["id"]}]}])
+    executed(page, NODE, {"gph_search": [facts | {"workflow_id": workflow["id"]}]})
     assert status(panel(page)) == "Done"
     assert panel(page).query_selector(".gph-search-result").text_content() == TABLE
 
 
 def test_what_is_no_search_is_not_shown(page, workflow):
-    execute = "([id, output]) => app.rootGraph.getNodeById(id).onExecuted(output)"
     for output in (None, {}, {"gph_search": "text"}, {"gph_search": [None, 3, {"state": "odd"}]}):
-        page.evaluate(execute, [NODE, output])
+        executed(page, NODE, output)
     send(page, "dancing")
     assert is_idle(panel(page))
 
 
-def test_foreign_text_stays_text(page, workflow):
-    foreign = "<img id=foreign src=x>"
-    send(page, "done", DONE | {key: foreign for key in ("best", "policy", "unit", "table")})
-    assert panel(page).inner_text().count(foreign) == 4
-    assert page.locator("#foreign").count() == 0
+def test_no_event_resizes_the_node(page, workflow):
+    before = state(page)
+    height = panel(page).bounding_box()["height"]
+    long = FACTS | {"best": f"{','.join(str(n) for n in range(0, 200, 2))}/200"}
+    short = FACTS | {"best": "0/2"}
+    for name, facts in (("preparing", short), ("searching", long), ("done", long | DONE)):
+        send(page, name, facts)
+        two_frames(page)
+        two_frames(page)
+        assert panel(page).bounding_box()["height"] == pytest.approx(height, abs=0.5)
+        assert state(page) == before
+
+
+@pytest.mark.both_pages
+def test_a_higher_node_gives_its_height_to_the_table_and_takes_it_back(page, workflow):
+    send(page, "done", DONE)
+    heights = []
+    for more in (0, 150, -150):
+        page.evaluate(
+            """([id, more]) => {
+              const node = app.rootGraph.getNodeById(id);
+              node.setSize([node.size[0], node.size[1] + more]);
+              node.setDirtyCanvas(true, true);
+            }""",
+            [NODE, more],
+        )
+        two_frames(page)
+        two_frames(page)
+        table = panel(page).query_selector(".gph-search-result")
+        heights.append(table.bounding_box()["height"])
+    assert heights[1] > heights[0] + 100
+    assert heights[2] == pytest.approx(heights[0], abs=1)
+
+
+def test_a_search_that_is_interrupted_in_another_tab_is_stopped_in_its_own(page, workflow):
+    send(page, "searching")
+    load(page, named(page, workflow))
+    end(page, "execution_interrupted")
+    assert is_idle(panel(page))
+    back_to(page, workflow)
+    assert status(panel(page)) == "Stopped"

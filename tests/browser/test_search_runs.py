@@ -1,21 +1,25 @@
-"""The panel on Schedule Search in real searches of the demo model."""
+"""The panel on Schedule Search, of web/search, in real searches of the demo model."""
 
 import uuid
 
 import pytest
 
+from gph_core.schedule import Schedule
+
 from .page import (
     back_to,
-    example,
     heard,
     interrupt_when,
     listen,
     load,
+    named,
     run,
+    strip,
     two_frames,
     widget_value,
+    workflow_of,
 )
-from .search import empty, panel, status, strip
+from .search import panel, status
 
 EVENT = "golden_path.search"
 # `inputs` are widget values of the search node.
@@ -54,7 +58,7 @@ PROMPTS = "\n".join([
     "yellow ring above red cross",
 ])  # fmt: skip
 INPUTS = {
-    "cfg": 5, "speed": "Quality", "minutes": 1000, "evaluations": 12, "batch_size": 8,
+    "cfg": 5, "speed": "Quality", "minutes": 1000, "evaluations": 8, "batch_size": 8,
     "algorithm": "hill climbing",
 }  # fmt: skip
 
@@ -62,7 +66,7 @@ INPUTS = {
 @pytest.fixture
 def demo(page):
     """The id of a search node, wired to the demo model; its study is new."""
-    load(page, empty(page))
+    load(page, named(page, workflow_of()))
     inputs = INPUTS | {"study": f"test {uuid.uuid4().hex}"}
     node = page.evaluate(DEMO, [inputs, PROMPTS])
     two_frames(page)
@@ -70,7 +74,6 @@ def demo(page):
     return node
 
 
-@pytest.mark.one_page("newest")
 def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_out(page, demo):
     page.evaluate("""id => {
       app.rootGraph.getNodeById(id).onExecuted =
@@ -85,34 +88,28 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     states = list(dict.fromkeys(event["state"] for event in heard(page, EVENT)))
     assert states == ["preparing", "searching", "validating", "done"]
     assert output == heard(page, EVENT)[-1]
-    assert output["scored"] == 12
+    assert output["scored"] == 8
     assert status(panel(page, demo)) == "Done"
     text = panel(page, demo).inner_text()
-    for part in (output["best"], output["policy"], "12 scored", "100 % used", "per minute"):
+    for part in (output["best"], output["policy"], "8 scored", "100 % used", "per minute"):
         assert part in text
-    steps = range(12)
-    chosen = {
-        step
-        for part in output["best"].split("/")[0].split(",")
-        for step in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)
-    }
-    expected = ["full" if step in chosen else "cached" for step in steps]
+    full = Schedule.parse(output["best"]).full_steps
+    expected = ["full" if step in full else "cached" for step in range(12)]
     assert strip(panel(page, demo)) == expected
     assert expected.count("full") == 5  # 42 % of 12
     assert output["curve"][-1][1] == output["score"]
     assert f"{output['score']:.2f} dB" in text
     table = panel(page, demo).query_selector(".gph-search-result").text_content()
     assert table == output["table"]
-    assert "12 schedules scored" in table
+    assert "8 schedules scored" in table
 
 
 @pytest.mark.long
-@pytest.mark.one_page("newest")
 def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again(page, demo):
     interrupt_when(page, EVENT, "detail.scored >= 4")
     assert run(page) == "execution_interrupted"
     reached = heard(page, EVENT)[-1]
-    assert 4 <= reached["scored"] < 12
+    assert 4 <= reached["scored"] < 8
     assert status(panel(page, demo)) == "Stopped"
     text = panel(page, demo).inner_text()
     assert f"{reached['scored']} scored" in text
@@ -123,17 +120,16 @@ def test_an_interrupted_search_of_the_demo_model_goes_on_when_it_is_queued_again
     assert run(page) == "execution_success"
     done = heard(page, EVENT)[-1]
     assert done["state"] == "done"
-    assert done["scored"] == 12
+    assert done["scored"] == 8
     assert done["curve"][: len(reached["curve"])] == reached["curve"]
     assert status(panel(page, demo)) == "Done"
 
 
 @pytest.mark.long
-@pytest.mark.one_page("pinned")
 def test_a_result_comes_back_with_its_tab_and_from_a_search_that_need_not_run(page, demo):
     assert run(page) == "execution_success"
     here = {"id": page.evaluate("app.rootGraph.id")}
-    load(page, example("1_Try_Golden_Path_Cache") | {"id": page.evaluate("crypto.randomUUID()")})
+    load(page, named(page, workflow_of()))
     back_to(page, here)
     assert status(panel(page, demo)) == "Done"
     assert run(page) == "execution_success"

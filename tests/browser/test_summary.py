@@ -1,13 +1,12 @@
-"""The main numbers on an analysis node, as its output brings them."""
+"""The main numbers on an analysis node, of web/summary, as its output brings them."""
 
 import pytest
 
-from .page import two_frames, view
-from .search import opened
+from .page import executed, opened, two_frames, view
 
 NODE, KIND = 1, "GPH_TrajectoryProfile"
 HEIGHT = "id => app.rootGraph.getNodeById(id).size[1]"
-TEXT = "3 runs of 12 steps\n<img id=foreign src=x>"
+TEXT = "3 runs of 12 steps"
 
 
 @pytest.fixture
@@ -15,14 +14,8 @@ def workflow(page):
     return opened(page, KIND)
 
 
-def send(page, text, workflow=None):
-    page.evaluate(
-        """([id, text, workflow]) => {
-          const output = { gph_summary: [{ text, workflow_id: workflow ?? app.rootGraph.id }] };
-          app.rootGraph.getNodeById(id).onExecuted(output);
-        }""",
-        [NODE, text, workflow],
-    )
+def send(page, text):
+    executed(page, NODE, {"gph_summary": [{"text": text}]})
     two_frames(page)
 
 
@@ -32,18 +25,6 @@ def summary(page):
 
 def test_before_a_run_the_node_says_what_it_will_show(page, workflow):
     assert summary(page) == "After a run: how straight, how planar and how alike the runs are."
-
-
-def test_the_text_of_a_run_is_shown_as_text(page, workflow):
-    send(page, TEXT)
-    assert summary(page) == TEXT
-    assert page.locator("#foreign").count() == 0
-
-
-def test_a_long_text_makes_the_node_higher(page, workflow):
-    before = page.evaluate(HEIGHT, NODE)
-    send(page, "\n".join("a line" for _ in range(30)))
-    assert page.evaluate(HEIGHT, NODE) > before + 200
 
 
 def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
@@ -63,6 +44,7 @@ def test_sentences_wrap_and_rows_of_columns_do_not(page, workflow):
     assert parts[2]["height"] >= 6 * line
 
 
+@pytest.mark.both_pages
 def test_a_text_takes_spare_room_before_the_node_grows(page, workflow):
     page.evaluate("""id => {
       const node = app.rootGraph.getNodeById(id);
@@ -75,11 +57,6 @@ def test_a_text_takes_spare_room_before_the_node_grows(page, workflow):
         assert page.evaluate(HEIGHT, NODE) == roomy
     send(page, "\n".join(["a line"] * 60))
     assert page.evaluate(HEIGHT, NODE) > roomy + 200
-
-
-def test_a_text_of_another_workflow_is_not_shown(page, workflow):
-    send(page, TEXT, workflow="another")
-    assert summary(page).startswith("After a run:")
 
 
 @pytest.mark.parametrize("kind", ["GPH_RecordTrajectory", "GPH_PropagationGain", "GPH_Coverage"])

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import importlib.resources
 import io
-import json
 import math
 import os
 import sys
 import urllib.parse
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,8 +24,8 @@ from demo.subjects import IMAGES, VIDEOS, Subject
 from gph_core.paths.spacings import noise_spacing
 from gph_core.schedule import Schedule
 
-from .conftest import CHROMIUM, FLAGS, SETTINGS
-from .page import READY, load
+from .conftest import CHROMIUM, FLAGS
+from .page import READY, SETTINGS, load, set_up
 from .page import run as queue
 
 VIEWPORT = {"width": 1540, "height": 1000}
@@ -214,9 +212,7 @@ def write(name: str, picture: Image.Image) -> None:
 def opened(browser, url: str, settings: dict) -> Page:
     """The page with these settings, in twice the resolution."""
     settings = SETTINGS | {"LiteGraph.Canvas.MinFontSizeForLOD": 0} | settings
-    body = json.dumps(settings).encode()
-    headers = {"Content-Type": "application/json"}
-    dev.LOCAL.open(urllib.request.Request(f"{url}/api/settings", body, headers)).close()
+    set_up(url, settings)
     page = browser.new_context(viewport=VIEWPORT, device_scale_factor=2).new_page()
     page.goto(url)
     page.wait_for_function(READY, timeout=60_000)

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import "./metrics.js";
 import { curveOf, figuresLine, itemsOf, meansLine, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
 import { texts } from "../../web/shared/strings.js";
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import "./metrics.js";
 import { methodsTable, runsTable, table } from "../../web/quality/quality_view.js";
+import { METRICS } from "../../web/shared/metrics.js";
 
 const say = (key) => key.replace("quality.", "");
 const report = {
@@ -30,6 +32,11 @@ test("one image needs no mean", () => {
   const metrics = { psnr: { mean: 20, identical: 0, values: [20] } };
   const { rows } = table({ ...report, images: 1, metrics }, say);
   assert.deepEqual(rows, [{ label: "1", isMain: false, cells: ["20.00"] }]);
+});
+
+test("a column says its unit, and which way is better", () => {
+  const best = (key) => METRICS[key].best;
+  assert.deepEqual(["psnr", "ssim", "lpips", "frame_change"].map(best), ["dB ↑", "↑", "↓ 0", "→ 0"]);
 });
 
 test("the metrics with a network name it", () => {

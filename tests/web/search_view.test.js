@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import "./metrics.js";
 import { ended, percent, rate, scoreText, searchOf, stepCurve } from "../../web/search/search_view.js";
 
 const facts = {

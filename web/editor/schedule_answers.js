@@ -30,14 +30,13 @@ export async function askServer({ policy, scheduler }, cells) {
 
 /**
  * Take the schedule that a route answers with, unless the user went on in the meantime.
- * @param {(key: string, values?: object) => string} t
  * @param {string} path of the route
  * @param {object} body
  * @param {() => unknown} now what must stay the same while the answer is awaited
  * @param {(schedule: string) => void} take
  * @returns {Promise<object | undefined>} the answer, if it was taken
  */
-export async function takeAnswer(t, path, body, now, take) {
+export async function takeAnswer(path, body, now, take) {
   const before = now();
   try {
     const answer = await host.ask(path, { body });
@@ -45,15 +44,15 @@ export async function takeAnswer(t, path, body, now, take) {
     take(answer.schedule);
     return answer;
   } catch (reason) {
-    host.toast("error", t("editor.failed"), reason.message);
+    host.toast("error", host.say("editor.failed"), reason.message);
     return undefined;
   }
 }
 
 /** Take the server's proposal for another number of steps; the arguments are those of `takeAnswer`. */
-export async function adapt(t, schedule, steps, now, take) {
-  const answer = await takeAnswer(t, "/retarget", { schedule, steps }, now, take);
-  if (answer) host.toast("info", t("editor.retargeted", { count: steps, origin: answer.origin }));
+export async function adapt(schedule, steps, now, take) {
+  const answer = await takeAnswer("/retarget", { schedule, steps }, now, take);
+  if (answer) host.toast("info", host.say("editor.retargeted", { count: steps, origin: answer.origin }));
 }
 
 async function fetchLevels(scheduler, steps) {

@@ -1,27 +1,16 @@
-/** The buttons of the Schedule Editor. Knows the page, nothing of ComfyUI. */
+/** The buttons of the Schedule Editor. */
 
 import { el, icon, set } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { between, change, invert, readout, resize, shift } from "./schedule.js";
 
 /**
- * @typedef {object} Actions
- * @property {() => boolean[]} cells the schedule
- * @property {() => number[]} selected steps; none means all
- * @property {(cells: boolean[]) => void} edit make this schedule, as one undo step
- * @property {() => boolean} isLocked whether the number of full steps stays
- * @property {() => void} lock change that
- * @property {() => void} uniform
- * @property {() => void} copy
- * @property {() => void} paste
- * @property {(button: HTMLElement) => void} presets
- */
-
-/**
- * @param {Actions} actions
+ * @param {object} actions `cells()` is the schedule, `selected()` its selected steps, none for all;
+ *   `edit(cells)` makes a schedule as one undo step; `isLocked()` is whether the number of full steps
+ *   stays, `lock()` changes that; `presets(button)` opens the menu
  * @param {number} most steps
- * @param {(key: string, values?: object) => string} t
  */
-export function createBar(actions, most, t) {
+export function createBar(actions, most) {
   const { cells, isLocked } = actions;
   const steps = () => {
     const chosen = actions.selected();
@@ -46,9 +35,7 @@ export function createBar(actions, most, t) {
   const editing = Object.entries(edits).map(([name, next]) => [
     name, next, button(name, () => actions.edit(next())),
   ]);
-  const uniform = button("uniform", actions.uniform);
-  const copy = button("copy", actions.copy);
-  const paste = button("paste", actions.paste);
+  const [uniform, copy, paste] = ["uniform", "copy", "paste"].map((name) => button(name, actions[name]));
   const presets = button("presets", () => actions.presets(presets));
   const element = el(
     "div", { className: "gph-bar", role: "toolbar" },
@@ -71,20 +58,17 @@ export function createBar(actions, most, t) {
     // Answers of the server draw anew while somebody types here.
     if (document.activeElement !== count) count.value = isWrong ? "" : numSteps;
     count.disabled = off || locked;
-    name(count, t(locked ? "editor.lockedSteps" : "editor.stepsTip"));
+    name(count, say(locked ? "editor.lockedSteps" : "editor.stepsTip"));
     lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
     set(lock, { "aria-pressed": locked, disabled: off });
-    name(lock, t(locked ? "editor.locked" : "editor.lock"));
+    name(lock, say(locked ? "editor.locked" : "editor.lock"));
     for (const [key, next, edit] of editing) {
       const keepsLock = !locked || readout(next()).numFull === numFull;
       edit.disabled = off || !keepsLock;
-      name(edit, t(keepsLock ? `editor.${key}All` : "editor.lockedInvert"));
+      name(edit, say(keepsLock ? `editor.${key}All` : "editor.lockedInvert"));
     }
     uniform.disabled = off;
-    name(uniform, t("editor.uniform"));
-    name(copy, t("editor.copy"));
-    name(paste, t("editor.paste"));
-    name(presets, t("editor.presets"));
+    for (const [key, part] of Object.entries({ uniform, copy, paste, presets })) name(part, say(`editor.${key}`));
   }
 
   return { element, draw };

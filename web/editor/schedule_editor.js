@@ -2,8 +2,10 @@
 
 import { el, set } from "../shared/dom.js";
 import * as host from "../shared/host.js";
+import { onOutput } from "../shared/memory.js";
 import { openPaths } from "../library/paths_menu.js";
 import { modelWords, surroundings } from "../shared/links.js";
+import { addView } from "../shared/views.js";
 import { format, readout } from "./schedule.js";
 import { askServer } from "./schedule_answers.js";
 import { createBar } from "./schedule_bar.js";
@@ -14,9 +16,8 @@ import { createMessages } from "./schedule_messages.js";
 import { createSensitivity } from "./schedule_sensitivity.js";
 import { createText, MAX_STEPS } from "./schedule_text.js";
 import { createWeights } from "./schedule_weights.js";
-import { texts } from "../shared/strings.js";
-import { addView, register } from "../shared/views.js";
 
+const { say } = host;
 const NODE = "GPH_ScheduleEditor";
 const LOCK = "gph_locked"; // a property of the node: kept in the workflow
 const WIDTH = 400;
@@ -24,7 +25,7 @@ const WIDTH = 400;
 /** The editors of the open workflow, by node. */
 const editors = new Map();
 
-register({
+host.register({
   name: "golden-path.editor",
 
   setup() {
@@ -39,12 +40,6 @@ register({
   },
 
   afterConfigureGraph: refreshAll,
-
-  onNodeOutputsUpdated(outputs) {
-    for (const [locator, output] of Object.entries(outputs)) {
-      editors.get(host.findLocated(locator))?.executed(output);
-    }
-  },
 });
 
 function refreshAll() {
@@ -57,7 +52,6 @@ function createEditor(node) {
   let answers = {}; // of the server: policyError, levels, failure
   let timer;
 
-  const t = (key, values) => texts(host.locale())(key, values);
   const isLocked = () => Boolean(node.properties[LOCK]);
   const isGone = () => view.signal.aborted;
   const weights = createWeights(node);
@@ -67,14 +61,8 @@ function createEditor(node) {
     draw();
     refresh();
   });
-  const commands = createCommands(text, t, isGone, weights);
-  const grid = createGrid({
-    texts: () => texts(host.locale()),
-    begin: host.beginStep,
-    edit: write,
-    isLocked,
-    moved: drawMessages,
-  });
+  const commands = createCommands(text, isGone, weights);
+  const grid = createGrid({ begin: host.beginStep, edit: write, isLocked, moved: drawMessages });
   const bar = createBar({
     cells: text.cells,
     selected: grid.selected,
@@ -85,19 +73,17 @@ function createEditor(node) {
     copy: commands.copy,
     paste: commands.paste,
     presets: (button) => openPaths(button, {
-      t, steps: text.cells().length, model: modelWords(node), current: text.value, signal: view.signal,
+      steps: text.cells().length, model: modelWords(node), current: text.value, signal: view.signal,
       apply: (path) => commands.apply(path.schedule, { source: path }),
     }),
-  }, MAX_STEPS, t);
-  const messages = createMessages(t, {
+  }, MAX_STEPS);
+  const messages = createMessages({
     restore: (before) => host.oneStep(() => text.setValue(before)),
     adapt: (steps) => commands.apply(format(text.cells()), { steps }),
     useCustom,
   });
-  const figures = el("div", {
-    className: "gph-figures", role: "status", "data-testid": "gph-figures",
-  });
-  const source = el("span", { className: "gph-source", "data-testid": "gph-source" });
+  const figures = el("div", { className: "gph-figures", role: "status", "data-testid": "gph-figures" });
+  const source = el("span", { className: "gph-source gph-dim", "data-testid": "gph-source" });
   grid.element.append(source);
   const content = el(
     "div", { className: "gph-editor", "data-testid": "gph-editor" },
@@ -113,7 +99,7 @@ function createEditor(node) {
   });
   if (node.size[0] < WIDTH) node.setSize([WIDTH, node.size[1]]);
 
-  editors.set(node, { refresh, ran, executed });
+  editors.set(node, { refresh, ran });
   const observer = new ResizeObserver(() => {
     grid.layout();
     view.refit();
@@ -129,7 +115,7 @@ function createEditor(node) {
     draw();
     refresh();
   });
-  host.chain(node, "onExecuted", executed);
+  onOutput(node, executed);
   for (const type of ["pointerenter", "focusin"]) content.addEventListener(type, text.lookAgain);
 
   function write(next) {
@@ -149,10 +135,10 @@ function createEditor(node) {
     content.classList.toggle("gph-linked", isLinked);
     content.inert = isLinked;
     set(source, {
-      textContent: [key && t(`editor.${key}`), gains && t("editor.sensitivity")].filter(Boolean).join(" · "),
-      title: [key && t(`editor.${key}Tip`, values), gains && t("editor.sensitivityTip")].filter(Boolean).join("\n"),
+      textContent: [key && say(`editor.${key}`), gains && say("editor.sensitivity")].filter(Boolean).join(" · "),
+      title: [key && say(`editor.${key}Tip`, values), gains && say("editor.sensitivityTip")].filter(Boolean).join("\n"),
     });
-    set(figures, { textContent: error ? "" : figuresText(cells), title: t("editor.figuresTip") });
+    set(figures, { textContent: error ? "" : figuresText(cells), title: say("editor.figuresTip") });
     bar.draw({ off, isWrong: Boolean(error) });
     drawMessages();
     view.refit();
@@ -160,7 +146,7 @@ function createEditor(node) {
 
   function figuresText(cells) {
     const { numSteps, numFull, numCached, ratio, speedup, longest } = readout(cells);
-    return t("editor.figures", {
+    return say("editor.figures", {
       count: numSteps, full: numFull, cached: numCached, longest,
       ratio: Math.round(100 * ratio), speedup: speedup.toFixed(2).replace(/\.?0+$/, ""),
     });
@@ -171,7 +157,7 @@ function createEditor(node) {
       cells: text.cells(),
       error: text.error(),
       isLinked,
-      range: grid.selected().length ? grid.describe() : null,
+      range: grid.selected().length ? grid.rangeText() : null,
       around: {
         samplerSteps:
           around.steps ?? (noise.connected() ? noise.connected().length - 1 : undefined),

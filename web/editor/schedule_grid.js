@@ -1,8 +1,7 @@
 /**
- * The cells of a schedule: drawing and keys. Knows the page, nothing of ComfyUI.
+ * The cells of a schedule: drawing and keys.
  *
  * @typedef {object} Callbacks
- * @property {() => (key: string, values?: object) => string} texts of the language
  * @property {() => () => void} begin begins an undo step, returns what ends it
  * @property {(cells: boolean[]) => void} edit the user made this schedule
  * @property {() => boolean} isLocked whether the number of full steps stays
@@ -10,6 +9,7 @@
  */
 
 import { el, set } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { between, change, move } from "./schedule.js";
 import { createChart } from "./schedule_chart.js";
 import { followPointer } from "./schedule_pointer.js";
@@ -45,13 +45,13 @@ export function createGrid(callbacks) {
     if (element.childElementCount !== cells.length) {
       element.replaceChildren(...options.slice(0, cells.length));
     }
-    const t = callbacks.texts();
     const chosen = new Set(selected());
     cells.forEach((full, step) => {
+      const words = describe(step);
       set(options[step], {
         "aria-selected": full,
-        "aria-label": describe(step, t),
-        title: step === 0 ? t("editor.stepZero") : describe(step, t),
+        "aria-label": words,
+        title: step === 0 ? say("editor.stepZero") : words,
         className: [
           "gph-step", full ? "gph-step-full" : "gph-step-cached", chosen.has(step) ? "gph-step-chosen" : "",
           step === cursor ? "gph-step-cursor" : "",
@@ -60,7 +60,7 @@ export function createGrid(callbacks) {
     });
     element.classList.toggle("gph-hundreds", cells.length > 100);
     set(element, {
-      "aria-label": t("editor.grid", { count: cells.length }),
+      "aria-label": say("editor.grid", { count: cells.length }),
       "aria-activedescendant": options[cursor].id,
       "aria-disabled": off,
     });
@@ -80,12 +80,12 @@ export function createGrid(callbacks) {
     return el("div", { id: `${id}-${step}`, role: "option", "data-step": step }, String(step));
   }
 
-  function describe(step, t) {
-    const kind = t(cells[step] ? "editor.full" : "editor.cached");
+  function describe(step) {
+    const kind = say(cells[step] ? "editor.full" : "editor.cached");
     const values = { step, count: cells.length, kind, sigma: levels?.[step].toPrecision(3) };
-    const text = t(levels ? "editor.stepIsAt" : "editor.stepIs", values);
+    const text = say(levels ? "editor.stepIsAt" : "editor.stepIs", values);
     const value = gains?.[step]?.toPrecision(3);
-    return value ? `${text}, ${t("editor.stepGain", { value })}` : text;
+    return value ? `${text}, ${say("editor.stepGain", { value })}` : text;
   }
 
   /** The selected range without step 0; empty if there is none. */
@@ -99,26 +99,19 @@ export function createGrid(callbacks) {
     callbacks.moved();
   }
 
-  function edit(next) {
-    callbacks.edit(next);
-  }
-
   function oneEdit(next) {
     const end = callbacks.begin();
-    edit(next);
+    callbacks.edit(next);
     end();
   }
 
   followPointer(element, {
+    ...callbacks,
     cells: () => cells,
     cursor: () => cursor,
     isOff: () => isOff,
-    isLocked: callbacks.isLocked,
-    begin: callbacks.begin,
     choose,
     put: (step) => ([cursor, range] = [step, null]),
-    edit,
-    moved: callbacks.moved,
   });
 
   // --- keys
@@ -187,13 +180,7 @@ export function createGrid(callbacks) {
     /** What a new grid in the place of this one needs to go on. */
     state: () => ({ cursor, range }),
     restore: (state) => choose(Math.min(state.cursor, cells.length - 1), state.range),
-    /** The cursor's step, in words. */
-    describe: () => (range ? rangeText() : describe(cursor, callbacks.texts())),
+    /** The selected range, in words. */
+    rangeText: () => say("editor.rangeIs", { first: selected()[0], last: selected().at(-1) }),
   };
-
-  function rangeText() {
-    const steps = selected();
-    const [first, last] = steps.length ? [steps[0], steps.at(-1)] : [0, 0];
-    return callbacks.texts()("editor.rangeIs", { first, last });
-  }
 }

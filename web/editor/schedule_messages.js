@@ -1,63 +1,48 @@
 /** The lines below the cells: what is wrong with the schedule, and what can be done about it. */
 
 import { el } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { format, warnings } from "./schedule.js";
 import { lost } from "./schedule_weights.js";
 
 /**
- * @typedef {object} Found what is known about the schedule
- * @property {boolean[]} cells
- * @property {import("./schedule.js").ScheduleError | null} error why the text cannot be read
- * @property {boolean} isLinked
- * @property {string | null} range the selected steps in words
- * @property {{samplerSteps?: number, sensitivitySteps?: number, policyError?: string,
- *   speed?: string, hasPolicy?: boolean, policy?: object}} around
- * @property {{path: string, schedule: string}} [taken] see `lost`
- * @property {string} [failure] why the server did not answer
- */
-
-/**
- * @param {(key: string, values?: object) => string} t
  * @param {{restore: (schedule: string) => void, adapt: (steps: number) => void,
  *   useCustom: () => void}} repairs
  */
-export function createMessages(t, repairs) {
-  const element = el("div", {
-    className: "gph-messages", "data-testid": "gph-messages", "data-gph-scrolls": "",
-  });
+export function createMessages(repairs) {
+  const element = el("div", { className: "gph-messages", "data-testid": "gph-messages", "data-gph-scrolls": "" });
   const actions = {
-    otherSteps: ({ steps }) => ({
-      label: t("editor.adapt", { steps }), run: () => repairs.adapt(steps),
-    }),
-    weightsLost: ({ schedule }) => ({
-      label: t("editor.restore"), title: schedule, run: () => repairs.restore(schedule),
-    }),
-    unused: () => ({ label: t("editor.useCustom"), run: repairs.useCustom }),
+    otherSteps: ({ steps }) => ({ label: say("editor.adapt", { steps }), run: () => repairs.adapt(steps) }),
+    weightsLost: ({ schedule }) => restoring(schedule),
+    unused: () => ({ label: say("editor.useCustom"), run: repairs.useCustom }),
   };
 
-  function wrongText({ cells, error }) {
-    const before = format(cells);
-    return warning(t("editor.wrongText", { reason: error.say(t) }), {
-      label: t("editor.restore"), title: before, run: () => repairs.restore(before),
-    }, "alert");
+  function restoring(schedule) {
+    return { label: say("editor.restore"), title: schedule, run: () => repairs.restore(schedule) };
   }
 
-  /** @param {Found} found */
   function lines(found) {
-    if (found.error) return [wrongText(found)];
-    if (found.isLinked) return [hint(t("editor.linked"))];
+    if (found.error) {
+      const words = say("editor.wrongText", { reason: found.error.say(say) });
+      return [warning(words, restoring(format(found.cells)), "alert")];
+    }
+    if (found.isLinked) return [hint(say("editor.linked"))];
     const weights = lost(found.cells, found.taken, found.around);
     const warned = warnings(found.cells, found.around).concat(weights ? [weights] : []);
     if (found.failure) warned.push(["noAnswer", { reason: found.failure }]);
     const shown = warned.map(([key, values]) =>
-      warning(t(`editor.${key}`, values), actions[key]?.(values)));
-    if (!shown.length) shown.push(hint(t("editor.help")));
+      warning(say(`editor.${key}`, values), actions[key]?.(values)));
+    if (!shown.length) shown.push(hint(say("editor.help")));
     return found.range ? [hint(found.range), ...shown] : shown;
   }
 
   return {
     element,
-    /** @param {Found} found */
+    /**
+     * Draw what is known about the schedule: `cells`, or the `error` why its text cannot be read;
+     * `isLinked`; the selected `range` in words; for `warnings` what is `around` it, for `lost` the path
+     * that it was `taken` from; and the `failure` why the server did not answer.
+     */
     draw(found) {
       const next = lines(found);
       const words = next.map((line) => line.textContent).join("");
@@ -69,7 +54,7 @@ export function createMessages(t, repairs) {
 
 /** A line that explains. */
 function hint(words) {
-  return el("div", { className: "gph-hint" }, words);
+  return el("div", { className: "gph-dim" }, words);
 }
 
 /**

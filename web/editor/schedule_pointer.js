@@ -3,21 +3,9 @@
 import { change, move } from "./schedule.js";
 
 /**
- * @typedef {object} Grid
- * @property {() => boolean[]} cells the schedule
- * @property {() => number} cursor
- * @property {() => boolean} isOff whether nothing can be edited
- * @property {() => boolean} isLocked whether the number of full steps stays
- * @property {() => () => void} begin begins an undo step, returns what ends it
- * @property {(step: number, range?: [number, number]) => void} choose set cursor and range, and draw
- * @property {(step: number) => void} put set the cursor alone, for an edit that draws
- * @property {(cells: boolean[]) => void} edit the user made this schedule
- * @property {() => void} moved cursor or range changed
- */
-
-/**
  * @param {HTMLElement} element around the cells
- * @param {Grid} grid
+ * @param {object} grid the callbacks of schedule_grid.js, `cells()`, `cursor()`, `isOff()`;
+ *   `choose(step, range)` sets cursor and range and draws, `put(step)` sets the cursor for an edit that draws
  */
 export function followPointer(element, grid) {
   let gesture = null;

@@ -2,7 +2,6 @@
 
 import * as host from "../shared/host.js";
 import { value } from "../shared/links.js";
-import { register } from "../shared/views.js";
 
 /** A field, the field that decides about it, and the value there with which it counts. */
 const RULES = [
@@ -15,7 +14,7 @@ const RULES = [
 /** What sets the fields of a node, by node. */
 const nodes = new Map();
 
-register({
+host.register({
   name: "golden-path.inputs",
 
   setup() {

@@ -2,11 +2,11 @@
 
 import { el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
-import { addView, register } from "../shared/views.js";
+import { addView } from "../shared/views.js";
 
 const NODE = "GPH_GoldenPathLibrary";
 
-register({
+host.register({
   name: "golden-path.library",
 
   nodeCreated(node) {

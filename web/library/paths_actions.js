@@ -3,17 +3,19 @@
 import { el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 
+const { say } = host;
+
 const url = (name) => `/user_paths/${encodeURIComponent(name)}`;
 
-export async function save({ t, current }) {
-  const name = await host.prompt(t("editor.menuSave"), t("editor.nameAsk"));
+export async function save({ current }) {
+  const name = await host.prompt(say("editor.menuSave"), say("editor.nameAsk"));
   if (!name?.trim()) return;
-  await keep(t, "/user_paths", { name: name.trim(), schedule: current() });
+  await keep("/user_paths", { name: name.trim(), schedule: current() });
 }
 
-export async function importFile({ t }) {
+export async function importFile() {
   const file = await pickFile();
-  if (file) await keep(t, "/user_paths/import", { text: await file.text() });
+  if (file) await keep("/user_paths/import", { text: await file.text() });
 }
 
 /** The file that the user picks, undefined if none. */
@@ -27,22 +29,22 @@ function pickFile() {
   });
 }
 
-export async function importText({ t }) {
-  const text = await host.prompt(t("editor.menuImport"), t("editor.importAsk"));
-  if (text?.trim()) await keep(t, "/user_paths/import", { text });
+export async function importText() {
+  const text = await host.prompt(say("editor.menuImport"), say("editor.importAsk"));
+  if (text?.trim()) await keep("/user_paths/import", { text });
 }
 
 /** Keep a path; where the name is taken, ask whether to replace that one. */
-async function keep(t, path, body) {
+async function keep(path, body) {
   let answer;
   try {
     answer = await host.ask(path, { body: { ...body, replace: false } });
   } catch (reason) {
     if (reason.status !== 409) throw reason;
-    if (!(await host.confirm(t("editor.replaceTitle"), reason.message))) return;
+    if (!(await host.confirm(say("editor.replaceTitle"), reason.message))) return;
     answer = await host.ask(path, { body: { ...body, replace: true } });
   }
-  host.toast("success", t("editor.saved", { name: answer.name }));
+  host.toast("success", say("editor.saved", { name: answer.name }));
 }
 
 /** A path as it is shared. */
@@ -56,32 +58,31 @@ export async function exportFile(name) {
   URL.revokeObjectURL(href);
 }
 
-export async function exportText({ t }, name) {
+export async function exportText(name) {
   const text = await shared(name);
-  const copied = await host.copy(text, t("editor.menuExport", { name }), t("editor.exportAsk"));
-  if (copied) host.toast("success", t("editor.exported", { name }));
+  const copied = await host.copy(text, say("editor.menuExport", { name }), say("editor.exportAsk"));
+  if (copied) host.toast("success", say("editor.exported", { name }));
 }
 
-export async function rename({ t }, name) {
-  const next = await host.prompt(t("editor.menuRename", { name }), t("editor.nameAsk"), name);
-  if (!next?.trim() || next.trim() === name) return;
-  await host.ask(`${url(name)}/name`, { body: { name: next.trim() } });
-  host.toast("success", t("editor.saved", { name: next.trim() }));
+export async function rename(name) {
+  const next = (await host.prompt(say("editor.menuRename", { name }), say("editor.nameAsk"), name))?.trim();
+  if (!next || next === name) return;
+  await host.ask(`${url(name)}/name`, { body: { name: next } });
+  host.toast("success", say("editor.saved", { name: next }));
 }
 
-export async function remove({ t }, name) {
-  const words = t("editor.deleteAsk", { name });
-  if (!(await host.confirm(t("editor.menuDelete", { name }), words))) return;
+export async function remove(name) {
+  if (!(await host.confirm(say("editor.menuDelete", { name }), say("editor.deleteAsk", { name })))) return;
   await host.ask(url(name), { method: "DELETE" });
-  host.toast("success", t("editor.deleted", { name }));
+  host.toast("success", say("editor.deleted", { name }));
 }
 
 /** What the action gives; undefined and a message if it fails. */
-export async function orToast(t, action) {
+export async function orToast(action) {
   try {
     return await action();
   } catch (reason) {
-    host.toast("error", t("editor.failed"), reason.message);
+    host.toast("error", say("editor.failed"), reason.message);
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** The menu of golden paths: find one by model or by words, save, rename, delete, share. */
 
 import { el, icon, svg } from "../shared/dom.js";
-import * as host from "../shared/host.js";
+import { ask, say } from "../shared/host.js";
 import { parse } from "../editor/schedule.js";
 import * as actions from "./paths_actions.js";
 import { groups, isUsers, search, SERVERS } from "./paths_groups.js";
@@ -11,7 +11,6 @@ const HEIGHT = 480;
 
 /**
  * @typedef {object} Menu
- * @property {(key: string, values?: object) => string} t
  * @property {number} steps of the schedule being edited
  * @property {string} model what the workflow loads, see `modelWords`
  * @property {() => string} current the schedule's text
@@ -26,27 +25,25 @@ const HEIGHT = 480;
  * @param {Menu} menu
  */
 export async function openPaths(anchor, menu) {
-  const { t } = menu;
-  const library = await actions.orToast(t, () => host.ask("/paths"));
+  const library = await actions.orToast(() => ask("/paths"));
   if (!library || menu.signal.aborted) return;
   const panel = el("div", {
     className: "gph-menu", role: "dialog", popover: "auto", "data-testid": "gph-menu",
-    "aria-label": t("editor.presets"),
+    "aria-label": say("editor.presets"),
   });
   const act = (action) => async () => {
     panel.remove();
-    await actions.orToast(t, action);
+    await actions.orToast(action);
   };
-  const list = el("div", { className: "gph-menu-list" });
+  const list = el("div", { className: "gph-menu-list" }, ...content(library, menu, act, ""));
   const field = el("input", {
-    type: "search", className: "gph-menu-search", placeholder: t("editor.menuSearch"),
-    "aria-label": t("editor.menuSearch"),
+    type: "search", className: "gph-menu-search", placeholder: say("editor.menuSearch"),
+    "aria-label": say("editor.menuSearch"),
     oninput() {
       list.replaceChildren(...content(library, menu, act, field.value));
       list.scrollTop = 0;
     },
   });
-  list.append(...content(library, menu, act, ""));
   panel.append(field, list, foot(menu, act));
   show(panel, anchor, menu.signal);
   field.focus();
@@ -54,41 +51,39 @@ export async function openPaths(anchor, menu) {
 
 /** What the list shows: groups, or what a search has found. */
 function content(library, menu, act, text) {
-  const { t } = menu;
   if (text.trim()) return found(search(library.paths, text), menu, act);
   return [
     ...groups(library.paths, menu.steps, menu.model).map((group) => groupOf(group, menu, act)),
-    ...(library.paths.length ? [] : [note(t("editor.menuNone"))]),
-    ...library.broken.map((file) => note(t("editor.menuBroken", file), "gph-warning")),
+    ...(library.paths.length ? [] : [note(say("editor.menuNone"))]),
+    ...library.broken.map((file) => note(say("editor.menuBroken", file), "gph-warning")),
   ];
 }
 
 function found(paths, menu, act) {
-  const { t } = menu;
-  if (!paths.length) return [note(t("editor.menuNothing"))];
+  if (!paths.length) return [note(say("editor.menuNothing"))];
   const more = paths.length - MOST_FOUND;
   return [
     ...paths.slice(0, MOST_FOUND).map((path) => entry(path, menu, act)),
-    ...(more > 0 ? [note(t("editor.menuMore", { count: more }))] : []),
+    ...(more > 0 ? [note(say("editor.menuMore", { count: more }))] : []),
   ];
 }
 
 /** A model's paths: folded, unless the workflow loads it, and made when they are unfolded. */
 function groupOf({ model, isOwnModel, paths }, menu, act) {
-  const { t, steps } = menu;
-  const name = model === SERVERS ? t("editor.menuServers") : model || t("editor.menuOwn");
-  const label = isOwnModel ? t("editor.menuModel", { model: name }) : name;
+  const { steps } = menu;
+  const name = model === SERVERS ? say("editor.menuServers") : model || say("editor.menuOwn");
+  const label = isOwnModel ? say("editor.menuModel", { model: name }) : name;
   const group = el(
     "details", { className: "gph-menu-group" },
-    el("summary", {}, label, " ", el("span", { className: "gph-menu-count" }, String(paths.length))),
+    el("summary", {}, label, " ", el("span", { className: "gph-dim" }, String(paths.length))),
   );
+  const section = (title, shown) =>
+    shown.length ? [note(title), ...shown.map((path) => entry(path, menu, act))] : [];
   const fill = () => {
     if (!group.open || group.childElementCount > 1) return;
-    const same = paths.filter((path) => path.num_steps === steps);
-    const others = paths.filter((path) => path.num_steps !== steps);
     group.append(
-      ...section(t("editor.menuSame", { steps }), same, menu, act),
-      ...section(t("editor.menuOthers"), others, menu, act),
+      ...section(say("editor.menuSame", { steps }), paths.filter((path) => path.num_steps === steps)),
+      ...section(say("editor.menuOthers"), paths.filter((path) => path.num_steps !== steps)),
     );
   };
   group.addEventListener("toggle", fill);
@@ -97,23 +92,17 @@ function groupOf({ model, isOwnModel, paths }, menu, act) {
   return group;
 }
 
-function section(title, paths, menu, act) {
-  if (!paths.length) return [];
-  return [note(title), ...paths.map((path) => entry(path, menu, act))];
-}
-
 function note(words, more = "") {
-  return el("div", { className: `gph-menu-note ${more}` }, words);
+  return el("div", { className: `gph-menu-note gph-dim ${more}` }, words);
 }
 
 function foot(menu, act) {
-  const { t } = menu;
-  const command = (words, run) => el("button", { type: "button", onclick: act(run) }, words);
+  const command = (key, run) => el("button", { type: "button", onclick: act(run) }, say(key));
   return el(
     "div", { className: "gph-menu-foot" },
-    command(t("editor.menuSave"), () => actions.save(menu)),
-    command(t("editor.menuImport"), () => actions.importText(menu)),
-    command(t("editor.menuImportFile"), () => actions.importFile(menu)),
+    command("editor.menuSave", () => actions.save(menu)),
+    command("editor.menuImport", actions.importText),
+    command("editor.menuImportFile", actions.importFile),
   );
 }
 
@@ -137,44 +126,40 @@ function show(panel, anchor, signal) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    const items = [...panel.querySelectorAll("input, summary, button")].filter(isShown);
+    const items = [...panel.querySelectorAll("input, summary, button")].filter((item) => item.checkVisibility());
     const at = items.indexOf(document.activeElement);
     items[(at + by + items.length) % items.length].focus();
   });
   signal.addEventListener("abort", () => panel.remove());
 }
 
-function isShown(element) {
-  return element.checkVisibility();
-}
-
 function entry(path, menu, act) {
   return isUsers(path) ? ownEntry(path, menu, act) : pathEntry(path, menu, act);
 }
 
-function pathEntry(path, { t, apply }, act) {
+function pathEntry(path, { apply }, act) {
   const words = { full: path.num_full, count: path.num_steps, policy: path.policy, origin: path.origin };
   return el(
     "button",
     { type: "button", className: "gph-path", title: path.card, onclick: act(() => apply(path)) },
-    el("span", { className: "gph-path-name" }, path.name),
-    picture(path.schedule),
-    el("span", { className: "gph-path-facts" }, t("editor.pathLine", words)),
+    el("span", {}, path.name), picture(path.schedule),
+    el("span", { className: "gph-path-facts gph-dim" }, say("editor.pathLine", words)),
   );
 }
 
 function ownEntry(path, menu, act) {
-  const { t } = menu;
   const { name } = path;
-  const tool = (sign, words, run) =>
-    el("button", { type: "button", title: words, "aria-label": words, onclick: act(run) }, icon(sign));
+  const tool = (sign, key, run) => {
+    const title = say(key, { name });
+    return el("button", { type: "button", title, "aria-label": title, onclick: act(() => run(name)) }, icon(sign));
+  };
   return el(
     "div", { className: "gph-own" },
     pathEntry(path, menu, act),
-    tool("copy", t("editor.menuExport", { name }), () => actions.exportText(menu, name)),
-    tool("file", t("editor.menuExportFile", { name }), () => actions.exportFile(name)),
-    tool("rename", t("editor.menuRename", { name }), () => actions.rename(menu, name)),
-    tool("remove", t("editor.menuDelete", { name }), () => actions.remove(menu, name)),
+    tool("copy", "editor.menuExport", actions.exportText),
+    tool("file", "editor.menuExportFile", actions.exportFile),
+    tool("rename", "editor.menuRename", actions.rename),
+    tool("remove", "editor.menuDelete", actions.remove),
   );
 }
 

@@ -115,7 +115,6 @@ export default {
   "editor.pasteAsk": "计划文本",
   "editor.presets": "黄金路径：选择、保存、分享",
 
-
   "editor.menuNone": "还没有路径",
   "editor.menuSearch": "搜索：模型、策略、13 of 50…",
   "editor.menuNothing": "没有路径包含所有这些词",
@@ -172,27 +171,17 @@ export default {
 
   "policy.linked": "策略来自所连接的节点，因此显示全部输入。",
   "policy.residual reuse": "适合任何计划，完整步很少时尤其适合：它不放大误差，只损失细节。",
-  "policy.Taylor":
-    "适合完整步不少于 40 % 的计划。长间隔会毁掉图像，使用 CFG 时尤其如此：28 步中 12 个完整步得到 40 dB，7 个只有 16 dB（演示模型，CFG 3）。",
-  "policy.Hermite":
-    "适合完整步不少于 40 % 的计划。它是带阻尼的 Taylor，但长间隔仍会毁掉图像：28 步中 12 个完整步得到 40 dB，7 个只有 20 dB（演示模型，CFG 3）。",
-  "policy.two-anchor (DiCache)":
-    "适合用它搜索得到的计划，以及完整步不少于 40 % 的计划。每一步都运行第一个块，因此要花时间。完整步很少时，残差复用往往更接近。",
-  "policy.token prediction (DPCache)":
-    "适合完整步不少于 40 % 的计划。长间隔会毁掉图像，使用 CFG 时尤其如此：50 步中 21 个完整步得到 50 dB，9 个只有 17 dB（演示模型，CFG 3）。",
-  "policy.causal linear (L2P)":
-    "适合拟合其权重时所用的计划和模型；其他情况只得到噪声。建立在预测之上的权重会漂移：“规划计划”会说明偏差多大。L2P (full steps only) 更稳妥。",
-  "policy.output reuse":
-    "适合不在列表中的模型：它适用于所有模型，缓存步几乎不花时间。完整步很少时，图像的变化与减少步数相当。",
+  "policy.Taylor": "适合完整步不少于 40 % 的计划。长间隔会毁掉图像，使用 CFG 时尤其如此：28 步中 12 个完整步得到 40 dB，7 个只有 16 dB（演示模型，CFG 3）。",
+  "policy.Hermite": "适合完整步不少于 40 % 的计划。它是带阻尼的 Taylor，但长间隔仍会毁掉图像：28 步中 12 个完整步得到 40 dB，7 个只有 20 dB（演示模型，CFG 3）。",
+  "policy.two-anchor (DiCache)": "适合用它搜索得到的计划，以及完整步不少于 40 % 的计划。每一步都运行第一个块，因此要花时间。完整步很少时，残差复用往往更接近。",
+  "policy.token prediction (DPCache)": "适合完整步不少于 40 % 的计划。长间隔会毁掉图像，使用 CFG 时尤其如此：50 步中 21 个完整步得到 50 dB，9 个只有 17 dB（演示模型，CFG 3）。",
+  "policy.causal linear (L2P)": "适合拟合其权重时所用的计划和模型；其他情况只得到噪声。建立在预测之上的权重会漂移：“规划计划”会说明偏差多大。L2P (full steps only) 更稳妥。",
+  "policy.output reuse": "适合不在列表中的模型：它适用于所有模型，缓存步几乎不花时间。完整步很少时，图像的变化与减少步数相当。",
   "policy.output Taylor": "适合不在列表中的模型，完整步应不少于 40 %。长间隔会毁掉图像，使用 CFG 时尤其如此。",
-  "policy.velocity reuse":
-    "适合任何模型；缓存步不花时间。用 Euler 时它等于更少且不均匀的步，因此完整步很少时图像的变化也一样大。",
-  "policy.velocity Taylor":
-    "适合任何模型，完整步应不少于 40 %；缓存步不花时间。长间隔会毁掉图像，使用 CFG 时尤其如此。",
-  "policy.mean velocity (MeanCache)":
-    "适合任何模型，完整步应不少于 40 %；缓存步不花时间。完整步很少会毁掉图像，使用 CFG 时尤其如此：50 步中 21 个得到 48 dB，28 步中 7 个只有 23 dB（演示模型，CFG 3）。",
-  "policy.fitted (golden path)":
-    "适合拟合它时所用的黄金路径，在那里最接近完整运行。其他计划、模型、CFG 或噪声水平没有权重：这样的运行会被拒绝，并说明原因。",
+  "policy.velocity reuse": "适合任何模型；缓存步不花时间。用 Euler 时它等于更少且不均匀的步，因此完整步很少时图像的变化也一样大。",
+  "policy.velocity Taylor": "适合任何模型，完整步应不少于 40 %；缓存步不花时间。长间隔会毁掉图像，使用 CFG 时尤其如此。",
+  "policy.mean velocity (MeanCache)": "适合任何模型，完整步应不少于 40 %；缓存步不花时间。完整步很少会毁掉图像，使用 CFG 时尤其如此：50 步中 21 个得到 48 dB，28 步中 7 个只有 23 dB（演示模型，CFG 3）。",
+  "policy.fitted (golden path)": "适合拟合它时所用的黄金路径，在那里最接近完整运行。其他计划、模型、CFG 或噪声水平没有权重：这样的运行会被拒绝，并说明原因。",
 
   "summary.GPH_RecordTrajectory": "运行后显示：记录了什么，保存在哪里。",
   "summary.GPH_TrajectoryProfile": "运行后显示：各次运行有多直、多平，彼此有多相似。",

@@ -1,37 +1,34 @@
-/** The panel of Quality Compare: verdict, pictures, figures. It knows the page's DOM, but no ComfyUI. */
+/** The panel of Quality Compare: verdict, pictures, figures. */
 
-import { el, set } from "../shared/dom.js";
+import { el, SCROLLS, set } from "../shared/dom.js";
+import { say, temporaryUrl } from "../shared/host.js";
 import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
 import { figuresLine, itemsOf, meansLine, verdictLine, worstOf } from "./comparison_view.js";
 import { createCurve } from "./frame_curve.js";
 
 /**
- * @param {object} options
- * @param {() => (key: string, values?: object) => string} options.language the texts to use now
- * @param {(file: {filename: string, subfolder: string}) => string} options.urlOf the address of a picture
- * @param {(report: object) => Node[]} options.draw the table of a report, with its notes
+ * @param {(report: object) => Node[]} draw makes the table of a report, with its notes
  * @returns {{element: HTMLElement, show: (reports: object[]) => void, focus: () => void}}
  */
-export function createComparison({ language, urlOf, draw }) {
-  const say = (key, values) => language()(key, values);
+export function createComparison(draw) {
   const verdict = el("p", { className: "gph-verdict", role: "status" });
   const figures = el("p", { className: "gph-figures" });
-  const stage = createStage(language, (state) => bar.press(state));
-  const bar = createBar(say, stage, {
+  const stage = createStage((state) => bar.press(state));
+  const bar = createBar(stage, {
     previous: () => choose(current - 1), next: () => choose(current + 1), worst: () => choose(worstOf(items)), play,
   });
-  const curve = createCurve(language, (frame) => choose(clipStart() + frame));
+  const curve = createCurve((frame) => choose(clipStart() + frame));
   const player = createPlayer({
     urlsOf: (frame) => Object.values(urlsOf(items[clipStart() + frame])),
     show: (frame) => go(clipStart() + frame, true),
     changed: (isPlaying) => bar.plays(isPlaying),
     isShown: () => element.isConnected,
   });
-  const details = el("details", { className: "gph-details", "data-gph-scrolls": "", "data-capture-wheel": "true" });
-  const idle = el("div", { className: "gph-quality-idle" }, say("quality.idle"));
+  const details = el("details", { className: "gph-details", ...SCROLLS });
   const element = el(
-    "div", { className: "gph-quality gph-comparison", "data-testid": "gph-quality", role: "region" }, idle,
+    "div", { className: "gph-quality gph-comparison", "data-testid": "gph-quality", role: "region" },
+    el("div", { className: "gph-idle" }, say("quality.idle")),
   );
   let items = [];
   let current = 0;
@@ -56,8 +53,8 @@ export function createComparison({ language, urlOf, draw }) {
     current = (to + items.length) % items.length;
     const item = items[current];
     const { width, height, heat_map: scale } = item.report;
-    set(verdict, { textContent: verdictLine(item, language()), title: say("quality.verdictTip") });
-    figures.replaceChildren(figuresLine(item, language()), el("br"), meansLine(item.report, language()));
+    set(verdict, { textContent: verdictLine(item, say), title: say("quality.verdictTip") });
+    figures.replaceChildren(figuresLine(item, say), el("br"), meansLine(item.report, say));
     stage.show(urlsOf(item), [width, height], scale.to, isReady);
     curve.show(item.report);
     curve.at(item.n);
@@ -78,7 +75,7 @@ export function createComparison({ language, urlOf, draw }) {
 
   function urlsOf({ report: { pictures }, n }) {
     return Object.fromEntries(Object.entries(pictures.files[n]).map(([kind, filename]) => (
-      [kind, urlOf({ filename, subfolder: pictures.subfolder })]
+      [kind, temporaryUrl({ filename, subfolder: pictures.subfolder })]
     )));
   }
 
@@ -94,7 +91,7 @@ export function createComparison({ language, urlOf, draw }) {
 }
 
 /** Which image, and what is shown of it. */
-function createBar(say, stage, { previous, next, worst, play }) {
+function createBar(stage, { previous, next, worst, play }) {
   const named = (key) => ({ title: say(`quality.${key}.tip`), "aria-label": say(`quality.${key}.tip`) });
   const button = (key, act, properties = {}) => (
     el("button", { type: "button", onclick: act, ...named(key), ...properties }, say(`quality.${key}`))

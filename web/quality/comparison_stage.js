@@ -1,9 +1,7 @@
-/**
- * Two pictures under a slider or side by side with their heat map, or that alone; whole or pixel by
- * pixel. It knows no ComfyUI.
- */
+/** Two pictures under a slider or side by side with their heat map, or that alone; whole or pixel by pixel. */
 
 import { el, set } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { digits } from "../shared/metrics.js";
 import { fitting, place } from "./comparison_view.js";
 
@@ -11,23 +9,9 @@ const STEP = 0.02; // of the width, for an arrow key
 const LARGE = 2; // how many screen pixels a pixel has that is shown as a square
 
 /**
- * @typedef {object} Stage
- * @property {HTMLElement} element
- * @property {(urls: {reference: string, test: string, difference: string}, size: [number, number], to: number, isReady?: boolean) => void} show
- *   `to` is the error of the heat map's brightest colour; pictures that are ready all appear at once
- * @property {(isBeside: boolean) => void} setBeside
- * @property {() => void} toggleBeside
- * @property {() => void} toggleHeatMap
- * @property {() => void} toggleZoom
- */
-
-/**
- * @param {() => (key: string, values?: object) => string} language
  * @param {(state: {heatMap: boolean, beside: boolean, zoomed: boolean, canZoom: boolean}) => void} changed what buttons show
- * @returns {Stage}
  */
-export function createStage(language, changed) {
-  const say = (key, values) => language()(key, values);
+export function createStage(changed) {
   const picture = (kind) => el("img", { className: `gph-picture gph-${kind}`, draggable: false, decoding: "async", alt: "" });
   const pictures = { reference: picture("reference"), test: picture("test"), difference: picture("difference") };
   const tag = (kind) => el("span", { className: `gph-tag gph-tag-${kind}` });
@@ -40,6 +24,12 @@ export function createStage(language, changed) {
   );
   const state = { at: 0.5, zoomed: false, heatMap: false, beside: false, middle: [0.5, 0.5], size: [1, 1], urls: {} };
 
+  /**
+   * @param {{reference: string, test: string, difference: string}} urls
+   * @param {[number, number]} size
+   * @param {number} to the error of the heat map's brightest colour
+   * @param {boolean} [isReady] pictures that are ready all appear at once
+   */
   function show(urls, size, to, isReady = false) {
     Object.assign(state, { urls, size });
     for (const img of Object.values(pictures)) img.decoding = isReady ? "sync" : "async";

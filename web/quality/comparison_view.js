@@ -24,7 +24,7 @@ export function verdictLine({ report, n }, say) {
 export function figuresLine({ report, n }, say) {
   const parts = Object.entries(report.metrics).map(([key, { mean, values }]) => {
     const value = n === undefined ? mean : values[METRICS[key].isOfFrames ? n - 1 : n];
-    const unit = /psnr/.test(key) && Number.isFinite(value) ? " dB" : "";
+    const unit = Number.isFinite(value) ? METRICS[key].unit : "";
     return `${say(`quality.${key}`)} ${cell(key, value, say)}${unit}`;
   });
   return parts.join(" · ");

@@ -1,13 +1,11 @@
 /** PSNR of each frame of a clip as a curve; a click goes to a frame. */
 
 import { el, set, svg } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { curveOf } from "./comparison_view.js";
 
-/**
- * @param {() => (key: string, values?: object) => string} language
- * @param {(frame: number) => void} go
- */
-export function createCurve(language, go) {
+/** @param {(frame: number) => void} go */
+export function createCurve(go) {
   const lines = { psnr: svg("path", { class: "gph-curve-psnr" }), frame_psnr: svg("path", { class: "gph-curve-change" }) };
   const cursor = svg("path", { class: "gph-curve-now" });
   const box = { viewBox: "0 0 1 1", preserveAspectRatio: "none" };
@@ -25,18 +23,14 @@ export function createCurve(language, go) {
     count = report.images;
     const { paths, low, high } = curveOf(report);
     for (const [key, line] of Object.entries(lines)) line.setAttribute("d", paths[key] ?? "");
-    const say = language();
     const [from, to] = [low, high].map((value) => `${value.toFixed(1)} dB`);
-    set(element, { hidden: !report.clip || count < 2 });
-    set(top, { textContent: to });
-    set(bottom, { textContent: from });
+    set(element, { hidden: !report.clip || count < 2, title: say("quality.curve.tip") });
+    [top.textContent, bottom.textContent] = [to, from];
     set(drawing, { "aria-label": say("quality.curve", { count, from, to }) });
-    set(element, { title: say("quality.curve.tip") });
   }
 
   function at(frame) {
-    const x = (frame + 0.5) / count;
-    cursor.setAttribute("d", `M${x} 0V1`);
+    cursor.setAttribute("d", `M${(frame + 0.5) / count} 0V1`);
   }
   return { element, show, at };
 }

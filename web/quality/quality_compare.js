@@ -1,13 +1,15 @@
 // Shows on each node that compares what its last run found: pictures or a table, of a shootout also live.
 
-import { el } from "../shared/dom.js";
+import { el, SCROLLS } from "../shared/dom.js";
 import * as host from "../shared/host.js";
+import { Memory, onOutput, partsOf, placeOf } from "../shared/memory.js";
+import { learn, METRICS } from "../shared/metrics.js";
+import { cellsOf, createStrip } from "../shared/strip.js";
+import { addView } from "../shared/views.js";
 import { createComparison } from "./comparison_panel.js";
 import { methodsTable, runsTable, table } from "./quality_view.js";
-import { fillStrip } from "../shared/strip.js";
-import { texts } from "../shared/strings.js";
-import { addView, register } from "../shared/views.js";
 
+const { say } = host;
 const EVENT = "golden_path.shootout"; // sent by nodes/shootout/shootout_live.py
 
 /**
@@ -22,78 +24,41 @@ const NODES = {
   },
 };
 
-/** What shows a node's output, by node. */
-const panels = new WeakMap();
+/** The last reports of shootouts that have not ended: newer than any output. */
+const live = new Memory();
 
-/** The last reports of shootouts that have not ended, by workflow and node: newer than any output. */
-const live = new Map();
-
-register({
+host.register({
   name: "golden-path.quality",
 
   setup() {
-    host.onEvent(EVENT, (node, report) => {
-      live.set(keyOf(report), report);
-      panels.get(node)?.({ gph_shootout: [report] });
-    });
+    host.onEvent(EVENT, (_node, report) => live.set(...placeOf(report), report));
     host.onEvent("executed", (_node, { output }) => {
-      output?.gph_shootout?.forEach((report) => live.delete(keyOf(report)));
+      output?.gph_shootout?.forEach((report) => live.delete(...placeOf(report)));
     });
+  },
+
+  beforeRegisterNodeDef(_kind, { name, input }) {
+    if (name === "GPH_ScheduleSearch") learn(input.optional.objective[1].gph_metrics);
   },
 
   nodeCreated(node) {
     const kind = NODES[node.comfyClass];
     if (!kind) return;
     const panel = kind.create(kind.output);
-    const show = (output) => {
-      const reports = (output?.[kind.output] ?? []).filter(isOfThisWorkflow);
-      if (reports.length) panel.show(reports);
-    };
     host.heighten(host.findWidget(node, "methods"), 120); // ten of its lines
     addView(node, "quality_table", panel.element, { height: kind.height, fills: kind.fills, focus: panel.focus });
     if (node.size[0] < kind.width) node.setSize([kind.width, node.size[1]]);
-    host.chain(node, "onExecuted", show);
-    panels.set(node, show);
+    onOutput(node, (output) => {
+      const reports = partsOf(output, kind.output);
+      if (reports.length) panel.show(reports);
+    });
+    if (kind.output === "gph_shootout") live.shownBy(node, (report) => panel.show([report]));
   },
-
-  // A workflow was opened or came back from another tab.
-  onNodeOutputsUpdated(outputs) {
-    for (const [locator, output] of Object.entries(outputs)) {
-      panels.get(host.findLocated(locator))?.(output);
-    }
-    showLive();
-  },
-
-  // The same, or an undo made the nodes anew.
-  afterConfigureGraph: showLive,
 });
-
-function showLive() {
-  for (const report of live.values()) {
-    if (isOfThisWorkflow(report)) panels.get(host.findNode(report.node_id))?.({ gph_shootout: [report] });
-  }
-}
-
-function keyOf({ workflow_id, node_id }) {
-  return `${workflow_id} ${node_id}`;
-}
-
-/** ComfyUI hands a result to the node of that id in whatever workflow is open. */
-function isOfThisWorkflow({ workflow_id }) {
-  return !workflow_id || workflow_id === host.workflowId();
-}
-
-function say(key, values) {
-  return texts(host.locale())(key, values);
-}
 
 /** The pictures of Quality Compare. */
 function comparison() {
-  return createComparison({
-    language: () => say,
-    urlOf: host.temporaryUrl,
-    draw: (report) => draw(report, table(report, say)),
-  });
+  return createComparison((report) => draw(report, table(report, say)));
 }
 
 /** A panel of tables; `tableOf` makes one of a report. */
@@ -101,8 +66,8 @@ function tables(idle, tableOf) {
   return (output) => {
     const element = el("div", {
       className: `gph-quality ${output}`, "data-testid": "gph-quality", tabIndex: 0, role: "region",
-      "aria-live": "polite", "data-gph-scrolls": "", "data-capture-wheel": "true",
-    }, el("div", { className: "gph-quality-idle" }, say(idle)));
+      "aria-live": "polite", ...SCROLLS,
+    }, el("div", { className: "gph-idle" }, say(idle)));
     const show = (reports) => {
       element.replaceChildren(...reports.flatMap((report) => draw(report, tableOf(report, say))));
     };
@@ -114,7 +79,8 @@ function tables(idle, tableOf) {
 function draw(report, { kind, caption = "caption", columns, rows, notes, strips = [] }) {
   const titles = columns.map(({ key, network }) => {
     const name = [say(`quality.${key}`), network && `(${network})`].filter(Boolean).join(" ");
-    return el("th", { scope: "col", title: say(`quality.${key}.tip`) }, name, el("small", {}, say(`quality.${key}.best`)));
+    const best = METRICS[key]?.best ?? say(`quality.${key}.best`);
+    return el("th", { scope: "col", title: say(`quality.${key}.tip`) }, name, el("small", {}, best));
   });
   const head = el("tr", {}, el("th", { scope: "col" }, say(`quality.${kind}`)), ...titles);
   const body = rows.map(({ label, isMain, cells }) =>
@@ -132,7 +98,6 @@ function draw(report, { kind, caption = "caption", columns, rows, notes, strips 
 
 /** Whose schedule, its steps, and in which part of the runs it occurred. */
 function schedule({ label, plan, share, title }) {
-  const strip = el("div", { className: "gph-strip", role: "img", "aria-label": title, title });
-  fillStrip(strip, plan, say);
+  const strip = createStrip(cellsOf(plan), { "aria-label": title, title });
   return [el("span", {}, label), strip, el("span", {}, share)];
 }

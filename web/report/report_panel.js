@@ -1,38 +1,16 @@
-/** The panel that shows a report (see run_view.js). It knows the page's DOM, but no ComfyUI. */
+/** The panel that shows a report (see run_view.js). */
 
 import { warning } from "../editor/schedule_messages.js";
 import { el } from "../shared/dom.js";
+import { say } from "../shared/host.js";
+import { createStrip } from "../shared/strip.js";
 import { failureText } from "./failure_line.js";
-import {
-  cells,
-  columns,
-  counts,
-  isWhole,
-  length,
-  mebibytes,
-  scheduleOf,
-  seconds,
-  sum,
-} from "./run_view.js";
+import { cells, counts, isWhole, length, mebibytes, scheduleOf, seconds, sum } from "./run_view.js";
 
-/**
- * What the settings of the node say, whatever ran.
- * @typedef {object} Settings
- * @property {"off" | "bypassed"} [off] why it hands the model on as it is, if it does
- * @property {{steps: number, count: number, adapt: () => void}} [misfit] the sampler's steps, if the
- *   schedule has another number
- */
-
-/**
- * @param {(key: string, values?: object) => string} say
- */
-export function createPanel(say) {
+export function createPanel() {
   const element = el("div", { className: "gph-report", "data-testid": "gph-report" });
-  /** @type {import("./run_view.js").Report | undefined} */
   let report;
-  /** @type {import("./failures.js").Failure | undefined} */
   let failure;
-  /** @type {Settings} */
   let settings = {};
   let selected = -1;
 
@@ -46,7 +24,11 @@ export function createPanel(say) {
     draw();
   }
 
-  /** @param {Settings} found */
+  /**
+   * Show what the settings of the node say, whatever ran.
+   * @param {{off?: "off" | "bypassed", misfit?: {steps: number, count: number, adapt: () => void}}} found
+   *   why the node hands the model on as it is; the sampler's steps if the schedule has another number
+   */
   function tell(found) {
     const isSame = JSON.stringify(found) === JSON.stringify(settings);
     settings = found;
@@ -63,10 +45,10 @@ export function createPanel(say) {
     if (settings.off) return [line(title(say(`report.${settings.off}`))), ...reason()];
     const isBefore = !failure?.prompt || report?.prompt !== failure.prompt;
     if (failure && isBefore) return [line(title(say(`report.state.${failure.state}`))), ...reason()];
-    if (!report) return [el("div", { className: "gph-report-idle" }, say("report.idle"))];
+    if (!report) return [el("div", { className: "gph-idle" }, say("report.idle"))];
     const run = report.runs[selected];
     if (run.state === "off") return [line(title(say("report.off")))];
-    return [head(run), ...reason(), strip(run, say), legend(run, say), plan(run), notes(run)];
+    return [head(run), ...reason(), strip(run), legend(run), plan(run), notes(run)];
   }
 
   function misfit() {
@@ -76,11 +58,11 @@ export function createPanel(say) {
     return [warning(say("editor.otherSteps", { steps, count }), button)];
   }
 
-  const reason = () => (failure?.words ? [failureText(failure, say)] : []);
+  const reason = () => (failure?.words ? [failureText(failure)] : []);
 
   function titleOfRun(run) {
     const isLast = selected === report.runs.length - 1;
-    if (failure?.state !== "failed" || !isLast) return titleOf(run, say);
+    if (failure?.state !== "failed" || !isLast) return titleOf(run);
     if (isWhole(run)) return say("report.state.failed"); // before the next one began
     return say("report.failedAfter", { done: counts(run).reached, steps: length(run) });
   }
@@ -88,31 +70,26 @@ export function createPanel(say) {
   function head(run) {
     const { figures } = run;
     const shown = line(title(titleOfRun(run)));
-    if (isWhole(run) && figures.cachedSeconds.length) shown.append(...meter(figures, say));
-    if (report.saved) shown.append(el("span", { className: "gph-report-tag" }, say("report.saved")));
+    if (isWhole(run) && figures.cachedSeconds.length) shown.append(...meter(figures));
+    if (report.saved) shown.append(el("span", { className: "gph-report-tag gph-dim" }, say("report.saved")));
     if (report.runs.length > 1) shown.append(chooser());
     return shown;
   }
 
   function chooser() {
-    const bar = el("span", { className: "gph-report-runs" });
-    const go = (by, sign, label) => {
-      const disabled = !report.runs[selected + by];
-      const named = { title: label, "aria-label": label, "data-gph-go": by };
-      const button = el("button", { type: "button", disabled, ...named }, sign);
-      button.addEventListener("click", () => {
+    const go = (by, sign, label) => el("button", {
+      type: "button", disabled: !report.runs[selected + by], title: label, "aria-label": label, "data-gph-go": by,
+      onclick() {
         selected += by;
         draw();
-      });
-      return button;
-    };
-    const place = { index: selected + 1, count: report.runs.length };
-    bar.append(
+      },
+    }, sign);
+    return el(
+      "span", { className: "gph-report-runs" },
       go(-1, "‹", say("report.older")),
-      el("span", {}, say("report.run", place)),
+      say("report.run", { index: selected + 1, count: report.runs.length }),
       go(1, "›", say("report.newer")),
     );
-    return bar;
   }
 
   /** The schedule of the last run, as far as there is one. */
@@ -125,7 +102,7 @@ export function createPanel(say) {
 const line = (...parts) => el("div", { className: "gph-report-head" }, ...parts);
 const title = (words) => el("strong", { className: "gph-report-title", role: "status" }, words);
 
-function titleOf(run, say) {
+function titleOf(run) {
   const progress = { done: counts(run).reached, steps: length(run) };
   if (run.state === "planned") return say("report.planned");
   if (run.state === "running") return say("report.running", progress);
@@ -136,32 +113,27 @@ function titleOf(run, say) {
 }
 
 /** The realised speed-up as a part of the ideal one. */
-function meter(figures, say) {
-  if (!figures.ideal) return [];
-  const bar = el("span", { className: "gph-report-meter" });
+function meter({ speedup, ideal }) {
+  if (!ideal) return [];
+  const title = say("report.idealHint");
   const fill = el("span");
-  fill.style.width = `${Math.min(100, (100 * figures.speedup) / figures.ideal)}%`;
-  bar.append(fill);
-  const ideal = say("report.ideal", { factor: figures.ideal.toFixed(2) });
-  const label = el("span", { className: "gph-report-dim" }, ideal);
-  bar.title = label.title = say("report.idealHint");
-  return [bar, label];
+  fill.style.width = `${Math.min(100, (100 * speedup) / ideal)}%`;
+  return [
+    el("span", { className: "gph-meter gph-report-meter", title }, fill),
+    el("span", { className: "gph-dim", title }, say("report.ideal", { factor: ideal.toFixed(2) })),
+  ];
 }
 
-function strip(run, say) {
+function strip(run) {
   const shown = cells(run);
   const label = say("report.strip", { ...counts(run), steps: shown.length });
-  const element = el("div", { className: "gph-strip", role: "img", "aria-label": label });
-  element.style.setProperty("--gph-columns", columns(shown.length));
-  for (const cell of shown) {
-    const dot = el("span", { className: `gph-cell gph-${cell.kind} gph-plan-${cell.plan}` });
-    dot.title = titleOfCell(cell, run, say);
-    element.append(dot);
-  }
-  return element;
+  return createStrip(
+    shown.map((cell) => ({ kind: `${cell.kind} gph-plan-${cell.plan}`, title: titleOfCell(cell, run) })),
+    { "aria-label": label },
+  );
 }
 
-function titleOfCell({ step, kind, plan, sigma, value }, run, say) {
+function titleOfCell({ step, kind, plan, sigma, value }, run) {
   const method = run.origin;
   const parts = [say("report.step", { step, kind: say(keyOf(kind, run, plan)) })];
   if (sigma !== undefined) parts.push(say("report.sigma", { sigma: +sigma.toPrecision(3) }));
@@ -176,7 +148,7 @@ function keyOf(kind, run, plan) {
   return kind === "refused" && run.isOpen ? "report.kind.refused.open" : `report.kind.${kind}`;
 }
 
-function legend(run, say) {
+function legend(run) {
   const found = counts(run);
   const { figures } = run;
   const list = el("ul", { className: "gph-report-legend" });
@@ -191,7 +163,7 @@ function legend(run, say) {
       // A mean, so that the figures of the line add up.
       const count = sum(kinds.map((kind) => found[kind]));
       const values = { total: seconds(sum(times)), each: seconds(sum(times) / Math.max(1, count)) };
-      item.append(el("span", { className: "gph-report-dim" }, say("report.time", values)));
+      item.append(el("span", { className: "gph-dim" }, say("report.time", values)));
     }
     list.append(item);
   };
@@ -199,24 +171,26 @@ function legend(run, say) {
   add(["cached"], figures?.cachedSeconds);
   if (figures?.bytes) {
     const size = say("report.cache", { size: mebibytes(figures.bytes) });
-    list.append(el("li", { className: "gph-report-dim" }, size));
+    list.append(el("li", { className: "gph-dim" }, size));
   }
   return list;
 }
 
 /** Which schedule, and why. */
 function plan(run) {
-  const line = el("div", { className: "gph-report-plan" });
   const why = [run.origin, run.figures?.policy, run.figures?.site].filter(Boolean).join(" · ");
-  line.append(el("span", { className: "gph-report-dim" }, why), el("code", {}, scheduleOf(run)));
-  return line;
+  return el(
+    "div", { className: "gph-report-plan" },
+    el("span", { className: "gph-dim" }, why), el("code", {}, scheduleOf(run)),
+  );
 }
 
 /** Why steps were computed in full, and other advice. */
 function notes(run) {
-  const list = el("ul", { className: "gph-report-notes" });
-  list.classList.toggle("gph-report-alarm", run.state === "refused" || counts(run).refused > 0);
+  const isAlarm = run.state === "refused" || counts(run).refused > 0;
   const said = run.figures?.notes ?? [run.reason].filter(Boolean);
-  list.append(...said.map((note) => el("li", {}, note)));
-  return list;
+  return el(
+    "ul", { className: `gph-report-notes ${isAlarm ? "gph-report-alarm" : ""}` },
+    ...said.map((note) => el("li", {}, note)),
+  );
 }

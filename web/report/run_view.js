@@ -3,32 +3,13 @@
  * from a file or the network: whatever is not of the expected type is left out.
  */
 
-/**
- * A run of a cache node. `kinds[step]` is "full", "cached", "refused" (planned as cached, computed
- * in full) or undefined: not reached.
- * @typedef {object} Run
- * @property {"planned"|"running"|"done"|"refused"|"off"} state
- * @property {boolean[]} planned for each step of the schedule whether it is full
- * @property {boolean} isOpen whether a method decides on the other steps when they come
- * @property {string} schedule its text
- * @property {string} origin why that schedule
- * @property {string} reason why all of it is computed in full, if it is
- * @property {(string|undefined)[]} kinds
- * @property {object} [figures] when it is done
- */
-
-/**
- * The runs of a node in its last prompt.
- * @typedef {{prompt: unknown, runs: Run[], saved: boolean}} Report
- */
-
-import { parse } from "../editor/schedule.js";
+import { amount, list, planOf, text } from "../shared/untrusted.js";
 
 const KINDS = ["full", "cached", "refused"];
 const MOST_STEPS = 10_000; // as gph_core/schedule_text.py
 const MOST_RUNS = 1000;
 
-/** The report after an event of `golden_path.run`; a new prompt begins a new report. */
+/** The runs of a node in its last prompt, after an event of `golden_path.run`; a new prompt begins a new report. */
 export function afterEvent(report, event) {
   const same = report && !report.saved && report.prompt === event.prompt_id;
   const runs = same ? [...report.runs] : [];
@@ -40,13 +21,20 @@ export function afterEvent(report, event) {
 
 /** A report of the records that an image's workflow carries; null if there is none to show. */
 export function savedReport(records) {
-  const runs = (Array.isArray(records) ? records : []).filter(isObject).map(runOfRecord);
+  const runs = list(records).filter(isObject).map(runOfRecord);
   return runs.length ? { prompt: null, runs, saved: true } : null;
 }
 
 function newRun() {
-  const nothing = { planned: [], isOpen: false, schedule: "", origin: "", reason: "", kinds: [] };
-  return { state: "planned", ...nothing };
+  return {
+    state: "planned", // then "running" or "refused", and "done"; or "off"
+    planned: [], // for each step of the schedule whether it is full
+    isOpen: false, // whether a method decides on the other steps when they come
+    schedule: "",
+    origin: "", // why that schedule
+    reason: "", // why all of it is computed in full, if it is
+    kinds: [], // for each step what happened, "refused" where a cached one was computed in full
+  };
 }
 
 function runAfterEvent(run, event) {
@@ -74,35 +62,27 @@ function runOfRecord(record) {
     for (const step of steplist(record[`${kind}_steps`])) kinds[step] = kind; // refused comes last
   }
   return {
+    ...newRun(),
     state: "done",
     planned: planOf(schedule),
     isOpen: Boolean(text(record.gate)),
     schedule,
     origin: text(record.origin),
-    reason: "",
     kinds,
     figures: {
       fullSeconds: numbers(record.full_seconds),
       cachedSeconds: numbers(record.cached_seconds),
-      speedup: positive(record.speedup),
-      ideal: positive(record.ideal_speedup),
-      bytes: positive(record.cache_bytes),
+      speedup: amount(record.speedup),
+      ideal: amount(record.ideal_speedup),
+      bytes: amount(record.cache_bytes),
       sigmas: numbers(record.sigmas),
-      values: (Array.isArray(record.gate_values) ? record.gate_values : []).map(numberOrNull),
+      values: list(record.gate_values).map((value) => (Number.isFinite(value) ? value : null)),
       policy: text(record.policy),
       family: text(record.family),
       site: text(record.site),
-      notes: (Array.isArray(record.notes) ? record.notes : []).map(text).filter(Boolean),
+      notes: list(record.notes).map(text).filter(Boolean),
     },
   };
-}
-
-function planOf(schedule) {
-  try {
-    return parse(schedule);
-  } catch {
-    return []; // the text is shown all the same
-  }
 }
 
 /**
@@ -185,22 +165,10 @@ function isCount(value, limit) {
   return Number.isInteger(value) && value >= 0 && value < limit;
 }
 
-function text(value) {
-  return typeof value === "string" ? value : "";
-}
-
-function positive(value) {
-  return Number.isFinite(value) && value >= 0 ? value : 0;
-}
-
 function numbers(values) {
-  return (Array.isArray(values) ? values : []).filter(Number.isFinite);
-}
-
-function numberOrNull(value) {
-  return Number.isFinite(value) ? value : null;
+  return list(values).filter(Number.isFinite);
 }
 
 function steplist(values) {
-  return numbers(values).filter((step) => isCount(step, MOST_STEPS));
+  return list(values).filter((step) => isCount(step, MOST_STEPS));
 }

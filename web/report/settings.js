@@ -11,10 +11,9 @@ const BYPASSED = 4; // LiteGraph's mode of such a node
  * @param {object} node
  * @param {ReturnType<import("./report_panel.js").createPanel>} panel
  * @param {AbortSignal} removed
- * @param {(key: string, values?: object) => string} t
  * @returns {{ran: (schedule: string, speed?: string) => void}} told the schedule of the last run
  */
-export function followSettings(node, panel, removed, t) {
+export function followSettings(node, panel, removed) {
   const field = host.findWidget(node, "schedule"); // Adaptive Cache has none
   const speedField = host.findWidget(node, "speed");
   let last = { schedule: "" };
@@ -25,15 +24,15 @@ export function followSettings(node, panel, removed, t) {
     const speed = value(node, "speed");
     const off = node.mode === BYPASSED ? "bypassed" : speed === "Off" ? "off" : undefined;
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
-    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node, t) } });
+    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node) } });
     if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
   }
 
   /** What the field shows of a speed that chooses the schedule itself. */
   function used(speed) {
-    if (speed === "Off") return t("report.field.off");
+    if (speed === "Off") return host.say("report.field.off");
     const isLast = last.speed === undefined || last.speed === speed;
-    return (isLast && last.schedule) || t("report.field.open");
+    return (isLast && last.schedule) || host.say("report.field.open");
   }
 
   // Once the graph is whole: wires are followed.
@@ -70,10 +69,10 @@ function otherSteps(node) {
 }
 
 /** Let the server propose a schedule for the sampler's number of steps. */
-async function adaptSchedule(node, t) {
+async function adaptSchedule(node) {
   const { steps, text } = otherSteps(node) ?? {};
   if (!text) return;
   const now = () => scheduleWidget(node)?.value;
-  await adapt(t, text, steps, now, (schedule) =>
+  await adapt(text, steps, now, (schedule) =>
     host.oneStep(() => host.setValue(scheduleWidget(node), schedule)));
 }

@@ -1,24 +1,22 @@
-/** The panel that shows a search (see search_view.js). It knows the page's DOM, but no ComfyUI. */
+/** The panel that shows a search (see search_view.js). */
 
-import { blocks, el, set, svg } from "../shared/dom.js";
+import { blocks, el, SCROLLS, set, svg } from "../shared/dom.js";
+import { say } from "../shared/host.js";
+import { cellsOf, createStrip, fillStrip } from "../shared/strip.js";
 import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_view.js";
-import { fillStrip } from "../shared/strip.js";
 
 /**
  * Its elements are made once and updated: an event may come four times a second, while the user
  * selects text or scrolls.
- * @param {() => (key: string, values?: object) => string} language the texts to use now
- * @returns {{element: HTMLElement, show: (search: import("./search_view.js").Search) => void}}
  */
-export function createPanel(language) {
-  const idle = el("div", { className: "gph-search-idle" }, language()("search.idle"));
+export function createPanel() {
+  const idle = el("div", { className: "gph-idle" }, say("search.idle"));
   const parts = [head, strip, plan, curve, figures, workers, result].map((create) => create());
   const element = el("div", { className: "gph-search", "data-testid": "gph-search" }, idle);
 
   function show(search) {
-    const say = language();
     if (idle.parentNode) element.replaceChildren(...parts.map((part) => part.element));
-    for (const part of parts) part.update(search, say);
+    for (const part of parts) part.update(search);
   }
   return { element, show };
 }
@@ -28,7 +26,7 @@ function head() {
   const state = el("strong", { role: "status" });
   const score = el("span", { className: "gph-search-score" });
   const element = el("div", { className: "gph-search-head" }, state, score);
-  const update = (search, say) => {
+  const update = (search) => {
     const [done, all] = search.part;
     const now = search.state === "preparing" && all ? "references" : search.state;
     set(state, { textContent: say(`search.${now}`, { done, all }) });
@@ -45,21 +43,21 @@ function head() {
 
 /** The best schedule, a cell a step. */
 function strip() {
-  const element = el("div", { className: "gph-strip gph-search-strip", role: "img" });
+  const element = createStrip([], { className: "gph-strip gph-search-strip" });
   let shown = "";
-  const update = ({ best, plan: steps }, say) => {
+  const update = ({ best, plan: steps }) => {
     if (shown === best) return;
     shown = best;
     const full = steps.filter(Boolean).length;
     set(element, { "aria-label": best ? say("search.strip", { full, steps: steps.length }) : "" });
-    fillStrip(element, steps, say);
+    fillStrip(element, cellsOf(steps));
   };
   return { element, update };
 }
 
 /** Its policy and its text. */
 function plan() {
-  const policy = el("span", { className: "gph-search-dim" });
+  const policy = el("span", { className: "gph-dim" });
   const schedule = el("code");
   const element = el("div", { className: "gph-search-plan" }, policy, schedule);
   const update = (search) => {
@@ -76,7 +74,7 @@ function curve() {
   const drawing = svg("svg", { ...box, role: "img" }, line);
   const [first, last] = [el("span"), el("span")];
   const element = el("div", { className: "gph-search-curve" }, first, drawing, last);
-  const update = (search, say) => {
+  const update = (search) => {
     const steps = stepCurve(search);
     const write = (score) => (steps ? scoreText(search, score) : "");
     const [from, to] = [write(steps?.first), write(steps?.last)];
@@ -94,10 +92,10 @@ function curve() {
 function figures() {
   const fill = el("span");
   const range = { "aria-valuemin": 0, "aria-valuemax": 100 };
-  const bar = el("span", { className: "gph-search-bar", role: "progressbar", ...range }, fill);
+  const bar = el("span", { className: "gph-meter gph-search-bar", role: "progressbar", ...range }, fill);
   const [used, scored, speed] = [el("span"), el("span"), el("span")];
   const element = el("div", { className: "gph-search-figures" }, bar, used, scored, speed);
-  const update = (search, say) => {
+  const update = (search) => {
     const part = percent(search.used);
     fill.style.width = `${part}%`;
     const label = say("search.usedTip");
@@ -113,12 +111,8 @@ function figures() {
 
 /** What each worker does and how fast it is; without workers it takes no room. */
 function workers() {
-  const element = el("ul", {
-    className: "gph-search-workers",
-    "data-gph-scrolls": "",
-    "data-capture-wheel": "true",
-  });
-  const update = ({ workers: rows }, say) => {
+  const element = el("ul", { className: "gph-search-workers", ...SCROLLS });
+  const update = ({ workers: rows }) => {
     while (element.children.length < rows.length) element.append(row());
     while (element.children.length > rows.length) element.lastChild.remove();
     rows.forEach(({ worker, doing, rate: steps }, n) => {
@@ -133,27 +127,19 @@ function workers() {
     });
     set(element, { hidden: !rows.length, "aria-label": say("search.workers") });
   };
-  const row = () => el("li", {}, el("span"), el("span", { className: "gph-search-dim" }));
+  const row = () => el("li", {}, el("span"), el("span", { className: "gph-dim" }));
   return { element, update };
 }
 
 /** At the end the table; for a search that did not get there, what to do. */
 function result() {
-  const element = el("div", {
-    className: "gph-search-result",
-    role: "region",
-    "data-gph-scrolls": "",
-    "data-capture-wheel": "true",
-  });
-  const update = (search, say) => {
+  const element = el("div", { className: "gph-search-result", role: "region", ...SCROLLS });
+  const update = (search) => {
     const isEnded = search.state === "stopped" || search.state === "failed";
     const shown = isEnded ? say(`search.kept.${search.state}`) : search.table;
     if (element.textContent !== shown) element.replaceChildren(...blocks(shown));
-    set(element, {
-      hidden: !shown,
-      tabIndex: isEnded ? -1 : 0, // the table scrolls by keys
-      "aria-label": say("search.table"),
-    });
+    const tabIndex = isEnded ? -1 : 0; // the table scrolls by keys
+    set(element, { hidden: !shown, tabIndex, "aria-label": say("search.table") });
     element.classList.toggle("gph-search-note", isEnded);
   };
   return { element, update };

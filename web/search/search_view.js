@@ -3,51 +3,24 @@
  * come from the network: whatever is not of the expected type is left out.
  */
 
-import { parse } from "../editor/schedule.js";
-import { METRICS, digits } from "../shared/metrics.js";
+import { METRICS, digits, writer } from "../shared/metrics.js";
+import { amount, list, planOf, text } from "../shared/untrusted.js";
 
 /** What Python says; "stopped" and "failed" are the page's own: nobody tells the node. */
 const RUNNING = ["preparing", "searching", "validating"];
 const STATES = [...RUNNING, "done"];
 
 /** What a worker does, in the words of Python. */
-export const DOING = [
-  "loading",
-  "checking",
-  "references",
-  "scoring",
-  "fitting",
-  "waiting",
-  "lost",
-];
+export const DOING = ["loading", "checking", "references", "scoring", "fitting", "waiting", "lost"];
 
-// By objective: how it is written, its unit, and whether its score is a distance with its sign
-// changed, since a search maximizes.
-const UNITS = {
-  ...Object.fromEntries(Object.values(METRICS).map((metric) => [metric.title, metric])),
-  "PSNR and LPIPS": { write: (value) => `${value > 0 ? "+" : ""}${value.toFixed(2)}`, unit: " σ" },
-};
-const OTHER_UNIT = { write: digits };
+// What a search maximizes that is no metric of the table.
+const JOINT = { title: "PSNR and LPIPS", unit: " σ", write: writer("{:+.2f}") };
 
-/**
- * @typedef {object} Search
- * @property {unknown} prompt
- * @property {"preparing"|"searching"|"validating"|"done"|"stopped"|"failed"} state
- * @property {string} unit the objective's name
- * @property {number} used part of the budget, 0 to 1
- * @property {number} scored schedules
- * @property {number} perMinute of them
- * @property {string} best text of the best schedule, empty if there is none yet
- * @property {boolean[]} plan for each of its steps whether it is full
- * @property {string} policy
- * @property {number} [score] of the best schedule
- * @property {number[]} part full runs or compared schedules, done and all; may be empty
- * @property {[number, number][]} curve pairs of schedules scored and best score
- * @property {boolean} isValidated whether the score is that on the validation examples
- * @property {string} table
- * @property {{worker: number, doing: string, rate: number}[]} workers what each does, and its full
- *   steps per minute
- */
+/** How scores of an objective are written; those of a distance have their sign changed. */
+function objectiveOf({ unit }) {
+  const known = [JOINT, ...Object.values(METRICS)].find(({ title }) => title === unit);
+  return known ?? { unit: "", write: digits };
+}
 
 /** The search after an event of `golden_path.search`, or of a node's output; null if it is none. */
 export function searchOf(facts) {
@@ -56,19 +29,19 @@ export function searchOf(facts) {
   return {
     prompt: facts.prompt_id,
     state: facts.state,
-    unit: text(facts.unit),
-    used: Math.min(1, amount(facts.used)),
-    scored: Math.floor(amount(facts.scored)),
+    unit: text(facts.unit), // the objective's name
+    used: Math.min(1, amount(facts.used)), // part of the budget
+    scored: Math.floor(amount(facts.scored)), // schedules
     perMinute: amount(facts.per_minute),
-    best,
+    best, // schedule
     plan: planOf(best),
     policy: text(facts.policy),
-    score: Number.isFinite(facts.score) ? facts.score : undefined,
-    part: isPoint(facts.part) ? facts.part : [],
-    curve: (Array.isArray(facts.curve) ? facts.curve : []).filter(isPoint),
-    isValidated: facts.is_validated === true,
+    score: Number.isFinite(facts.score) ? facts.score : undefined, // of the best schedule
+    part: isPoint(facts.part) ? facts.part : [], // full runs or compared schedules, done and all
+    curve: list(facts.curve).filter(isPoint), // schedules scored and best score
+    isValidated: facts.is_validated === true, // whether the score is that on the validation examples
     table: text(facts.table),
-    workers: (Array.isArray(facts.workers) ? facts.workers : []).filter(isWorker),
+    workers: list(facts.workers).filter(isWorker), // what each does, and its full steps per minute
   };
 }
 
@@ -78,14 +51,14 @@ export function ended(search, state) {
 }
 
 /** A score with its unit, a distance with its own sign: "31.42 dB", "0.0512". */
-export function scoreText({ unit }, score) {
-  const { write, unit: sign = "", isDistance } = UNITS[unit] ?? OTHER_UNIT;
-  return write(isDistance ? 0 - score : score) + sign; // 0 - 0 has no sign
+export function scoreText(search, score) {
+  const { write, unit, isDistance } = objectiveOf(search);
+  return write(isDistance ? 0 - score : score) + unit; // 0 - 0 has no sign
 }
 
 /** Whether the objective is a distance. */
-export function isLowerBetter({ unit }) {
-  return Boolean(UNITS[unit]?.isDistance);
+export function isLowerBetter(search) {
+  return Boolean(objectiveOf(search).isDistance);
 }
 
 /** "0.8", "12": no more digits than the figure is sure of. */
@@ -101,7 +74,6 @@ export function percent(part) {
 /**
  * The best score over scored schedules as corners of a step curve, both axes from 0 to 1, y
  * upwards; null before there is a score.
- * @param {Search} search
  * @returns {{corners: [number, number][], first: number, last: number} | null}
  */
 export function stepCurve({ curve, scored }) {
@@ -117,26 +89,10 @@ export function stepCurve({ curve, scored }) {
   return { corners: [...corners, [1, up(last)]], first, last };
 }
 
-function planOf(schedule) {
-  try {
-    return parse(schedule);
-  } catch {
-    return []; // the text is shown all the same
-  }
-}
-
 function isPoint(pair) {
   return Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite);
 }
 
 function isWorker(row) {
   return Number.isInteger(row?.worker) && DOING.includes(row.doing) && Number.isFinite(row.rate);
-}
-
-function amount(value) {
-  return Number.isFinite(value) && value > 0 ? value : 0;
-}
-
-function text(value) {
-  return typeof value === "string" ? value : "";
 }

@@ -33,6 +33,9 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Of an element that scrolls by itself: the wheel over it does not zoom, in either renderer. */
+export const SCROLLS = { "data-gph-scrolls": "", "data-capture-wheel": "true" };
+
 /** Rows of columns have wide gaps; sentences have none, and are indented by two spaces at most. */
 const ROWS = /((?:^(?:.*\S {2}| {3}).*\n?)+)/m;
 

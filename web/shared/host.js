@@ -8,6 +8,11 @@ import { api } from "../../../scripts/api.js";
 import { answerOf } from "./answers.js";
 import { texts } from "./strings.js";
 
+/** Register an extension of the front end. */
+export function register(extension) {
+  app.registerExtension(extension);
+}
+
 /** Run a change as one undo step. */
 export function oneStep(change) {
   const end = beginStep();
@@ -168,7 +173,7 @@ export function workflowExtra() {
  * @param {{method?: string, body?: unknown}} [request] a body makes it a POST
  */
 export function ask(path, { method, body } = {}) {
-  return answerOf(texts(locale()), () =>
+  return answerOf(say, () =>
     api.fetchApi(`/golden_path${path}`, {
       method: method ?? (body === undefined ? "GET" : "POST"),
       headers: { "Content-Type": "application/json" },
@@ -181,9 +186,9 @@ export function temporaryUrl({ filename, subfolder }) {
   return api.apiURL(`/view?${new URLSearchParams({ filename, subfolder, type: "temp" })}`);
 }
 
-/** "en", "zh", …: the language of ComfyUI. */
-export function locale() {
-  return app.extensionManager?.setting?.get("Comfy.Locale") ?? "en";
+/** A text in the language of ComfyUI. */
+export function say(key, values) {
+  return texts(app.extensionManager?.setting?.get("Comfy.Locale") ?? "en")(key, values);
 }
 
 /** A short message; severity is "success", "info", "warn" or "error". */

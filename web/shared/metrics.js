@@ -1,20 +1,28 @@
-/** The metrics as the page writes them: the rows of gph_core/quality/metric_table.py. Needs no page. */
+/** The metrics, as gph_core/quality/metric_table.py has them. Needs no page. */
 
-const fixed = (decimals) => (value) => value.toFixed(decimals);
-const signed = (decimals) => (value) => (value > 0 ? "+" : "") + value.toFixed(decimals);
 export const digits = (value) => String(+value.toPrecision(3));
 
-/** In the order of the columns; those with a title can be searched by. */
-export const METRICS = {
-  psnr: { title: "PSNR", write: fixed(2), unit: " dB" },
-  psnr_8bit: { write: fixed(2) },
-  ssim: { title: "SSIM", write: fixed(4) },
-  lpips: { title: "LPIPS", write: fixed(4), isDistance: true, needsNetwork: true },
-  latent_mse: { title: "latent MSE", write: digits, isDistance: true },
-  frame_psnr: { title: "PSNR Δt", write: fixed(2), unit: " dB", isOfFrames: true },
-  frame_change: { write: signed(4), needsNetwork: true, isOfFrames: true },
-  clip_score: { write: fixed(2) },
-  clip_change: { write: signed(2) },
-  image_reward: { write: fixed(3) },
-  reward_change: { write: signed(3) },
-};
+/**
+ * By key, in the order of the columns.
+ * @type {Record<string, {title: string, write: (value: number) => string, unit: string, best: string,
+ *   isDistance: boolean, needsNetwork: boolean, isOfFrames: boolean}>}
+ */
+export const METRICS = {};
+
+/** Take the rows that the schema of Schedule Search carries; `form` is Python's, `better` a sign. */
+export function learn(rows) {
+  for (const [key, { title, form, unit, better, needs_network, of_frames }] of Object.entries(rows)) {
+    const arrow = { 1: "↑", 0: "→ 0", [-1]: "↓ 0" }[better];
+    METRICS[key] = {
+      title, unit, write: writer(form), best: `${unit} ${arrow}`.trim(),
+      isDistance: better < 0, needsNetwork: needs_network, isOfFrames: of_frames,
+    };
+  }
+}
+
+/** What writes a number as Python does with "{:.2f}", "{:+.2f}" or "{:.3g}". */
+export function writer(form) {
+  const [, sign, places, kind] = form.match(/^\{:(\+?)\.(\d)([fg])\}$/);
+  const text = (value) => (kind === "g" ? String(+value.toPrecision(places)) : value.toFixed(places));
+  return (value) => (sign && value > 0 ? "+" : "") + text(value);
+}

@@ -9,9 +9,6 @@ import { api } from "../../../scripts/api.js";
 /** Ids of the workflows that the page has loaded. */
 const met = new Set();
 
-/** Who is told of workflows that were replaced. */
-const listeners = [];
-
 /**
  * Give a workflow that is opened once more, from a template, a file or an image, an id of its own:
  * events and reports go by the id, and those of the other tab are not its own. ComfyUI does the same
@@ -19,13 +16,11 @@ const listeners = [];
  * @param {(id: string) => void} replaced told the id of a workflow whose own tab it was loaded into
  */
 export function separateTabs(replaced) {
-  listeners.push(replaced);
-  if (listeners.length > 1) return;
   const original = app.loadGraphData;
   app.loadGraphData = async function (graph, clean, restoreView, tab, ...rest) {
     // An object is a tab that ComfyUI knows: the user came back to it, or undid something.
     if (met.has(graph?.id) && (tab === null || typeof tab !== "object")) {
-      if (isOpen(graph.id, tab)) listeners.forEach((tell) => tell(graph.id));
+      if (isOpen(graph.id, tab)) replaced(graph.id);
       else graph = { ...graph, id: LiteGraph.uuidv4() };
     }
     try {

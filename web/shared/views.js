@@ -4,7 +4,7 @@
  */
 
 import { app } from "../../../scripts/app.js";
-import { chain } from "./host.js";
+import { chain, register } from "./host.js";
 
 /**
  * A view: DOM below a node's widgets that is saved neither in the workflow nor in the prompt.
@@ -39,21 +39,16 @@ const SPARE = 40; // more than what Nodes 2.0 adds to the computed size of a nod
 let styled = null;
 let isStyled = false;
 
-/** Register an extension; views then survive undo, and events that no view awaits are known. */
-export function register({ setup, afterConfigureGraph, ...extension }) {
-  app.registerExtension({
-    ...extension,
-    setup() {
-      // A subgraph is opened or left: one that was just made shows the elements of its former nodes.
-      app.canvas.canvas.addEventListener("litegraph:set-graph", () => twoFrames(remount));
-      return setup?.apply(this, arguments);
-    },
-    afterConfigureGraph() {
-      afterConfigureGraph?.apply(this, arguments);
-      twoFrames(remount);
-    },
-  });
-}
+register({
+  name: "golden-path.views",
+
+  setup() {
+    // A subgraph is opened or left: one that was just made shows the elements of its former nodes.
+    app.canvas.canvas.addEventListener("litegraph:set-graph", () => twoFrames(remount));
+  },
+
+  afterConfigureGraph: () => twoFrames(remount),
+});
 
 /**
  * Append a view to a node. Call it in `nodeCreated`, after all other widgets.

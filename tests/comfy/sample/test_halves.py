@@ -1,16 +1,16 @@
-"""``fitted_examples``: halves are scored under each other's weights; all make the delivered."""
+"""``experiments/examples``: halves are scored under each other's weights."""
+
+from pathlib import Path
 
 import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.demo import comfy_model
-from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.experiments.examples import UnderFits
 from golden_path_pack.gph_core.schedule import Schedule
-from golden_path_pack.nodes.fitted.fitted_examples import FittedExamples
 from golden_path_pack.nodes.sample.assessing import Assessor
-from golden_path_pack.nodes.sample.examples import sampling_of
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.measuring import SampledExamples
+from golden_path_pack.nodes.sample.runner import LocalRunner
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 
 from ...support.comfy.demo_examples import examples
 from ...support.zoo import zoo
@@ -22,22 +22,23 @@ BOTH = examples()[:2]
 
 def sampled(*chosen):
     model = comfy_model.load_model()
-    prepare = sampling_of(
-        chosen, guider_for(model, None, 5.0, chosen[0]), {"samples": torch.zeros(1, 48, 8, 8)},
+    work = Workload(
+        guider_for(model, None, 5.0, chosen[0]), chosen, {"samples": torch.zeros(1, 48, 8, 8)},
         comfy.samplers.sampler_object("euler"), zoo.sigmas(model, SCHEDULE.num_steps),
     )  # fmt: skip
-    return SampledExamples(len(chosen), prepare, Reuse(), Assessor(None, {}))
+    return LocalRunner(work, Assessor(None, {}))
 
 
 def fitted(*chosen):
-    found = FittedExamples(sampled(*chosen), {})
+    runner = sampled(*chosen)
+    found = UnderFits(runner, runner.steps(), {}, Path("unused"))
     found.begin()
     return found
 
 
 def error(example, policy):
     """Latent MSE of an example under a policy that is given."""
-    (found,) = sampled(example).under(policy).measure(SCHEDULE, [0]).metrics
+    (found,) = sampled(example).measure(SCHEDULE, policy, [0]).metrics
     return found["latent_mse"]
 
 

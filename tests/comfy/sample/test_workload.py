@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from golden_path_pack.nodes.sample.guider import guider_for
-from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.sample.workload import Workload, guider_for
 
 from ...support.comfy.calibrate_nodes import CASES, inputs
 
