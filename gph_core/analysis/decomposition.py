@@ -1,4 +1,4 @@
-"""The error of a cached run, step by step: what the present step adds, what earlier ones left.
+"""The error of a cached run, step by step: what each step adds, and what earlier ones left.
 
 Notation: states z and velocities v; F of the full run; a tilde marks the cached run's states, a bar
 the velocities that it used; ``v^CF`` is the full model at a cached run's state.
@@ -10,9 +10,9 @@ Source: Golden Path Hypothesis, section *Current approximations and earlier erro
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -22,24 +22,12 @@ from ..quality.stats import spearman
 from .isolated_steps import exact, norm
 
 
-class PlannedModel(Protocol):
-    """Velocities of a model, after guidance, by step and state."""
-
-    def full(self, step: int, state: Tensor) -> Tensor:
-        """Velocity in full; the cached run takes no notice of it."""
-        ...
-
-    def planned(self, step: int, state: Tensor) -> tuple[Tensor, bool]:
-        """Velocity in the cached run, whose steps come in their order; whether it is cached."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Decomposition:
     """L2 norms along a cached run and the full run from the same noise.
 
     Args:
-        cached_steps: those that the run meant to cache.
+        cached_steps: the steps that the run set out to cache.
         current: N norms of ``a_n = v̄_n - v_n^CF``, the current contribution.
         state: N norms of ``g_n = v_n^CF - v_n^F``, the state contribution.
         velocity: N norms of ``v̄_n - v_n^F = a_n + g_n``.
@@ -78,26 +66,32 @@ class Decomposition:
         return tuple(gap / self.chord for gap in self.gaps)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Decomposition:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = forms.read(cls, data)
-        lengths = {len(found.current), len(found.state), len(found.velocity), len(found.gaps) - 1}
-        if len(lengths) != 1 or not found.chord > 0:
+        run = forms.read(cls, data)
+        lengths = {len(run.current), len(run.state), len(run.velocity), len(run.gaps) - 1}
+        if len(lengths) != 1 or not run.chord > 0:
             raise ValueError("the norms are of different numbers of steps, or there is no chord")
-        return found
+        return run
 
 
-def decompose(model: PlannedModel, start: Tensor, sigmas: Sequence[float]) -> Decomposition:
+def decompose(
+    full: Callable[[int, Tensor], Tensor],
+    planned: Callable[[int, Tensor], tuple[Tensor, bool]],
+    start: Tensor,
+    sigmas: Sequence[float],
+) -> Decomposition:
     """Take the full run and the cached one side by side, step by step, under Euler.
 
     The split is exact by construction; the state recursion ``e_{n+1} = e_n + Δτ_n (a_n + g_n)``
-    holds for this sampler and is checked at each step. Held are the states of one step alone.
+    holds for this sampler and is checked at each step. Only the states of one step are in memory.
 
     Args:
+        full: velocity in full, after guidance, by step and state; it leaves the cached run alone.
+        planned: velocity in the cached run, called in the order of steps; whether it is cached.
         start: the state before step 0 of both runs.
         sigmas: N + 1 noise levels.
     """
@@ -106,10 +100,10 @@ def decompose(model: PlannedModel, start: Tensor, sigmas: Sequence[float]) -> De
     rounding = 0.0
     for step in range(len(sigmas) - 1):
         length = sigmas[step + 1] - sigmas[step]
-        used, is_cached = model.planned(step, cached_state)
-        there = model.full(step, cached_state) if is_cached else used
+        used, is_cached = planned(step, cached_state)
+        there = full(step, cached_state) if is_cached else used
         # Until the first cached step both runs are in the same state.
-        here = model.full(step, full_state) if cached_steps else there
+        here = full(step, full_state) if cached_steps else there
         if is_cached:
             cached_steps.append(step)
         v = exact(there)
@@ -123,15 +117,9 @@ def decompose(model: PlannedModel, start: Tensor, sigmas: Sequence[float]) -> De
         state.append(norm(g))
         velocity.append(norm(a + g))
         gaps.append(norm(gap))
-    return Decomposition(
-        tuple(cached_steps),
-        tuple(current),
-        tuple(state),
-        tuple(velocity),
-        tuple(gaps),
-        chord=norm(exact(full_state) - exact(start)),
-        rounding=rounding,
-    )
+    norms = (tuple(values) for values in (current, state, velocity, gaps))
+    chord = norm(exact(full_state) - exact(start))
+    return Decomposition(tuple(cached_steps), *norms, chord=chord, rounding=rounding)
 
 
 class Correlations(NamedTuple):
@@ -142,7 +130,7 @@ class Correlations(NamedTuple):
 
 
 def over_runs(runs: Sequence[Decomposition]) -> Correlations:
-    """Correlations over single runs, such as all prompts under one schedule, as in the source."""
+    """Correlations over runs, such as all prompts under one schedule, as in the source."""
     errors = [run.output_error for run in runs]
     return Correlations(
         spearman([run.state_sum for run in runs], errors),
@@ -168,13 +156,13 @@ def median_gaps(runs: Sequence[Decomposition]) -> tuple[float, ...]:
 
 
 class Split(NamedTuple):
-    """Decomposed errors of one run of one example."""
+    """A line of a file: the decomposed errors of one run."""
 
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
+    example: str  # its identity, the same in every session
+    prompt: str  # for people; may be empty
     seed: int
     name: str  # of the schedule, for people
-    plan: str  # what identifies it
+    plan: str  # its identity
     decomposition: Decomposition
 
 

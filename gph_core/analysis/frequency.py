@@ -21,11 +21,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, schedules: Iterable[Schedule]) -> Frequencies:
-        """Count the schedules of runs, one each; for that of a record see ``RunRecord.realized``.
-
-        Raises:
-            ValueError: there are none, or not all have one number of steps.
-        """
+        """Count the schedules of runs; ``ValueError`` for none, or different numbers of steps."""
         counts = Counter(schedules)
         lengths = sorted({schedule.num_steps for schedule in counts})
         if len(lengths) != 1:
@@ -40,19 +36,15 @@ class Frequencies:
 
     @property
     def runs(self) -> int:
-        """Number of runs that were counted."""
         return sum(self.counts.values())
 
     def most_frequent(self, num_cached: int | None = None) -> Schedule:
-        """The most frequent schedule of all, or of those with so many cached steps.
-
-        Where no run has that many, the most frequent of all, as in the source.
-        """
+        """The most frequent schedule, of those with so many cached steps if there are any."""
         exact = (s for s in self.counts if num_cached in (None, s.num_cached))
         return next(exact, next(iter(self.counts)))
 
     def top(self, r: int) -> float:
-        """The share of the runs that used one of the r most frequent schedules."""
+        """Share of the runs with one of the r most frequent schedules."""
         return sum(list(self.counts.values())[:r]) / self.runs
 
     @property
@@ -63,7 +55,7 @@ class Frequencies:
 
     @property
     def cached_counts(self) -> dict[int, int]:
-        """Runs by their number of cached steps, in ascending order of that."""
+        """Number of runs by number of cached steps, in ascending order."""
         spread: Counter[int] = Counter()
         for schedule, count in self.counts.items():
             spread[schedule.num_cached] += count
@@ -71,5 +63,4 @@ class Frequencies:
 
     @property
     def mean_cached(self) -> float:
-        """The mean number of cached steps over the runs."""
         return sum(k * count for k, count in self.cached_counts.items()) / self.runs

@@ -1,4 +1,4 @@
-"""Interaction of policies and schedules: an additive fit and what it leaves.
+"""Interaction of policies and schedules: an additive fit and its residuals.
 
 Source: seed paper, appendix *Schedule and approximation policy comparisons*.
 """
@@ -35,12 +35,10 @@ class Interaction(NamedTuple):
 def interaction(quality: ArrayLike) -> Interaction:
     """The additive least-squares fit to mean qualities ``[S, P]`` of S schedules under P policies.
 
-    With one value for every pair, its effects are the means of rows and columns less the grand
-    mean.
+    Its effects are the means of rows and columns less the grand mean.
 
     Raises:
-        ValueError: fewer than two schedules or policies, a value that is not finite, or no
-            differences at all.
+        ValueError: fewer than two schedules or policies, values that are not finite, or all equal.
     """
     values = np.asarray(quality, dtype=np.float64)
     if values.ndim != 2 or min(values.shape) < 2:

@@ -1,7 +1,7 @@
 """The isolated-step experiment: what one cached step does to the end of a run.
 
-One step k of a run under Euler is cached and all others are full. So the error has one source and
-can be followed: from the feature to the velocity, to the next state, to the final latent.
+One step k of a run under Euler is cached, all others are full. So the error has one source and can
+be followed from the feature to the velocity, the next state and the final latent.
 
 Source: Golden Path Hypothesis, appendix *Derivation and measurement of the four factors*.
 """
@@ -9,9 +9,9 @@ Source: Golden Path Hypothesis, appendix *Derivation and measurement of the four
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,20 +28,7 @@ class Tried(NamedTuple):
     feature_errors: tuple[float, ...]  # see ``IsolatedStep``
 
 
-class TriedModel(Protocol):
-    """Velocities of a model, after guidance, by step and state."""
-
-    def recorded(self, step: int, state: Tensor) -> Tensor:
-        """Velocity in full; later steps are predicted from it."""
-        ...
-
-    def tried(self, step: int, state: Tensor) -> Tried:
-        """Velocity as ``recorded`` has it, and as it would be if this step were cached."""
-        ...
-
-    def full(self, step: int, state: Tensor) -> Tensor:
-        """Velocity in full; nothing is predicted from it."""
-        ...
+Velocity = Callable[[int, Tensor], Tensor]  # after guidance, by step and state
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +36,8 @@ class IsolatedStep:
     """L2 norms of what one cached step k changes.
 
     Args:
-        feature_errors: ``‖r_k‖`` by the distance of the full step that the feature is predicted
-            from. The first one is of the step before, as in the experiment.
+        feature_errors: ``‖r_k‖`` by the distance to the full step that the feature is predicted
+            from, beginning with the step before, as in the experiment.
         velocity_error: ``‖δv_k‖``.
         next_state_error: ``‖η_k‖``, ``η_k = Δτ_k δv_k``.
         output_error: ``‖e_N‖`` between the final latents with and without the cached step.
@@ -68,16 +55,15 @@ class IsolatedStep:
         return self.feature_errors[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IsolatedStep:
         """Read what ``to_dict`` wrote and JSON gave back; ``ValueError`` for anything else."""
-        found = forms.read(cls, data)
-        if not found.feature_errors:
+        step = forms.read(cls, data)
+        if not step.feature_errors:
             raise ValueError("there is no error of a feature")
-        return found
+        return step
 
 
 def measured_steps(num_steps: int) -> range:
@@ -86,14 +72,18 @@ def measured_steps(num_steps: int) -> range:
 
 
 def isolated_steps(
-    model: TriedModel, start: Tensor, sigmas: Sequence[float], wanted: Collection[int]
-) -> Iterator[IsolatedStep]:
+    recorded: Velocity, tried: Callable[[int, Tensor], Tried], full: Velocity, start: Tensor,
+    sigmas: Sequence[float], wanted: Collection[int],
+) -> Iterator[IsolatedStep]:  # fmt: skip
     """Cache single steps of a run under Euler, one after another.
 
-    The full run comes first. Then the rest of the run is computed from ``z_{k+1} + η_k`` for each
-    wanted step k. One latent is held for each of them, in main memory.
+    The full run comes first. Then, for each wanted step k, the rest of the run is computed from
+    ``z_{k+1} + η_k``. Main memory holds one latent for each of these steps.
 
     Args:
+        recorded: velocity in full, from which later steps are predicted.
+        tried: the same, and the velocity if this step were cached.
+        full: velocity in full, from which nothing is predicted.
         start: the state before step 0.
         sigmas: N + 1 noise levels.
         wanted: some of ``measured_steps``.
@@ -104,43 +94,43 @@ def isolated_steps(
     for step in range(num_steps):
         length = sigmas[step + 1] - sigmas[step]
         if step in wanted:
-            tried = model.tried(step, state)
-            state = state + tried.full * length
-            error = tried.cached - tried.full
+            both = tried(step, state)
+            state = state + both.full * length
+            error = both.cached - both.full
             norms = (norm(error), norm(error * length))
-            found = IsolatedStep(step, tried.feature_errors, *norms, output_error=0.0)
-            begun.append((found, (state + error * length).cpu()))
+            measured = IsolatedStep(step, both.feature_errors, *norms, output_error=0.0)
+            begun.append((measured, (state + error * length).cpu()))
         else:
-            state = state + model.recorded(step, state) * length
-    for found, changed in begun:
+            state = state + recorded(step, state) * length
+    for measured, changed in begun:
         end = changed.to(state)
-        for step in range(found.step + 1, num_steps):
-            end = end + model.full(step, end) * (sigmas[step + 1] - sigmas[step])
-        yield replace(found, output_error=norm(end - state))
+        for step in range(measured.step + 1, num_steps):
+            end = end + full(step, end) * (sigmas[step + 1] - sigmas[step])
+        yield replace(measured, output_error=norm(end - state))
 
 
 def norm(tensor: Tensor) -> float:
     """L2; ``ValueError`` if it is not finite."""
-    found = torch.linalg.vector_norm(exact(tensor)).item()
-    if not math.isfinite(found):
+    value = torch.linalg.vector_norm(exact(tensor)).item()
+    if not math.isfinite(value):
         raise ValueError(
             "velocities or latents are not finite, so there is no error to measure; look at an "
             "image of this prompt and seed without Golden Path first; if it is sound, let more "
             "steps be full, or choose another policy"
         )
-    return found
+    return value
 
 
 def exact(tensor: Tensor) -> Tensor:
-    """Tensor in float64 on the CPU: not every accelerator has it, and latents are small."""
+    """Tensor in float64 on the CPU, as not every accelerator has float64."""
     return tensor.detach().to("cpu", torch.float64)
 
 
 class Measured(NamedTuple):
-    """Measurement of one step of one example."""
+    """A line of a file: the measurement of one step of one example."""
 
-    example: str  # what identifies it; the same in every session
-    prompt: str  # for people; empty if not known
+    example: str  # its identity, the same in every session
+    prompt: str  # for people; may be empty
     seed: int
     step: IsolatedStep
 

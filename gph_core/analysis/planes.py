@@ -38,7 +38,7 @@ def plane_of(states: Tensor) -> Plane:
     """
     vectors = off_chord_vectors(states)
     left, scales, right = torch.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
-    # As a matrix's rank is found: what is left along other directions is rounding.
+    # The rank of the matrix: smaller scales are rounding.
     rounding = torch.finfo(torch.float64).eps * len(states) * states.flatten(1).double().norm()
     rank = int((scales > rounding).sum())
     used = min(rank, 2)
@@ -63,7 +63,7 @@ def _centered_off_chord(states: Tensor) -> Tensor:
 
 
 def bases(runs: Sequence[Parts], planes: Sequence[Plane]) -> Tensor:
-    """Two vectors of each run that span its plane, all turned together into few dimensions.
+    """Two vectors of each run that span its plane, all rotated together into few dimensions.
 
     One part of one run is in memory at a time.
 
@@ -90,7 +90,7 @@ def bases(runs: Sequence[Parts], planes: Sequence[Plane]) -> Tensor:
 def principal_angles(first: Tensor, second: Tensor) -> Tensor:
     """The principal angles between planes in degrees: ``[..., 2]``, the smaller one first.
 
-    From cosines and sines both, as either loses digits at one end.
+    From cosines and sines, as either loses digits at one end.
 
     Args:
         first, second: ``[..., 2, D]`` with orthonormal rows.
@@ -107,20 +107,20 @@ def angles_between(planes: Tensor) -> dict[tuple[int, int], float]:
     Args:
         planes: ``[R, 2, D]``, as ``bases`` gives them.
     """
-    found = {}
+    by_pair = {}
     for one in range(len(planes) - 1):
         others = planes[one + 1 :]
         angles = principal_angles(planes[one].expand_as(others), others)[:, 0].tolist()
-        found |= {(one, one + 1 + n): angle for n, angle in enumerate(angles)}
-    return found
+        by_pair |= {(one, one + 1 + n): angle for n, angle in enumerate(angles)}
+    return by_pair
 
 
 def random_plane_angles(num_coordinates: int, num_pairs: int = 500, seed: int = 0) -> Tensor:
     """Principal angles of pairs of random planes in degrees: ``[P, 2]``, the smaller one first.
 
-    Two planes lie in four dimensions together, so no vector of the latent's size is drawn: of a
-    random plane only its part along the first one is, and how long and how oblique the rest of its
-    two vectors is, by the Bartlett decomposition. That is exact in any dimension.
+    Two planes together span four dimensions, so no vector of the latent's size is drawn: only the
+    second plane's part along the first one, and the length and angle of the rest, by the Bartlett
+    decomposition. That is exact in any dimension.
 
     Args:
         num_coordinates: of the space.

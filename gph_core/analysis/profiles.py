@@ -1,4 +1,4 @@
-"""Profiles of the trajectories of many runs: what they have in common, and how far they differ."""
+"""Profiles of trajectories, and their spread over runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Profile:
     plane: Plane
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without what the plane is made of; None for what is undefined."""
+        """Plain data for JSON, without the plane's weights; None for what is undefined."""
         fields = {name: getattr(self, name) for name in _QUANTITIES}
         shape = {"explained": self.plane.explained, "curve": self.plane.curve.tolist()}
         return finite({**fields, **shape})
@@ -48,13 +48,13 @@ _QUANTITIES = ("chord_length", "displacement", "off_chord", "norm", "turning", "
 
 @dataclass(frozen=True, slots=True)
 class RunSpread:
-    """A quantity over runs, at each index: of one number a run there is one index.
+    """Spread of a quantity over runs, at each index; a number has one index.
 
     Args:
         deviation: population standard deviation.
         cv: coefficient of variation in percent, the deviation over the mean; NaN where the mean
             is zero. Source: Golden Path Hypothesis, step-by-step changes across prompts.
-        low, high: the middle half of the runs lies between them.
+        low, high: quartiles.
     """
 
     mean: tuple[float, ...]
@@ -66,7 +66,7 @@ class RunSpread:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> RunSpread:
-        """Spread of the values of each run, numbers or equally long rows of them."""
+        """Spread of the values of runs, numbers or rows of equal length."""
         rows = np.array(values, dtype=np.float64).reshape(len(values), -1)
         mean, deviation = rows.mean(axis=0), rows.std(axis=0)
         cv = np.full_like(mean, np.nan)
@@ -83,16 +83,15 @@ class RunSpread:
 def profile_of(
     parts: trajectory.Parts, window: int = trajectory.WINDOW, dtype: torch.dtype = torch.float32
 ) -> Profile:
-    """The profile of a run of which one part is in memory at a time.
+    """The profile of a run, with one part of it in memory at a time.
 
     Args:
-        parts: of its states, gone through twice.
+        parts: of its states, read twice.
         window: steps on either side of a turning angle.
         dtype: precision of the states, for the floor of the turning angles.
 
     Raises:
-        ValueError: there are fewer than two states, or too few for the window, or some are not
-            finite, or the run ends where it began.
+        ValueError: there are too few states, some are not finite, or the run ends where it began.
     """
     sizes = []
 
@@ -116,7 +115,7 @@ def profile_of(
 
 
 def spreads(profiles: Sequence[Profile]) -> dict[str, RunSpread]:
-    """Every quantity over runs, by its name, with the shares that PC1 and both PCs explain.
+    """Spreads of all quantities, with the shares that PC1 and both PCs explain.
 
     Raises:
         ValueError: the runs differ in their number of steps or in the size of the latent.
@@ -125,14 +124,14 @@ def spreads(profiles: Sequence[Profile]) -> dict[str, RunSpread]:
         [len(profile.displacement) for profile in profiles],
         [profile.num_coordinates for profile in profiles],
     )
-    found = {name: RunSpread.of([getattr(p, name) for p in profiles]) for name in _QUANTITIES}
+    quantities = {name: RunSpread.of([getattr(p, name) for p in profiles]) for name in _QUANTITIES}
     first = [profile.plane.explained[0] for profile in profiles]
     both = [sum(profile.plane.explained) for profile in profiles]
-    return {**found, "pc1": RunSpread.of(first), "pc1_pc2": RunSpread.of(both)}
+    return {**quantities, "pc1": RunSpread.of(first), "pc1_pc2": RunSpread.of(both)}
 
 
 def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> None:
-    """``ValueError`` unless runs have one number of steps and one size of the latent."""
+    """``ValueError`` unless runs agree in steps and latent coordinates."""
     for what, counts in (("steps", num_steps), ("latent coordinates", num_coordinates)):
         if len(set(counts)) > 1:
             different = " and ".join(map(str, sorted(set(counts))))
@@ -142,13 +141,13 @@ def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> Non
             )
 
 
-def signal_to_floor(found: Mapping[str, RunSpread]) -> tuple[float, ...]:
+def signal_to_floor(together: Mapping[str, RunSpread]) -> tuple[float, ...]:
     """Ratio of the median turning angles to those by rounding alone.
 
     Infinite where rounding does nothing. Source: Golden Path Hypothesis, appendix on the precision
     of turning angles.
     """
-    pairs = zip(found["turning"].median, found["floor"].median, strict=True)
+    pairs = zip(together["turning"].median, together["floor"].median, strict=True)
     return tuple(angle / floor if floor else math.inf for angle, floor in pairs)
 
 

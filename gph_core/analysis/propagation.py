@@ -1,4 +1,4 @@
-"""Growth of the error of one cached step until the end, and scores of a step that foretell it.
+"""Growth of the error of one cached step until the end, and scores that predict it.
 
 Source: Golden Path Hypothesis, section *Propagation from one cached step* and appendix *Derivation
 and measurement of the four factors*. Arrays are ``[P, S]``: prompts, then measured steps.
@@ -42,16 +42,11 @@ class Observations:
 
     @classmethod
     def of(cls, prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -> Observations:
-        """Put the steps of prompts together.
+        """Observations of prompts, all with the same steps in the same order.
 
-        Args:
-            prompts: of each the same steps, in the same order.
-            sigmas: N + 1 noise levels.
-
-        Raises:
-            ValueError: there is no prompt, or not all have the same steps.
+        ``ValueError`` if there is no prompt, or the steps differ.
         """
-        measured = {tuple(found.step for found in steps) for steps in prompts}
+        measured = {tuple(step.step for step in steps) for steps in prompts}
         if len(measured) != 1:
             raise ValueError(
                 "the gains of prompts are compared step by step, but they have different ones "
@@ -62,7 +57,7 @@ class Observations:
         (steps,) = measured
 
         def table(name: str) -> Array:
-            return np.array([[getattr(found, name) for found in row] for row in prompts])
+            return np.array([[getattr(step, name) for step in row] for row in prompts])
 
         return cls(
             steps,
@@ -78,23 +73,19 @@ class Observations:
 
     def some(self, prompts: slice) -> Observations:
         """Observations of some prompts."""
-        return Observations(
-            self.steps,
-            self.step_sizes,
-            self.feature_errors[prompts],
-            self.velocity_errors[prompts],
-            self.next_state_errors[prompts],
-            self.output_errors[prompts],
-        )
+        tables = (
+            self.feature_errors, self.velocity_errors, self.next_state_errors, self.output_errors,
+        )  # fmt: skip
+        return Observations(self.steps, self.step_sizes, *(table[prompts] for table in tables))
 
     @property
     def velocity_gains(self) -> Array:
-        """``‖δv_k‖ / (‖r_k‖ + ε)``: how strongly the model answers to the feature error."""
+        """``‖δv_k‖ / (‖r_k‖ + ε)``: how strongly the velocity responds to the feature error."""
         return self.velocity_errors / (self.feature_errors + EPSILON)
 
     @property
     def future_gains(self) -> Array:
-        """``‖e_N‖ / (‖η_k‖ + ε)``: how much the rest of the run enlarges the next state's error."""
+        """``‖e_N‖ / (‖η_k‖ + ε)``: how far the rest of the run amplifies the error of a state."""
         return self.output_errors / (self.next_state_errors + EPSILON)
 
     @property
@@ -104,10 +95,7 @@ class Observations:
 
     @property
     def gains_of_others(self) -> Array:
-        """``h_k^LOO``: as ``gains``, over the other prompts alone.
-
-        ``ValueError`` if there is one prompt only.
-        """
+        """``h_k^LOO``: ``gains`` over the other prompts; ``ValueError`` if there are none."""
         return self._velocity_gains_of_others * self.step_sizes * _of_others(self.future_gains)
 
     @property
@@ -115,7 +103,7 @@ class Observations:
         return _of_others(self.velocity_gains)
 
     def scores(self) -> dict[str, Array]:
-        """The six scores of the paper's table of scores that foretell the output error."""
+        """The six scores of the paper's table that predict the output error."""
         shape = self.feature_errors.shape
         scaled = self.feature_errors * self.step_sizes
         gains = self.gains_of_others
@@ -129,21 +117,17 @@ class Observations:
         }
 
     def correlations(self) -> dict[str, float | None]:
-        """Spearman's correlation of each score with the output error, all prompts and steps pooled.
-
-        None where it is not defined.
-        """
+        """Spearman's correlation of each score with the output error, prompts and steps pooled."""
         return {name: spearman(s, self.output_errors) for name, s in self.scores().items()}
 
 
 class GainTransfer(NamedTuple):
-    """Agreement of the gains of one half of the prompts with the other half.
+    """Agreement of the gains of two halves of the prompts.
 
     Args:
         profiles: Spearman's correlation of both halves' gains over the steps.
-        own: by the half that is evaluated, the correlation of ``‖r_k‖ h_k`` with the output error,
-            h_k averaged over that same half.
-        other: the same, h_k averaged over the other half.
+        own: by half, the correlation of ``‖r_k‖ h_k`` with the output error, h_k from that half.
+        other: the same, h_k from the other half.
     """
 
     profiles: float | None
@@ -152,26 +136,23 @@ class GainTransfer(NamedTuple):
 
 
 def transfer(observations: Observations) -> GainTransfer:
-    """Even-indexed prompts against odd-indexed ones, in both directions.
-
-    ``ValueError`` if there is one prompt only.
-    """
+    """Even-indexed prompts against odd-indexed ones; ``ValueError`` for a single prompt."""
     if len(observations) < 2:
         raise ValueError("two halves need two prompts or more, got 1; measure more")
     even, odd = observations.some(slice(0, None, 2)), observations.some(slice(1, None, 2))
 
-    def found(evaluated: Observations, gains: Array) -> float | None:
+    def correlation(evaluated: Observations, gains: Array) -> float | None:
         return spearman(evaluated.feature_errors * gains, evaluated.output_errors)
 
     return GainTransfer(
         spearman(even.gains, odd.gains),
-        {"even": found(even, even.gains), "odd": found(odd, odd.gains)},
-        {"even": found(even, odd.gains), "odd": found(odd, even.gains)},
+        {"even": correlation(even, even.gains), "odd": correlation(odd, odd.gains)},
+        {"even": correlation(even, odd.gains), "odd": correlation(odd, even.gains)},
     )
 
 
 def _of_others(ratios: Array) -> Array:
-    """Mean of the others, for each prompt."""
+    """For each prompt, the mean of the others."""
     count = len(ratios)
     if count < 2:
         raise ValueError(

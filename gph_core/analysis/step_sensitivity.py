@@ -1,4 +1,4 @@
-"""Sensitivity of a run to a cached step, as one number a step and as the cost of a jump."""
+"""Sensitivity of a run to cached steps, by step and as the cost of a jump."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FORMAT = "golden-path-sensitivity-1"
 
 @dataclass(frozen=True)
 class StepSensitivity:
-    """The isolated-step experiment, averaged over prompts. Step n is number n of each tuple.
+    """The isolated-step experiment, averaged over prompts; tuples are by step.
 
     Args:
         sigmas: N + 1 noise levels.
-        policy: with which single steps were cached.
-        num_prompts: over which the means are.
-        gains: propagation gains h_k, final error per feature error; the *sensitivity curve*. None
-            where none was measured.
-        output_errors: mean ``‖e_N‖`` of each step cached alone; None likewise.
-        feature_errors: mean ``‖r‖`` of each step by the distance, from 1 on, of the full step that
-            it is predicted from; empty where none was measured.
+        policy: that of the cached steps.
+        num_prompts: number of prompts.
+        gains: propagation gains h_k, final error per feature error, the *sensitivity curve*; None
+            where not measured.
+        output_errors: mean ``‖e_N‖`` of each step cached alone; None where not measured.
+        feature_errors: mean ``‖r‖`` of each step by the distance, from 1 on, to the full step that
+            it is predicted from; empty where not measured.
         conditions: what it holds for, as plain data.
 
     Source: Golden Path Hypothesis, equation of the propagation gain, averaged over all prompts.
@@ -54,17 +54,17 @@ class StepSensitivity:
         conditions: Mapping[str, Any],
     ) -> StepSensitivity:
         """Sensitivity from the isolated steps of prompts; errors as of ``Observations.of``."""
-        found, num_steps = Observations.of(prompts, sigmas), len(sigmas) - 1
+        observed, num_steps = Observations.of(prompts, sigmas), len(sigmas) - 1
         by_step = {
             step: tuple(np.mean([row[i].feature_errors for row in prompts], axis=0).tolist())
-            for i, step in enumerate(found.steps)
+            for i, step in enumerate(observed.steps)
         }
-        gains = dict(zip(found.steps, found.gains.tolist(), strict=True))
-        errors = dict(zip(found.steps, found.output_errors.mean(0).tolist(), strict=True))
+        gains = dict(zip(observed.steps, observed.gains.tolist(), strict=True))
+        errors = dict(zip(observed.steps, observed.output_errors.mean(0).tolist(), strict=True))
         return cls(
             tuple(sigmas),
             policy,
-            len(found),
+            len(observed),
             tuple(gains.get(step) for step in range(num_steps)),
             tuple(errors.get(step) for step in range(num_steps)),
             tuple(by_step.get(step, ()) for step in range(num_steps)),
@@ -77,17 +77,16 @@ class StepSensitivity:
 
     @property
     def longest_jump(self) -> int:
-        """Longest jump, in steps, of those whose cost is known."""
+        """The longest jump of known cost, in steps."""
         return 1 + max(map(len, self.feature_errors))
 
     def jump_cost(self, start: int, end: int) -> float:
         """Effect of the cached steps between two full ones on the final latent.
 
-        ``Σ_n h_n ‖r_n‖``, n = start + 1 … end - 1, with ``r_n`` predicted from step ``start``:
-        the growth of the feature error with distance, each carried to the end by its own step's
-        gain. To first order and by the triangle inequality it estimates the final error of a run
-        that is full elsewhere; it leaves out that cached steps change the states of later ones.
-        Infinite where something of it was not measured.
+        ``Σ_n h_n ‖r_n‖``, n = start + 1 … end - 1, with ``r_n`` predicted from step ``start``: each
+        feature error times the gain of its step. To first order and by the triangle inequality it
+        estimates the final error of a run that is full elsewhere; it ignores that cached steps
+        change the states of later ones. Infinite where not all was measured.
         """
         cost = 0.0
         for step in range(start + 1, end):
@@ -113,12 +112,12 @@ class StepSensitivity:
 
 
 def plan_by_sensitivity(sensitivity: StepSensitivity, num_full: int) -> Plan:
-    """The schedule whose jumps cost least in sum, for the policy of the measurement.
+    """The schedule whose jumps cost least in sum, under the measured policy.
 
-    Full are at least the first steps that the policy needs, and the last one, which has no gain.
+    The first steps that the policy needs are full, and the last one, which has no gain.
 
     Raises:
-        ValueError: no schedule of jumps that were measured has so few full steps.
+        ValueError: no schedule of measured jumps has so few full steps.
     """
     n = sensitivity.num_steps
     cost_of = functools.cache(sensitivity.jump_cost)

@@ -3,9 +3,9 @@
 State n of N + 1 is the latent after n steps; step n leads from state n to state n + 1. States are
 ``[N + 1, ...]`` tensors, one state a row, computed with in float64.
 
-Distances and angles between states stay the same if all of them are turned together. ``compact``
-turns a run, part by part, into the few dimensions that its states span. The points that it gives
-take the place of the states in every other function here, so a run is never in memory as a whole.
+Distances and angles do not change if all states are rotated together. ``compact`` rotates a run,
+part by part, into the few dimensions that its states span. All other functions take these points
+instead of the states, so that a run is never in memory as a whole.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Parts(Protocol):
 
 
 def compact(parts: Iterable[Tensor]) -> Tensor:
-    """Points as far from each other and from zero as the given vectors are, in few dimensions.
+    """Points in few dimensions, with the distances of some vectors to each other and to zero.
 
-    By QR decomposition, which keeps the precision that products of vectors would halve.
+    By QR decomposition: products of vectors would halve the precision.
 
     Args:
-        parts: of vectors, such as states: ``[V, ...]``, each with some coordinates of all vectors.
+        parts: of vectors such as states, ``[V, ...]``, each with some coordinates of all vectors.
 
     Returns:
         ``[V, D]`` in float64, D at most V.
@@ -58,9 +58,8 @@ def compact(parts: Iterable[Tensor]) -> Tensor:
 def chord_length(states: Tensor) -> float:
     """The distance between the first state and the last one, L in the source.
 
-    Raises:
-        ValueError: there are fewer than two states, the run ends where it began, or a state has
-            values that are not finite; so do all functions that divide by this length.
+    ``ValueError``, here and where it is a divisor, if there are fewer than two states, the run ends
+    where it began, or a state has values that are not finite.
     """
     points = _points(states)
     length = float((points[-1] - points[0]).norm())
@@ -76,7 +75,7 @@ def displacements(states: Tensor) -> Tensor:
 
 def chord_fractions(states: Tensor) -> Tensor:
     """Place of each state along the chord: ``[N + 1]``, 0 at its start and 1 at its end."""
-    chord_length(states)  # of which there has to be one
+    chord_length(states)  # raises without a chord
     points = _points(states)
     along = (points - points[0]) @ (points[-1] - points[0])
     return along / along[-1]
@@ -85,9 +84,7 @@ def chord_fractions(states: Tensor) -> Tensor:
 def off_chord_vectors(states: Tensor) -> Tensor:
     """Vectors from the chord to each state, at right angles to the chord: ``[N + 1, D]``.
 
-    Just zero for the first state and the last one.
-
-    Source: Golden Path Hypothesis, off-chord vector.
+    Exactly zero for the first and the last state. Source: Golden Path Hypothesis, off-chord vector.
     """
     points = _points(states)
     return points - points[0] - torch.outer(chord_fractions(states), points[-1] - points[0])
@@ -120,7 +117,7 @@ def turning_angles(states: Tensor, window: int = WINDOW) -> Tensor:
         ``[N + 1 - 2w]`` for the states w to N - w.
 
     Source: Golden Path Hypothesis, turning angle. Computed as 2 atan2(|u - v|, |u + v|) of unit
-    vectors and not with arccos, which loses half of the digits of small angles.
+    vectors, as arccos loses half of the digits of small angles.
     """
     points = _points(states)
     check_window(len(points), window)
@@ -135,7 +132,7 @@ def rounding_floor(
 ) -> Tensor:
     """The turning angles that rounding alone would give, in degrees.
 
-    Each inner state is replaced by the middle between the states ``window`` steps before and after,
+    Each inner state is replaced by the middle of the states ``window`` steps before and after,
     rounded to a precision; without rounding the angle would be zero.
 
     Args:

@@ -1,4 +1,4 @@
-"""What can be compared, the metrics of each item, their means, and what has none and why."""
+"""Comparison of two batches of images: the metrics of each item and their means."""
 
 from __future__ import annotations
 
@@ -26,15 +26,12 @@ class Figures:
 
     @property
     def num_identical(self) -> int:
-        """Items without any difference, where the metric is infinite, as PSNR is."""
+        """Items without any difference, where a metric such as PSNR is infinite."""
         return sum(map(math.isinf, self.values))
 
     @property
     def mean(self) -> float:
-        """Mean over the items that differ; ``inf`` if none does.
-
-        One identical item would make the mean of all infinite and hide what the others lost.
-        """
+        """Mean over the items that differ, as one identical item makes it infinite."""
         return statistics.fmean([x for x in self.values if not math.isinf(x)] or [math.inf])
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,13 +41,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Figures that were measured, and why the rest was not, by the name of the metric."""
+    """Figures by metric, and reasons why others were not measured."""
 
     figures: Mapping[str, Figures]
     unavailable: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Data as JSON takes it."""
         metrics = {name: figures.to_dict() for name, figures in self.figures.items()}
         return {"metrics": metrics, "unavailable": dict(self.unavailable)}
 
@@ -67,7 +63,7 @@ def compare(
     A metric that lacks a package or refuses the images is left out with its reason.
 
     Args:
-        clip: frames of each video, for metrics of consecutive frames; None: all are of one.
+        clip: frames of each video, for metrics of consecutive frames; None: there is one video.
     """
     values: dict[str, list[float]] = {name: [] for name in metrics}
     unavailable: dict[str, str] = {}
@@ -83,29 +79,24 @@ def compare(
             except (ImportError, ValueError) as error:
                 unavailable[name] = str(error)
         ticked()
-    figures = {
-        name: Figures(tuple(found)) for name, found in values.items() if name not in unavailable
-    }
+    figures = {n: Figures(tuple(v)) for n, v in values.items() if n not in unavailable}
     return Comparison(figures, unavailable)
 
 
 def clip_psnr(frames: Sequence[float]) -> float:
-    """PSNR in dB of a whole clip, from that of its frames: the one of their mean square error."""
+    """PSNR in dB of a clip from that of its frames, by their mean square error."""
     error = sum(10 ** (-value / 10) for value in frames) / len(frames)
     return -10 * math.log10(error) if error else math.inf
 
 
 def clips(frames: Figures, length: int) -> Figures:
-    """PSNR in dB of each whole clip, from that of the frames of clips of one length."""
+    """PSNR in dB of each clip, from that of the frames of clips of one length."""
     values, firsts = frames.values, range(0, len(frames.values), length)
     return Figures(tuple(clip_psnr(values[first : first + length]) for first in firsts))
 
 
 def comparable(reference: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
-    """Two batches of images as ``[B, H, W, 3]`` of equal shapes and finite numbers.
-
-    Grey images become colours. Raises ``ValueError`` that says what cannot be compared.
-    """
+    """Two batches as ``[B, H, W, 3]``, grey ones in colour; ``ValueError`` if they do not match."""
     for name, images in (("reference", reference), ("test", test)):
         fault = form_fault(name, images)
         if fault is not None:
@@ -122,7 +113,7 @@ def comparable(reference: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def form_fault(name: str, images: Any) -> str | None:
-    """What is wrong with the form of images; None if they have one, as grey images do, too."""
+    """What is wrong with the form of images; None for images in colour or grey."""
     if not isinstance(images, Tensor):
         return f"the {name} must be images of the form {FORM}; found {type(images).__name__}"
     if images.ndim != 4:
@@ -146,7 +137,7 @@ def form_fault(name: str, images: Any) -> str | None:
 
 
 def in_color(images: Tensor) -> Tensor:
-    """Images ``[B, H, W, 3]``: of grey ones, with one channel, it is repeated."""
+    """Images ``[B, H, W, 3]``; the channel of grey ones is repeated."""
     return images.expand(*images.shape[:-1], 3) if images.shape[-1] == 1 else images
 
 

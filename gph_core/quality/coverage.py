@@ -1,7 +1,7 @@
 """Coverage: how often one schedule comes near the best candidate of each prompt.
 
-Quality is higher where it is better (see ``objective``) and stands in arrays ``[S, P]`` of S
-schedules, or other ways of sampling, and P prompts.
+Quality, where higher is better (see ``objective``), is in arrays ``[S, P]`` of S schedules, or
+other ways of sampling, and P prompts.
 
 Source: seed paper, appendix *The coverage test*.
 """
@@ -19,11 +19,11 @@ LEVEL = 0.05  # of the bounds, one-sided
 
 
 class CoveredShare(NamedTuple):
-    """The share of the prompts within a margin of the best candidate, and what it is at least.
+    """The share of the prompts within a margin of the best candidate, with lower bounds.
 
     Args:
-        lower: one-sided 95 % bound, as if the schedule had not been chosen by its coverage.
-        corrected: the bound that holds for the best one of several schedules, too.
+        lower: one-sided 95 % bound of a schedule that was not chosen by its coverage.
+        corrected: the same for the best of several schedules.
     """
 
     margin: float
@@ -33,12 +33,12 @@ class CoveredShare(NamedTuple):
 
 
 def regrets(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarray:
-    """Distance of each schedule below the best candidate, prompt by prompt, ``[S, P]`` float64.
+    """Distance of each schedule below the best candidate of each prompt, ``[S, P]`` float64.
 
     Args:
-        quality: ``[S, P]``; over several seeds of a prompt, their mean.
-        candidates: quality ``[C, P]`` of those that the best one is of, if it is not of the
-            schedules themselves; a schedule that is better has a negative regret.
+        quality: ``[S, P]``; the mean over the seeds of a prompt.
+        candidates: quality ``[C, P]`` of the candidates, if these are not the schedules themselves;
+            then a schedule that is better has a negative regret.
 
     Raises:
         ValueError: a value is infinite or no number, or there are no schedules or prompts.
@@ -50,20 +50,20 @@ def regrets(quality: ArrayLike, candidates: ArrayLike | None = None) -> np.ndarr
 def coverage(
     regret: ArrayLike, margins: Sequence[float], num_candidates: int = 1
 ) -> list[CoveredShare]:  # fmt: skip
-    """Part of the regrets ``[P]`` of one schedule that are at most each margin.
+    """Share of the regrets ``[P]`` of one schedule that are within each margin.
 
     Args:
-        num_candidates: schedules that this one was chosen from; the corrected bound is at the
+        num_candidates: schedules that this one was chosen from; the corrected bound has the
             Bonferroni level, 0.05 over their number.
     """
-    found = np.asarray(regret, dtype=np.float64)
-    counts = [int((found <= margin).sum()) for margin in margins]
+    below = np.asarray(regret, dtype=np.float64)
+    counts = [int((below <= margin).sum()) for margin in margins]
     return [
         CoveredShare(
             margin,
-            count / len(found),
-            lower_bound(count, len(found)),
-            lower_bound(count, len(found), num_candidates),
+            count / len(below),
+            lower_bound(count, len(below)),
+            lower_bound(count, len(below), num_candidates),
         )
         for margin, count in zip(margins, counts, strict=True)
     ]
@@ -71,14 +71,14 @@ def coverage(
 
 def lower_bound(covered: int, prompts: int, num_candidates: int = 1) -> float:
     """The exact (Clopper–Pearson) one-sided lower bound of a share, at 0.05 over the candidates."""
-    found = binomtest(covered, prompts, alternative="greater")
-    return float(found.proportion_ci(1 - LEVEL / num_candidates, method="exact").low)
+    test = binomtest(covered, prompts, alternative="greater")
+    return float(test.proportion_ci(1 - LEVEL / num_candidates, method="exact").low)
 
 
 def shared_schedule(regret: ArrayLike, margin: float) -> int:
-    """The row of the regrets ``[S, P]`` with the highest coverage at a margin; of equals the first.
+    """Row of the regrets ``[S, P]`` with the highest coverage at a margin; of equals the first.
 
-    The source chooses it at the tightest margin and reports it at all of them.
+    The source chooses it at the tightest margin.
     """
     return int((np.asarray(regret) <= margin).sum(axis=1).argmax())
 

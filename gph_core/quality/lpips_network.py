@@ -1,8 +1,8 @@
 """The network of LPIPS, from a file of torchvision's weights. Nothing is ever downloaded here.
 
-The package ``lpips`` brings the distance and its learned weights of each layer, but would have
-torchvision download the network below it, AlexNet (as in the source paper) or VGG16. So that one is
-made with random weights, which are then replaced by those of the file.
+The package ``lpips`` has the distance with its learned weights, but lets torchvision download the
+network below it, AlexNet (as in the source paper) or VGG16. So that network is made with random
+weights, which those of a file replace.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Backbone:
     name: str
     key: str  # in the package
     smallest: int  # pixels on a side, below which a pooling has no output
-    bytes_per_pixel: int  # that comparing two images takes at its peak (measured on a CPU)
+    bytes_per_pixel: int  # peak memory of comparing two images (measured on a CPU)
 
 
 # By the shape of the first layer's weights.
@@ -84,19 +84,19 @@ def load(path: Path, device: torch.device | str = "cpu") -> LpipsNetwork:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a file by name; ``ValueError`` if it is damaged or would run a program."""
+    """The tensors of a file by name; ``ValueError`` if it is damaged or contains code."""
     try:
         reading.check_file(path, MOST_BYTES)
         if path.suffix == ".safetensors":
             return safetensors.torch.load_file(path)
-        with warnings.catch_warnings():  # of pickles that are odd, and refused if they are
+        with warnings.catch_warnings():  # of odd pickles, which are refused anyway
             warnings.simplefilter("ignore")
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            weights = torch.load(path, map_location="cpu", weights_only=True)
     except reading.ERRORS as error:
         raise ValueError(
             f"{path.name} cannot be read as a file of weights: {reading.reason(error)}"
         ) from error
-    return found if isinstance(found, dict) else {}
+    return weights if isinstance(weights, dict) else {}
 
 
 def _with_random_weights(key: str) -> Any:
@@ -106,7 +106,7 @@ def _with_random_weights(key: str) -> Any:
         raise ImportError(
             "LPIPS needs the package lpips; install it with: pip install lpips"
         ) from error
-    # The seed of the process is not ours, and the package warns of its own use of torchvision.
+    # Leave the seed of the process alone; the package warns of its own use of torchvision.
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return lpips.LPIPS(net=key, pnet_rand=True, verbose=False)

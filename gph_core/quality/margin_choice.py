@@ -1,4 +1,4 @@
-"""Choice of the quality margins of *Coverage*: published, derived or written."""
+"""The quality margins that *Coverage* offers: published, derived, or the user's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PUBLISHED, DERIVED, OWN = "published", "derived", "values below"
 def margins_of(
     choice: str, values: str, metric: str, tables: Sequence[QualityTable]
 ) -> tuple[float, ...]:  # fmt: skip
-    """Margins that were chosen, tightest first; ``ValueError`` if they cannot be had."""
+    """The chosen margins, tightest first; ``ValueError`` if there are none."""
     if choice == OWN:
         return values_of(values)
     if choice == PUBLISHED:
@@ -35,9 +35,9 @@ def margins_of(
 def values_of(text: str) -> tuple[float, ...]:
     """Margins that a text lists, tightest first; ``ValueError`` if it lists none."""
     try:
-        found = sorted(float(word) for word in text.replace(",", " ").split())
+        numbers = sorted(float(word) for word in text.replace(",", " ").split())
     except ValueError:
-        found = []
-    if not found or not 0 < found[0] <= found[-1] < float("inf"):
+        numbers = []
+    if not numbers or not 0 < numbers[0] <= numbers[-1] < float("inf"):
         raise ValueError(f"{text!r} are no margins; write positive numbers, as in '0.25, 0.5, 1'")
-    return tuple(found)
+    return tuple(numbers)

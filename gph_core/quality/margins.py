@@ -1,4 +1,4 @@
-"""Quality margins: how much a prompt may lose, in units of what a cached step more costs.
+"""Quality margins: how much a prompt may lose, in units of the cost of one more cached step.
 
 Source: seed paper, appendix *Quality margins and coverage under SSIM and LPIPS*.
 """
@@ -24,11 +24,11 @@ FACTORS = (0.5, 1.0, 2.0)
 def changes_per_cached_step(
     quality: Sequence[ArrayLike], num_cached: Sequence[int]
 ) -> list[float]:  # fmt: skip
-    """Cost of each more cached step, between neighboring numbers of cached steps.
+    """Cost of one more cached step, between neighboring numbers of cached steps.
 
     Args:
-        quality: of one way of choosing schedules, a ``[P]`` for each number of cached steps; higher
-            is better. Of each the median over its prompts counts.
+        quality: ``[P]`` for each number of cached steps, all with schedules chosen in one way;
+            higher is better. The median over the prompts counts.
         num_cached: these numbers, all different, in any order.
     """
     if len(num_cached) < 2 or len(set(num_cached)) < len(num_cached):
@@ -36,19 +36,15 @@ def changes_per_cached_step(
             "a change needs quality at two or more different numbers of cached steps, got "
             f"{', '.join(map(str, num_cached))}"
         )
-    found = sorted(
+    medians = sorted(
         (count, float(np.median(np.asarray(values, dtype=np.float64))))
         for count, values in zip(num_cached, quality, strict=True)
     )  # fmt: skip
-    return [(high - low) / (more - few) for (few, high), (more, low) in pairwise(found)]
+    return [(high - low) / (more - few) for (few, high), (more, low) in pairwise(medians)]
 
 
 def derived(changes: ArrayLike) -> tuple[float, ...]:
-    """Half, one and two times the median change, of several schedules and numbers of cached steps.
-
-    Raises:
-        ValueError: a cached step more does not cost anything in the median.
-    """
+    """Half, one and two times the median of changes; ``ValueError`` unless that is a loss."""
     median = float(np.median(np.asarray(changes, dtype=np.float64)))
     if not median > 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The metrics: what each is called, which way is better, how it is written. One row each."""
+"""The metrics: name, direction and format of each, a row for each."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ class Metric:
     """A row.
 
     Args:
-        key: in logs and reports.
-        title: for people, and for workflows as an objective.
-        compute: takes reference and test, and the network of LPIPS where it needs that. The score
-            of a judge takes what the judge gives, its change the scores of reference and test.
+        key: its name in logs and reports.
+        title: its name for people, and in workflows as an objective.
+        compute: takes reference and test, and the network of LPIPS if needed. A judge's score takes
+            what the judge gives, its change takes the scores of reference and test.
         better: HIGHER, LOWER, or NEITHER for a signed change whose best value is 0.
-        form: of a value, without the unit.
-        caption: form below a picture; empty where it does not stand there.
+        form: format of a value, without the unit.
+        caption: format below a picture; empty if not shown there.
         of_latents: whether it compares latents instead of images.
-        of_frames: whether it compares consecutive frames of a video, so that there is one value
-            less than items.
+        of_frames: whether it compares consecutive frames of a video, with one value fewer.
         needs_network: whether it takes the network of LPIPS.
-        judge: key of the score that it is, or is a change of, where a model of *Semantic Metrics*
-            judges an image by its prompt; empty where images are compared alone.
-        saved: replaces ``compute`` where searches and shootouts compare images as they are saved.
-        is_objective: whether something can be searched, or compared, by it.
+        judge: key of the score that it is, or is a change of, if a model of *Semantic Metrics*
+            judges images by their prompts; else empty.
+        saved: replaces ``compute`` where searches and shootouts compare images as saved.
+        is_objective: whether searches and comparisons can use it.
     """
 
     key: str

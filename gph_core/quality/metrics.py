@@ -1,8 +1,8 @@
 """Metrics of the distance between two batches of images, item by item.
 
-Images are ``[B, C, H, W]`` in [0, 1]. Every result is ``[B]`` in float32 or better and is never
-averaged over B: the mean over runs of each run's PSNR is another number than the PSNR of the pooled
-error. No metric adds an epsilon; what identical items get stands in each docstring.
+Images are ``[B, C, H, W]`` in [0, 1]. Every result is ``[B]`` in float32 or better, never averaged
+over B: the mean PSNR of runs is not the PSNR of their pooled error. No metric adds an epsilon; each
+docstring says what identical items get.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ def psnr(reference: Tensor, test: Tensor) -> Tensor:
 
 
 def psnr_8bit(reference: Tensor, test: Tensor) -> Tensor:
-    """PSNR in dB of the images rounded to 8 bit, peak 255; ``inf`` where they are then identical.
+    """PSNR in dB of the images rounded to 8 bit, peak 255; ``inf`` where these are identical.
 
-    Source: Golden Path Hypothesis, which compares 8-bit images. Values outside [0, 1] are clipped,
-    as they are in a saved image.
+    Source: Golden Path Hypothesis, which compares 8-bit images. Values outside [0, 1] are clipped.
     """
     return psnr(_rounded_to_8_bit(reference), _rounded_to_8_bit(test))
 
@@ -36,8 +35,8 @@ def ssim(reference: Tensor, test: Tensor) -> Tensor:
     """Structural similarity, in float64; 1 for identical items.
 
     The parameters of Wang et al. (2004): a Gaussian window of 11 x 11 pixels and sigma 1.5,
-    K1 = 0.01, K2 = 0.03, dynamic range 1, population covariance. Only windows that lie in the image
-    count. Channels are compared apart and averaged; the source compares luminance.
+    K1 = 0.01, K2 = 0.03, dynamic range 1, population covariance, and only windows inside the image.
+    The mean over the channels; the source compares luminance.
     """
     _check_shapes(reference, test)
     height, width = reference.shape[-2:]
@@ -61,10 +60,7 @@ def ssim(reference: Tensor, test: Tensor) -> Tensor:
 
 
 def lpips(reference: Tensor, test: Tensor, network: Network) -> Tensor:
-    """Learned perceptual distance (Zhang et al. 2018); 0 for identical items.
-
-    Computed in float32 where the network and the images are.
-    """
+    """Learned perceptual distance (Zhang et al. 2018), in float32; 0 for identical items."""
     _check_shapes(reference, test)
     if reference.shape[1] != 3:
         raise ValueError(f"LPIPS needs images of 3 channels, these have {reference.shape[1]}")
@@ -81,8 +77,8 @@ def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
     """Excess of the change between the test's consecutive frames over the reference's, ``[B - 1]``.
 
     The batches are the frames of two videos. Entry i is LPIPS between frames i and i + 1 of the
-    test minus the same of the reference: positive where the test flickers more, negative where it
-    moves less. Its mean over the pairs is the source's temporal LPIPS change.
+    test minus that of the reference: positive where the test flickers more, negative where it moves
+    less. The mean over the pairs is the source's temporal LPIPS change.
 
     Source: Golden Path Hypothesis, temporal LPIPS change of videos.
     """
@@ -96,9 +92,8 @@ def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
 def frame_psnr(reference: Tensor, test: Tensor) -> Tensor:
     """PSNR in dB of the differences between consecutive frames, ``[B - 1]``, peak 1, in float64.
 
-    The batches are the frames of two videos. Low where the test moves in another way than the
-    reference or flickers; an error that stays in place counts only when it begins and ends. ``inf``
-    where both change alike.
+    The batches are the frames of two videos. Low where the test flickers or moves differently; an
+    error that stays in place counts only when it begins and ends. ``inf`` where both change alike.
     """
     _check_shapes(reference, test)
     if len(reference) < 2:
@@ -108,7 +103,7 @@ def frame_psnr(reference: Tensor, test: Tensor) -> Tensor:
 
 
 def frame_psnr_8bit(reference: Tensor, test: Tensor) -> Tensor:
-    """``frame_psnr`` of the frames rounded to 8 bit; ``inf`` where both then change alike."""
+    """``frame_psnr`` of the frames rounded to 8 bit."""
     return frame_psnr(_rounded_to_8_bit(reference), _rounded_to_8_bit(test))
 
 
@@ -126,7 +121,6 @@ def _check_shapes(reference: Tensor, test: Tensor) -> None:
 
 
 def _rounded_to_8_bit(images: Tensor) -> Tensor:
-    """Images rounded to 8 bit, in [0, 1] again."""
     return (255 * images.double().clamp(0, 1)).round() / 255
 
 
@@ -135,7 +129,7 @@ def _on_cpu(images: Tensor):
 
 
 def _structural_similarity():
-    # Imported here: without the package one metric is missing, not the pack.
+    # Imported here: without the package, only this metric is missing.
     try:
         from skimage.metrics import structural_similarity
     except ImportError as error:

@@ -1,7 +1,4 @@
-"""Objective that a search maximizes: a number made of the quality metrics of one example.
-
-Higher is always better: a metric whose lower values are better gets a negative weight.
-"""
+"""Objectives of searches: a number made of the metrics of one example; higher is better."""
 
 from __future__ import annotations
 
@@ -16,23 +13,23 @@ from .semantic.guard import Guard
 # Metrics by name, as ``metrics`` computes them and a log keeps them.
 Metrics = Mapping[str, float]
 
-# dB for a cached image that equals the full one, whose PSNR is infinite: means stay finite.
+# dB for a cached image that equals the full one, instead of infinity: means stay finite.
 PSNR_OF_EQUAL = 100.0
 _INFINITE_OF_EQUAL = frozenset(("psnr", "frame_psnr"))
 
 
 class NotANumberError(ValueError):
-    """A metric has no value, because an image has none in places."""
+    """A metric has no value, because some pixels have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
     """A weighted sum of metrics.
 
-    It is affine in each of them, so the mean over examples is the objective of the mean metrics.
+    It is affine, so the mean over examples is the objective of the mean metrics.
 
     Args:
-        guard: what a schedule has to keep, however high its value is.
+        guard: limits that a schedule has to keep, however high its value is.
     """
 
     name: str
@@ -54,11 +51,11 @@ OBJECTIVES = {
     row.title: Objective(row.title, ((row.key, float(row.better)),)) for row in COMPARED.values()
 }
 PSNR = OBJECTIVES["PSNR"]
-JOINT = "PSNR and LPIPS"  # standardized: it needs the statistics of a probe
+JOINT = "PSNR and LPIPS"  # standardized by the statistics of a probe
 
 
 def metrics_of(name: str) -> tuple[str, ...]:
-    """Keys of the metrics that the objective of a name needs, ``JOINT`` included."""
+    """Keys of the metrics that an objective needs, by its name."""
     return tuple(_JOINT_SIGNS) if name == JOINT else OBJECTIVES[name].metrics
 
 

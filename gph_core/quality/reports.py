@@ -1,7 +1,6 @@
-"""The quality of several ways of sampling on the same prompts, from reports of shootouts.
+"""Tables of quality by way of sampling and prompt, from JSON reports of *Method Shootout*.
 
-A report is what *Method Shootout* gives as JSON. Those of several policies or sets of prompts are
-put together, and those of several numbers of full steps stand beside each other.
+Reports of several policies or sets of prompts are joined; each number of full steps has a table.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class CandidateRow:
     """One way of sampling.
 
     Args:
-        label: its name, with more where several have that name.
-        kind: fixed: one schedule for all runs; adaptive: decided in each; plain: without a cache.
+        label: its name, and its policy where several have that name.
+        kind: FIXED: one schedule for all runs; ADAPTIVE: one for each; PLAIN: without a cache.
         policy: None without a cache.
-        schedule: of the most runs.
+        schedule: the most frequent one.
     """
 
     name: str
@@ -48,11 +47,10 @@ class QualityTable:
     """Measurements at one number of full steps.
 
     Args:
-        prompts: texts, or what names an example without one.
-        quality: ``[C, P]`` of candidates and prompts, higher is better; the mean over the seeds of
-            a prompt.
-        num_incomplete: examples that are left out, as not all candidates have them.
-        other_counts: names that are left out, as they had another number of full steps.
+        prompts: texts, or names of examples without a text.
+        quality: ``[C, P]``, higher is better; the mean over the seeds of a prompt.
+        num_incomplete: examples left out because some candidate lacks them.
+        other_counts: candidates left out because of another number of full steps.
     """
 
     num_full: int
@@ -68,11 +66,11 @@ class QualityTable:
 
 
 def tables(reports: Sequence[_Report], objective: Objective) -> list[QualityTable]:
-    """A table for each number of full steps, the most first.
+    """A table for each number of full steps, the largest first.
 
     Raises:
-        ValueError: the reports are of different conditions, lack a metric, or candidates with as
-            many full steps have no example in common.
+        ValueError: the reports differ in conditions, lack a metric, or candidates with the same
+            number of full steps have no example in common.
     """
     groups: dict[int, list[_Report]] = {}
     for report in reports:
@@ -84,32 +82,30 @@ def tables(reports: Sequence[_Report], objective: Objective) -> list[QualityTabl
 
 
 def changes(tables: Sequence[QualityTable]) -> list[float]:
-    """Cost of each more cached step, of every fixed candidate that several tables have.
+    """Costs of one more cached step, of each fixed candidate that several tables have.
 
-    On the prompts that all tables have; empty if no name is in two of them.
-
-    Source: see ``margins``.
+    On the prompts that all tables have; empty if there is none. Source: see ``margins``.
     """
     prompts = [p for p in tables[0].prompts if all(p in table.prompts for table in tables)]
-    found: dict[tuple[str, str | None], dict[int, np.ndarray]] = {}
+    by_candidate: dict[tuple[str, str | None], dict[int, np.ndarray]] = {}
     for table in tables:
         columns = [table.prompts.index(prompt) for prompt in prompts]
         for row in table.rows(FIXED):
             candidate = table.candidates[row]
-            counts = found.setdefault((candidate.name, candidate.policy), {})
+            counts = by_candidate.setdefault((candidate.name, candidate.policy), {})
             counts[candidate.schedule.num_cached] = table.quality[row, columns]
     return [
         change
-        for counts in found.values()
+        for counts in by_candidate.values()
         if len(counts) > 1 and prompts
         for change in changes_per_cached_step(list(counts.values()), list(counts))
     ]
 
 
 def crossing(table: QualityTable) -> tuple[list[Schedule], list[str], np.ndarray] | None:
-    """Schedules that ran under the same policies, these, and the mean qualities ``[S, P]``.
+    """Schedules, policies, and the mean qualities ``[S, P]`` of each schedule under each policy.
 
-    The most pairs that are complete; None without two schedules under two policies.
+    The largest complete block of pairs; None without two schedules under two policies.
     """
     cells: dict[Schedule, dict[str, float]] = {}
     for row in table.rows(FIXED):
@@ -127,7 +123,7 @@ def crossing(table: QualityTable) -> tuple[list[Schedule], list[str], np.ndarray
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """The labels with a number where one has occurred before."""
+    """The labels, repeated ones with a number."""
     return [
         label if label not in labels[:place] else f"{label} ({labels[:place].count(label) + 1})"
         for place, label in enumerate(labels)
@@ -156,13 +152,13 @@ def _table(num_full: int, reports: Sequence[_Report], objective: Objective) -> Q
         for row in report["rows"]:
             if row["kind"] != FULL and row["comparable"]:
                 rows.setdefault(row["plan"], row)
-                found = zip(examples, _qualities(row, objective), strict=True)
-                values.setdefault(row["plan"], {}).update(found)
+                qualities = zip(examples, _qualities(row, objective), strict=True)
+                values.setdefault(row["plan"], {}).update(qualities)
             elif not row["comparable"]:
                 others[row["name"]] = None
     of_prompt: dict[str, list[str]] = {}
     for example, prompt in prompts.items():
-        if all(example in found for found in values.values()):
+        if all(example in qualities for qualities in values.values()):
             of_prompt.setdefault(prompt, []).append(example)
     if not (rows and of_prompt):
         raise ValueError(

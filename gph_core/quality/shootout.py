@@ -1,7 +1,7 @@
-"""Results of several methods on the same examples: single runs, kept in a file.
+"""Results of several methods on the same examples, in a file of JSON lines.
 
-The file has a line of JSON for the conditions and one for each run. A run is looked up by example,
-candidate and what the candidate did, so that one whose calibration has changed is run again.
+A run is found by example, candidate and plan, so a candidate whose calibration has changed runs
+again.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ class CandidateRun:
     """One run of one candidate.
 
     Args:
-        example: names it, the same in every session.
-        plan: tells candidates of one name apart, such as two thresholds.
+        example: its name, the same in every session.
+        plan: identity of what the candidate did, such as its threshold.
         metrics: against the full run; empty for that run itself.
         seconds: of sampling.
-        full_seconds: of the full run of this example in the same session: at another time the
-            machine may have been another one, or busy.
+        full_seconds: of the full run of this example in the same session, as machines differ.
         record: None for a run without a cache.
     """
 
@@ -67,7 +66,7 @@ class CandidateRun:
 def _to_data(run: CandidateRun) -> dict[str, Any]:
     return {
         "example": run.example,
-        "contender": run.candidate,  # as files have called it from the first version on
+        "contender": run.candidate,  # its name in files since the first version
         "plan": run.plan,
         "seconds": run.seconds,
         "full_seconds": run.full_seconds,
@@ -91,9 +90,9 @@ class Results:
     """The runs of a shootout, each written as it comes.
 
     Args:
-        path: of the file, made if it is not there.
-        conditions: what all runs depend on, as plain data. A file made under other ones is refused
-            with a ``ValueError`` that names the first field that differs.
+        path: of the file, which is made if it is not there.
+        conditions: what all runs depend on, as plain data; for a file of others, ``ValueError``
+            names the first field that differs.
     """
 
     def __init__(self, path: Path, conditions: Mapping[str, Any]) -> None:
@@ -102,39 +101,35 @@ class Results:
         self._results = {run.key: run for run in _FILE.begin(path, conditions)}
 
     def get(self, example: str, candidate: str, plan: str) -> CandidateRun | None:
-        """The result of a run, if there was one."""
+        """The result of a run; None if there is none."""
         return self._results.get((example, candidate, plan))
 
     def add(self, result: CandidateRun, is_kept: bool = True) -> None:
-        """Know the result of a run, in this session alone unless it is kept."""
+        """Add the result of a run, to the file only if it is to be kept."""
         if is_kept:
             _FILE.append(self._path, result)
         self._results[result.key] = result
 
 
 def figures(values: Sequence[float]) -> dict[str, Any]:
-    """Mean and 95 % interval of one metric over examples, as JSON takes them.
+    """Mean and 95 % interval of one metric over examples, in JSON types.
 
-    As in ``comparison``, what is infinite, of images equal to the full one, is counted and left
-    out; the mean is then of the others.
+    Examples equal to the full run, with an infinite value, are counted and left out of the mean.
     """
     finite = [value for value in values if not math.isinf(value)]
-    found = _interval(finite) if finite else {"mean": IDENTICAL, "low": None, "high": None}
-    return {**found, "identical": len(values) - len(finite), "values": in_json(values)}
+    interval = _interval(finite) if finite else {"mean": IDENTICAL, "low": None, "high": None}
+    return {**interval, "identical": len(values) - len(finite), "values": in_json(values)}
 
 
 def ahead(values: Sequence[float], baseline: Sequence[float]) -> dict[str, Any] | None:
-    """The mean of the differences, example by example, with its interval.
-
-    Over the examples of which both values are finite; None if there is none.
-    """
+    """Mean and interval of the differences of finite pairs of values; None without any."""
     pairs = zip(values, baseline, strict=True)
     differences = [a - b for a, b in pairs if not (math.isinf(a) or math.isinf(b))]
     return _interval(differences) if differences else None
 
 
 def in_json(values: Any) -> Any:
-    """Numbers, or lists and mappings of them, without those that JSON lacks."""
+    """Numbers, lists and mappings in JSON types: null for NaN, a word for infinity."""
     if isinstance(values, Mapping):
         return {name: in_json(value) for name, value in values.items()}
     if isinstance(values, (list, tuple)):
@@ -154,7 +149,7 @@ def number(value: Any) -> float:
 
 
 def _interval(values: Sequence[float]) -> dict[str, Any]:
-    """A single value has no interval, and what holds one that is no number has no mean."""
+    """Mean and interval; None where a single value has no interval, or NaN leaves no mean."""
     if any(map(math.isnan, values)):
         return {"mean": None, "low": None, "high": None}
     mean, low, high = mean_of(values)

@@ -1,4 +1,4 @@
-"""Means of a few values with their confidence intervals."""
+"""Statistics of measured values: means with confidence intervals, and rank correlation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.stats import spearmanr, t
 
 
 class Gain(NamedTuple):
-    """A mean, mostly of differences, with its 95 % confidence interval."""
+    """A mean, usually of differences, with its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -38,5 +38,5 @@ def spearman(one: ArrayLike, other: ArrayLike) -> float | None:
     x, y = np.ravel(one), np.ravel(other)
     if min(len(np.unique(x)), len(np.unique(y))) < 2:
         return None
-    found: Any = spearmanr(x, y)  # whose annotations leave open what it returns
-    return float(found.statistic)
+    result: Any = spearmanr(x, y)  # SciPy annotates several results
+    return float(result.statistic)

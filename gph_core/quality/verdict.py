@@ -1,12 +1,11 @@
 """How visible a difference between two images is, in words, by PSNR and SSIM.
 
 The five grades are those of the impairment scale of ITU-R BT.500 (imperceptible; perceptible, but
-not annoying; slightly annoying; annoying; very annoying). Their limits are a table of PSNR and SSIM
-by mean opinion score that is published for video (https://html.scirp.org/file/_9-8102789_1.htm);
-as far as we know it goes back to Zinner, Hohlfeld, Abboud and Hossfeld, "Impact of frame rate and
-resolution on objective QoE metrics" (QoMEX 2010). They are means over viewers of videos, so for one
-image they are a convention, not a measurement. The words are ours. LPIPS has no such table that we
-know of and takes no part.
+not annoying; slightly annoying; annoying; very annoying); the words are ours. Their limits are from
+a published table of PSNR and SSIM by mean opinion score of videos
+(https://html.scirp.org/file/_9-8102789_1.htm), which as far as we know goes back to Zinner,
+Hohlfeld, Abboud and Hossfeld, "Impact of frame rate and resolution on objective QoE metrics" (QoMEX
+2010). For one image they are a convention, not a measurement. We know of no such table for LPIPS.
 """
 
 from __future__ import annotations
@@ -35,12 +34,7 @@ GRADES = (
 
 
 def verdict(psnr: float, ssim: float | None) -> str:
-    """Verdict on one image: the worse of the grades of both figures.
-
-    Args:
-        psnr: in dB; infinite for identical images.
-        ssim: where it was measured.
-    """
+    """Verdict on one image: the worse grade of PSNR (dB) and SSIM, if that was measured."""
     if psnr == math.inf:
         return IDENTICAL
     agreed = 1.0 if ssim is None else ssim

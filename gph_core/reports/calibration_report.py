@@ -11,11 +11,7 @@ from ..texts import counted
 def threshold_text(
     found: FoundThreshold, num_steps: int, num_examples: int, notes: Sequence[str]
 ) -> str:
-    """Outcome of a threshold, in the form of the source paper's tables.
-
-    Args:
-        notes: further lines.
-    """
+    """Outcome of a threshold, in the form of the source paper's tables, and further lines."""
     histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
     lines = [
         f"threshold {found.threshold:.5g}; to use it, choose the same speed in Adaptive Cache",
@@ -25,7 +21,7 @@ def threshold_text(
     if len(found.counts) == num_examples:
         lines += [f"examples by cached steps: {histogram}", counted(found.num_runs, "run")]
     else:
-        lines += [
-            ("the method decides before the run, so all runs are the same and nothing was sampled")
-        ]
+        lines.append(
+            "the method decides before the run, so all runs are the same and nothing was sampled"
+        )
     return "\n".join([*lines, *filter(None, [found.note]), *notes])

@@ -1,4 +1,4 @@
-"""Report of *Golden Path Compare Run* on its four runs: figures, a table, a contact sheet."""
+"""Report of *Golden Path Compare Run* on its four runs: numbers, a table, a contact sheet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..methods.candidates import FITTED, FULL, UNIFORM
 from ..paths.choice import Choice
 from ..quality.comparison import IDENTICAL, Comparison, clips
 from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
@@ -17,10 +18,9 @@ from ..schedule import Schedule
 from ..texts import named
 from . import figures
 
-FULL, CACHED, UNIFORM, FEWER = "full", "cached", "uniform", "fewer"
-FITTED = "fitted"  # the cached run under fitted weights
+CACHED, FEWER = "cached", "fewer"  # FITTED is the cached run under fitted weights
 
-# In the order of the table, where one PSNR is enough.
+# In the order of the table, which has one PSNR.
 COLUMNS = {k: row for k, row in {**OF_IMAGES, **JUDGED}.items() if k != "psnr_8bit"}
 CLIP = f"clip {METRICS['psnr'].heading}"  # of whole videos
 
@@ -32,12 +32,11 @@ class Run:
     name: str
     schedule: Schedule  # of its own steps
     latent: Any  # in main memory
-    seconds: float  # until the latent was there
+    seconds: float  # of sampling
     record: RunRecord | None = None
 
     @property
     def num_full(self) -> int:
-        """Number of steps that were computed in full."""
         return len(self.record.full_steps) if self.record else self.schedule.num_full
 
 
@@ -45,14 +44,14 @@ def report_of(
     choice: Choice, no_uniform: str, runs: Sequence[Run], measured: Sequence[Comparison],
     network: str | None, speed: str, frames: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
-    """Report of all figures, in JSON types.
+    """All numbers, in JSON types.
 
     Args:
-        choice: choice of the cached run.
+        choice: of the cached run.
         no_uniform: why there is no uniform run; empty if there is one.
-        runs: runs in the order of the session.
+        runs: in the order of the session.
         measured: metrics of all runs but the full one.
-        network: network of LPIPS, if there is one.
+        network: of LPIPS, if there is one.
         frames: of each video; 1 for images.
     """
     return {
@@ -72,28 +71,27 @@ def report_of(
                 "full_steps": run.num_full,
                 "seconds": run.seconds,
                 "speedup": runs[0].seconds / run.seconds,
-                "metrics": {} if found is None else found.to_dict()["metrics"],
-                "clips": {} if found is None or frames == 1 else _clips(found, frames),
+                "metrics": {} if comparison is None else comparison.to_dict()["metrics"],
+                "clips": {} if comparison is None or frames == 1 else _clips(comparison, frames),
                 "notes": [] if run.record is None else list(run.record.notes),
             }
-            for run, found in zip(runs, [None, *measured], strict=True)
+            for run, comparison in zip(runs, [None, *measured], strict=True)
         ],
     }
 
 
-def _clips(found: Comparison, frames: int) -> dict[str, Any]:
-    """Figures of whole videos; SSIM has none of its own, as it is the mean over the frames."""
-    return {"psnr": clips(found.figures["psnr"], frames).to_dict()}
+def _clips(comparison: Comparison, frames: int) -> dict[str, Any]:
+    """Figures of whole videos; their SSIM is the mean over the frames."""
+    return {"psnr": clips(comparison.figures["psnr"], frames).to_dict()}
 
 
 def closest(runs: Sequence[Run], measured: Sequence[Comparison]) -> str:
     """Name of the run with the highest mean PSNR to the full one; the earlier one of equals."""
-    means = [found.figures["psnr"].mean for found in measured]
+    means = [comparison.figures["psnr"].mean for comparison in measured]
     return runs[1 + means.index(max(means))].name
 
 
 def label(run: Mapping[str, Any], speed: str) -> str:
-    """Label of a run."""
     return {
         FULL: "full",
         CACHED: f"cached ({speed})",
@@ -104,7 +102,7 @@ def label(run: Mapping[str, Any], speed: str) -> str:
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """Table of the figures, as lines of text."""
+    """Table of the means, as lines of text."""
     runs, speed = report["runs"], report["speed"]
     shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
     is_video = report["frames"] > 1
@@ -149,10 +147,10 @@ def _worst(run: Mapping[str, Any], report: Mapping[str, Any]) -> str:
 
 
 def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str, Any]) -> Tensor:
-    """Contact sheet, two by two, ``[1, H, W, 3]``: steps, picture and figures of each run.
+    """Contact sheet, two by two, ``[1, H, W, 3]``: steps, middle picture and means of each run.
 
     Args:
-        pictures: ``[B, H, W, 3]`` of each run, of which the middle one is shown.
+        pictures: ``[B, H, W, 3]`` of each run.
     """
     from matplotlib.figure import Figure
 
@@ -181,10 +179,9 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
 
 
 def _caption(run: Mapping[str, Any]) -> str:
-    """Caption with figures and time of a run, in two lines."""
     metrics = run["metrics"]
-    found = [_mean(metrics, name, form) for name, form in CAPTIONS.items() if name in metrics]
-    first = " · ".join(found) or "the reference"
+    means = [_mean(metrics, name, form) for name, form in CAPTIONS.items() if name in metrics]
+    first = " · ".join(means) or "the reference"
     faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
     steps = f"{run['full_steps']} of {run['steps']} steps full"
     return f"{first}\n{run['seconds']:.2f} s{faster}\n{steps}"

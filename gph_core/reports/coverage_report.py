@@ -1,4 +1,4 @@
-"""Report of *Coverage*: figures as JSON takes them, a table, a picture."""
+"""Report of *Coverage*: numbers in JSON types, a table, a figure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..texts import aligned, counted
 from . import figures
 
 FORMAT = "golden-path-coverage-1"
-_KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # with how labels end
+_KINDS = {FIXED: "", ADAPTIVE: " (adaptive)", PLAIN: " (no cache)"}  # and endings of their labels
 
 
 def report_of(
@@ -23,7 +23,7 @@ def report_of(
 ) -> dict[str, Any]:
     """Candidates of each number of full steps, by falling coverage at the tightest margin.
 
-    Bounds of fixed schedules are corrected for their number, those of adaptive methods for theirs.
+    Bounds are corrected for the number of candidates of the same kind.
     """
     return {
         "format": FORMAT,
@@ -45,8 +45,8 @@ def _table(table: QualityTable, margins: Sequence[float]) -> dict[str, Any]:
     rows = []
     for kind in _KINDS:
         members = table.rows(kind)
-        found = [_row(table, row, below[row], margins, len(members)) for row in members]
-        rows += sorted(found, key=lambda row: -row["coverage"][0]["share"])
+        of_kind = [_row(table, row, below[row], margins, len(members)) for row in members]
+        rows += sorted(of_kind, key=lambda row: -row["coverage"][0]["share"])
     return {
         "full_steps": table.num_full,
         "prompts": len(table.prompts),
@@ -67,13 +67,13 @@ def _row(
         "policy": candidate.policy,
         "schedule": None if candidate.kind == ADAPTIVE else str(candidate.schedule),
         "chosen_from": num_chosen_from,
-        "coverage": [found._asdict() for found in coverage(below, margins, num_chosen_from)],
+        "coverage": [share._asdict() for share in coverage(below, margins, num_chosen_from)],
         "gaps": below.tolist(),
     }
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """The figures as lines of text."""
+    """The numbers as lines of text."""
     margins, unit = report["margins"], BY_TITLE[report["metric"]].unit
     parts = []
     for part in report["tables"]:
@@ -105,7 +105,7 @@ def table(report: Mapping[str, Any]) -> str:
 
 
 def figure(report: Mapping[str, Any]) -> Tensor:
-    """Shares of all candidates with lines down to their corrected bounds, ``[1, H, W, 3]``."""
+    """Shares of all candidates, with lines to their corrected bounds, ``[1, H, W, 3]``."""
     from matplotlib.figure import Figure
 
     unit = BY_TITLE[report["metric"]].unit
@@ -117,9 +117,9 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     for axes, part in zip(panels, tables, strict=True):
         rows = part["rows"]
         for number in range(len(margins)):
-            found = [row["coverage"][number] for row in rows]
-            shares = np.array([c["share"] for c in found])
-            reach = shares - [c["corrected"] for c in found]
+            cells = [row["coverage"][number] for row in rows]
+            shares = np.array([c["share"] for c in cells])
+            reach = shares - [c["corrected"] for c in cells]
             places = np.arange(len(rows)) + 0.2 * (number - (len(margins) - 1) / 2)
             axes.errorbar(
                 shares, places, xerr=(reach, 0 * reach), markersize=8, **figures.mark(number),

@@ -1,4 +1,4 @@
-"""Report of *Error Decomposition*, as JSON takes it, as a text and as a figure."""
+"""Report of *Error Decomposition*: numbers in JSON types, a text, a figure."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ..paths.choice import Choice
 from ..texts import counted
 from . import figures
 
-_SIZE = 13  # of letters, so that they can be read on a node
+_SIZE = 13  # of letters, legible on a node
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # for the colour-blind
-_LINES = ("-", "--", ":", "-.")  # by turns, once the colors are used up
+_LINES = ("-", "--", ":", "-.")  # the next one when all colors are used
 
 
 def report_of(
-    found: Mapping[str, Sequence[Decomposition]], choices: Mapping[str, Choice],
+    decomposed: Mapping[str, Sequence[Decomposition]], choices: Mapping[str, Choice],
     examples: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:  # fmt: skip
     """All numbers; lists are over steps, those of gaps over states.
 
     Args:
-        found: by name of the schedule, the runs of each example.
+        decomposed: the runs of all examples, by name of the schedule.
         choices: by the same names.
-        examples: what tells them apart for people.
+        examples: names of each for people.
     """
     return {
         "examples": [dict(example) for example in examples],
-        "schedules": {name: _of_schedule(runs, choices[name]) for name, runs in found.items()},
-        "over_schedules": over_schedules(found)._asdict(),
-        "rounding": max(run.rounding for runs in found.values() for run in runs),
+        "schedules": {name: _of_schedule(runs, choices[name]) for name, runs in decomposed.items()},
+        "over_schedules": over_schedules(decomposed)._asdict(),
+        "rounding": max(run.rounding for runs in decomposed.values() for run in runs),
     }
 
 
@@ -104,14 +104,14 @@ def figure(report: Mapping[str, Any]) -> Tensor:
 
 
 def _of_schedule(runs: Sequence[Decomposition], choice: Choice) -> dict[str, Any]:
-    """Means over examples, of the gap the median."""
+    """Means over examples, and the median gap."""
 
     def mean(name: str) -> float:
         return statistics.fmean(getattr(run, name) for run in runs)
 
     return {
         "origin": choice.origin,
-        "schedule": None if choice.gate else str(choice.schedule),  # a gate's differ
+        "schedule": None if choice.gate else str(choice.schedule),  # which differs by run
         "policy": str(choice.policy),
         "cached": statistics.fmean(len(run.cached_steps) for run in runs),
         "current": np.mean([run.current for run in runs], axis=0).tolist(),

@@ -10,30 +10,30 @@ from torch import Tensor
 
 from . import figures
 
-COLORMAP = "inferno"  # even steps look even, also to the colour-blind and in print
+COLORMAP = "inferno"  # perceptually even, also for the colour-blind and in print
 BAND = 26  # pixels below a strip, for its texts
-BAR = 6  # of them for the scale of the colours
+BAR = 6  # pixels of it for the scale of the colours
 BACKGROUND, TEXT = "#202020", "#e8e8e8"
 FONT_SIZE = 11  # pixels, where there is room
-LEAST = 0.7  # of that, before a part of a text is left out
+LEAST = 0.7  # smallest share of it, before a part of a text is left out
 SEPARATOR = " · "  # between the parts of a text
 
 
 def error(reference: Tensor, test: Tensor) -> Tensor:
     """Mean absolute difference of the channels, ``[B, H, W]``, of images ``[B, H, W, C]``."""
-    found = reference.new_empty(reference.shape[:-1])
-    for item, one, other in zip(found, reference, test, strict=True):  # a video is large
+    errors = reference.new_empty(reference.shape[:-1])
+    for item, one, other in zip(errors, reference, test, strict=True):  # a video is large
         item.copy_((one - other).abs().mean(-1))
-    return found
+    return errors
 
 
 def heat_map(errors: Tensor, scale: float) -> Tensor:
     """Errors as colours, ``[B, H, W, 3]``: black is none, pale yellow is ``scale`` and more."""
     palette = colors().to(errors.device)
-    found = palette.new_empty(*errors.shape, 3)
-    for item, colored in zip(errors, found, strict=True):
+    pictures = palette.new_empty(*errors.shape, 3)
+    for item, colored in zip(errors, pictures, strict=True):
         colored.copy_(palette[shades(item, scale).int()])
-    return found
+    return pictures
 
 
 def shades(errors: Tensor, scale: float) -> Tensor:
@@ -46,17 +46,17 @@ def strip(panels: Sequence[Tensor], captions: Sequence[Sequence[str]], scale: fl
 
     Args:
         panels: reference, test and heat map, each ``[B, H, W, 3]``.
-        captions: for each item one text a panel; parts that do not fit are left out.
-        scale: the error of the brightest colour, which the band tells below the last panel.
+        captions: a text for each panel of each item; parts that do not fit are left out.
+        scale: the error of the brightest colour, shown below the last panel.
     """
     count, height, width, channels = panels[0].shape
-    # Filled in place: parts that are put together would need twice the memory.
-    found = panels[0].new_empty(count, height + BAND, width * len(panels), channels)
+    # Filled in place: joining parts would take twice the memory.
+    strips = panels[0].new_empty(count, height + BAND, width * len(panels), channels)
     for n, panel in enumerate(panels):
-        found[:, :height, n * width : (n + 1) * width] = panel
-    for item, texts in zip(found, captions, strict=True):
+        strips[:, :height, n * width : (n + 1) * width] = panel
+    for item, texts in zip(strips, captions, strict=True):
         item[height:] = _band(texts, width, scale)
-    return found
+    return strips
 
 
 def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
@@ -78,7 +78,7 @@ def _band(texts: Sequence[str], width: int, scale: float) -> Tensor:
 
 
 def _fit(label, width: float, renderer) -> None:
-    """Make a text as narrow as its panel: leave its last parts out, then write smaller."""
+    """Fit a text into its panel: leave its last parts out, then reduce the font."""
     while (wide := label.get_window_extent(renderer).width) > width / LEAST and (
         SEPARATOR in label.get_text()
     ):

@@ -1,4 +1,4 @@
-"""Parts that the figures of several nodes share: strips of steps, and the way to an IMAGE."""
+"""What figures share: strips of steps, colors, and conversion to an IMAGE."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from torch import Tensor
 from ..paths.golden_path import one_line
 from ..schedule import Schedule
 
-FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # apart in brightness, too
-# Of curves and marks: Okabe and Ito's, apart for all kinds of colour vision.
+FULL, CACHED, EDGE = "#0072b2", "#e6e6e6", "#999999"  # which differ in brightness, too
+# Of curves and marks: Okabe and Ito's, for all kinds of colour vision.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = "osD^vP"
 GAP = 0.1  # between cells, in steps
 
 
 def require() -> None:
-    """``ImportError`` says what to install, if nothing can be drawn; for before long work."""
+    """Raise ``ImportError`` that says what to install, before long work."""
     try:
         import matplotlib  # noqa: F401, imported to find out
     except ImportError as error:
@@ -28,11 +28,7 @@ def require() -> None:
 
 
 def strip(axes, row: float, schedule: Schedule, width: float = 1.0) -> None:
-    """A row of cells, one a step: full ones dark, cached ones light and hatched.
-
-    Args:
-        width: of a step.
-    """
+    """A row of cells, one for each step: full ones dark, cached ones light and hatched."""
     kinds = (
         (schedule.full_steps, FULL, FULL, ""),
         (schedule.cached_steps, CACHED, EDGE, "////"),
@@ -45,7 +41,7 @@ def strip(axes, row: float, schedule: Schedule, width: float = 1.0) -> None:
 
 
 def number_steps(axes, num_steps: int) -> None:
-    """Number the cells of strips below their middles, some of them where they are many."""
+    """Number the cells of strips, or some of many."""
     from matplotlib.ticker import MaxNLocator
 
     steps = MaxNLocator(10, integer=True).tick_values(0, num_steps - 1)
@@ -55,13 +51,13 @@ def number_steps(axes, num_steps: int) -> None:
 
 
 def mark(number: int) -> dict[str, str]:
-    """Color and marker of one of several curves; beyond six they begin anew."""
+    """Color and marker of one of several curves; they repeat beyond six."""
     place = number % len(COLORS)
     return {"color": COLORS[place], "marker": MARKERS[place]}
 
 
 def literal(text: str) -> str:
-    """A text of people's, as it is drawn: matplotlib takes dollars for formulas."""
+    """A foreign text for matplotlib, which takes dollars for formulas."""
     return one_line(text).replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""Text of *Plan Schedule*: a plan, and the conditions that it was made for."""
+"""Text of *Plan Schedule*: a plan and its conditions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
     """Lines on a plan: what it is and what it costs.
 
     Args:
-        name: name of the method, or of a rule of uniform spacing.
+        name: of the method, or of a rule of uniform spacing.
         method: None for a rule.
     """
     schedule = plan.schedule
@@ -33,8 +33,7 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
         f"{schedule.num_steps / schedule.num_full:.2f}x faster"
     )
     yield f"policy: {plan.policy}"
-    risk = plan.policy.risk(schedule)
-    if risk:
+    if risk := plan.policy.risk(schedule):
         yield f"warning: {risk}"
     if plan.cost:
         yield f"cost {plan.cost:.4g}, comparable only with plans of this calibration"
@@ -42,11 +41,11 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
         yield plan.note
 
 
-def calibration_text(known: Calibration | None, present: Mapping[str, Any]) -> Iterator[str]:
-    """Lines on a plan's conditions, and on those that could not be compared."""
-    if known is not None:
+def calibration_text(calibration: Calibration | None, present: Mapping[str, Any]) -> Iterator[str]:
+    """Lines on a plan's conditions, and on those that were not compared."""
+    if calibration is not None:
         levels = "" if "sigmas" in present else "noise levels (connect sigmas), "
         model = "" if "family" in present else "model (connect it), "
-        yield f"calibrated for: {in_words(known.conditions)}"
-        yield f"calibration: {known.summary()}"
+        yield f"calibrated for: {in_words(calibration.conditions)}"
+        yield f"calibration: {calibration.summary()}"
         yield f"not checked here: {levels}{model}sampler, CFG and size"

@@ -1,4 +1,4 @@
-"""Report of *Propagation Gain*, as JSON takes it, as a text and as a figure."""
+"""Report of *Propagation Gain*: numbers in JSON types, a text, a figure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..texts import counted
 from . import figures
 
 BAND = (0.1, 0.9)  # of the prompts, as quantiles
-_MOST = 3  # steps that are named as the most sensitive ones
-_SIZE = 13  # of letters, so that they can be read on a node
+_MOST = 3  # most sensitive steps that are named
+_SIZE = 13  # of letters, legible on a node
 _SCORES = {
     "step_only": "step alone, -k",
     "feature_error": "feature error",
@@ -25,7 +25,7 @@ _SCORES = {
     "propagation_gain": "propagation gain of the others",
     "feature_error_x_gain": "feature error × that gain",
 }
-_PANELS = {  # title and color, which are apart for the colour-blind
+_PANELS = {  # title and color, distinct for the colour-blind
     "propagation_gain": ("propagation gain $h_k$: final error per feature error", "#d55e00"),
     "feature_error": ("feature error of the step cached alone", "#0072b2"),
     "future_gain": ("future gain: final error per next-state error", "#009e73"),
@@ -40,24 +40,24 @@ def report_of(
 
     Args:
         prompts: the measured steps of each example.
-        examples: what tells them apart for people.
+        examples: names of each for people.
     """
-    found = Observations.of(prompts, sigmas)
-    each = found.velocity_gains * found.step_sizes * found.future_gains
-    halves = transfer(found)
+    observed = Observations.of(prompts, sigmas)
+    each = observed.velocity_gains * observed.step_sizes * observed.future_gains
+    halves = transfer(observed)
     return {
         "policy": str(policy),
         "num_steps": len(sigmas) - 1,
         "sigmas": list(sigmas),
-        "steps": list(found.steps),
-        "step_size": found.step_sizes.tolist(),
-        "feature_error": _spread(found.feature_errors),
-        "velocity_gain": _spread(found.velocity_gains),
-        "future_gain": _spread(found.future_gains),
-        "output_error": _spread(found.output_errors),
-        # The mean is of both gains apart, as the source has it.
-        "propagation_gain": {**_spread(each), "mean": found.gains.tolist()},
-        "correlations": found.correlations(),
+        "steps": list(observed.steps),
+        "step_size": observed.step_sizes.tolist(),
+        "feature_error": _spread(observed.feature_errors),
+        "velocity_gain": _spread(observed.velocity_gains),
+        "future_gain": _spread(observed.future_gains),
+        "output_error": _spread(observed.output_errors),
+        # The product of both mean gains, as in the source.
+        "propagation_gain": {**_spread(each), "mean": observed.gains.tolist()},
+        "correlations": observed.correlations(),
         "halves": halves._asdict(),
         "examples": [
             {**example, "steps": [step.to_dict() for step in steps]}

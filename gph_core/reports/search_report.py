@@ -1,4 +1,4 @@
-"""Report of *Schedule Search*: a figure, a table, and a path for the library."""
+"""Report of *Schedule Search*: a table, a figure, and a path for the library."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..search.protocol import Delivery
 from ..search.selection import PlainSteps, Validated, paired_gain
 from . import figures
 
-LABEL_LENGTH = 28  # of a baseline's name in the figure: a path's may have 100 characters
+LABEL_LENGTH = 28  # of a baseline's name in the figure; a path's may have 100 characters
 
 
 def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> str:
-    """Finalists and baselines, best first, and what else there is to say, as lines of text."""
+    """Finalists and baselines, best first, then notes, as lines of text."""
     best, name = delivery.best, delivery.objective.name
     on = "validation" if is_validated else "scoring (not validated)"
     lines = [
@@ -34,12 +34,12 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
         f"{name}: mean on the {len(best.score.values)} {on} examples, and the lead of the best "
         "schedule (more is better) with a 95 % interval:",
     ]
-    leads = ["", *(_lead(best, found) for found in delivery.others)]
+    leads = ["", *(_lead(best, row) for row in delivery.others)]
     width = max(map(len, leads))
-    for found, lead in zip([best, *delivery.others], leads, strict=True):
+    for row, lead in zip([best, *delivery.others], leads, strict=True):
         lines.append(
-            f"{_value(name, found.score.mean):>10}  {lead:{width}}  {found.schedule}, "
-            f"{found.policy} ({found.name or 'searched'}){_guarded(found)}"
+            f"{_value(name, row.score.mean):>10}  {lead:{width}}  {row.schedule}, "
+            f"{row.policy} ({row.name or 'searched'}){_guarded(row)}"
         )
     scored = [score for study in delivery.studies.values() for score in study.scores.values()]
     lines.append(f"{len(scored)} schedules scored; {delivery.reason}")
@@ -50,31 +50,29 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
         )
     if best.name:
         lines.append(f"The search found no schedule better than the control {best.name}.")
-    for found in delivery.others:
-        if isinstance(found.policy, PlainSteps):
-            lines.append(_plain(best, found))
+    for row in delivery.others:
+        if isinstance(row.policy, PlainSteps):
+            lines.append(_plain(best, row))
     return "\n".join([*lines, *notes])
 
 
-def _guarded(found: Validated) -> str:
-    """What the guard limits, and whether it keeps a schedule from being delivered."""
-    broken = "" if found.keeps_guard else ", breaks the guard"
-    return f", {changes_in_words(found.changes)}{broken}" if found.changes else ""
+def _guarded(row: Validated) -> str:
+    broken = "" if row.keeps_guard else ", breaks the guard"
+    return f", {changes_in_words(row.changes)}{broken}" if row.changes else ""
 
 
-def _lead(best: Validated, found: Validated) -> str:
-    """How far the best is ahead of another one."""
-    gain = paired_gain(best.score, found.score)
+def _lead(best: Validated, other: Validated) -> str:
+    gain = paired_gain(best.score, other.score)
     if not math.isfinite(gain.low):  # one example has no interval
         return f"{gain.mean:+.3g}"
     return f"{gain.mean:+.3g} ({gain.low:+.3g} to {gain.high:+.3g})"
 
 
 def cost(best: Validated) -> str:
-    """Line that says what a run costs, and how long that is."""
+    """Line on what a run costs, and how long that takes."""
     full = best.schedule.num_full
     about = "about " if best.policy.site is Site.STACK else ""
-    # Weights are fitted for samplers of one evaluation a step alone.
+    # Weights are fitted for samplers of one evaluation a step only.
     calls = f": {full} evaluations of the model" if isinstance(best.policy, Fitted) else ""
     steps = f"{full} of {best.schedule.num_steps} steps full"
     return f"{steps}{calls}, {about}as long as {full} plain steps"
@@ -92,7 +90,7 @@ def _plain(best: Validated, plain: Validated) -> str:
 
 
 def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
-    """The course of the search above strips of finalists and baselines, ``[1, H, W, 3]``."""
+    """Progress of the search above strips of finalists and baselines, ``[1, H, W, 3]``."""
     from matplotlib.figure import Figure
 
     rows, name = [delivery.best, *delivery.others][:8], delivery.objective.name
@@ -110,7 +108,7 @@ def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
 
 
 def _signed(objective: str, score: float) -> float:
-    """A score as people know its metric: a distance without the sign that makes higher better."""
+    """A score with the usual sign of its metric: distances are positive."""
     is_distance = objective != JOINT and BY_TITLE[objective].better == LOWER
     return abs(score) if is_distance else score
 
@@ -122,9 +120,8 @@ def _value(objective: str, score: float) -> str:
 
 
 def _strips(axes, rows: Sequence[Validated], name: str) -> None:
-    """One row a schedule; ``name`` is the objective's."""
-    for row, found in enumerate(rows):
-        figures.strip(axes, row, found.schedule)
+    for place, row in enumerate(rows):
+        figures.strip(axes, place, row.schedule)
     names = [textwrap.shorten(r.name or "searched", LABEL_LENGTH, placeholder="…") for r in rows]
     labels = [
         f"{_value(name, row.score.mean)}  {what}, {row.policy}"
@@ -142,16 +139,16 @@ def path_of(
 ) -> GoldenPath:  # fmt: skip
     """The delivered pair with its conditions and quality.
 
-    A baseline that won is kept as a ``control``: *Golden Path Cache* does not take it by itself.
+    A baseline that won becomes a ``control``, which *Golden Path Cache* does not take by itself.
     """
     best, objective = delivery.best, delivery.objective
     key = measured(objective.name, len(best.score.values), VALIDATION if is_validated else SCORING)
     quality = {key: _signed(objective.name, best.score.mean)}
-    for found in delivery.others:
-        other = "" if str(found.policy) == str(best.policy) else str(found.policy)
-        if found.name:
-            named = found.name if not other or other in found.name else f"{found.name}, {other}"
-            quality[f"the same, {named}"] = _signed(objective.name, found.score.mean)
+    for row in delivery.others:
+        other = "" if str(row.policy) == str(best.policy) else str(row.policy)
+        if row.name:
+            named = row.name if not other or other in row.name else f"{row.name}, {other}"
+            quality[f"the same, {named}"] = _signed(objective.name, row.score.mean)
     notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
     if best.changes:
         notes.append(f"Guard: {objective.guard}; {changes_in_words(best.changes)}.")

@@ -18,7 +18,9 @@ from ..texts import aligned, counted
 from . import figures, runs_report
 
 FORMAT = "golden-path-schedule-statistics-1"
-TOP = (1, 3, 10)  # of which most frequent schedules the share is told, as in the seed paper
+MOST_SCHEDULES = 3  # of a recording that are drawn as strips
+_CURVE = 10  # most frequent schedules whose shares are added up
+TOP = (1, 3, 10)  # r, for the share of the r most frequent schedules, as in the seed paper
 
 
 def report_of(
@@ -27,13 +29,13 @@ def report_of(
     """Frequencies of each recording, and an interaction for each number of full steps.
 
     Raises:
-        ValueError: there is no recording, one has no complete run, or shootouts have no schedules
-            under the same policies.
+        ValueError: there is no recording, one has no complete run, or the shootouts have no
+            schedules under the same policies.
     """
     if not recordings:
         raise ValueError("there are no runs; connect runs of Record Runs, one input per method")
     names = distinct([_name(runs) for runs in recordings])
-    crossed = [found for table in tables if (found := _interaction(table)) is not None]
+    crossed = [entry for table in tables if (entry := _interaction(table)) is not None]
     if tables and not crossed:
         raise ValueError(
             "an interaction needs two or more schedules under the same two or more policies; run "
@@ -58,22 +60,22 @@ def _recording(name: str, runs: Sequence[RecordedRun]) -> dict[str, Any]:
     schedules = runs_report.complete(runs)
     if not schedules:
         raise ValueError(f"all runs of {name} stopped early; record complete runs")
-    found = Frequencies.of(schedules)
+    frequencies = Frequencies.of(schedules)
     return {
         "name": name,
         "policy": runs[0].record.policy,
         "steps": schedules[0].num_steps,
-        "runs": found.runs,
-        "cut_short": len(runs) - found.runs,
+        "runs": frequencies.runs,
+        "cut_short": len(runs) - frequencies.runs,
         "prompts": len({run.prompt or run.example for run in runs}),
         "seeds": len({run.seed for run in runs}),
-        "different": len(found.counts),
-        "effective": found.effective,
-        "top": {str(r): found.top(r) for r in TOP},
-        "cached": {"mean": found.mean_cached, "runs": found.cached_counts},
+        "different": len(frequencies.counts),
+        "effective": frequencies.effective,
+        "top": {str(r): frequencies.top(r) for r in TOP},
+        "cached": {"mean": frequencies.mean_cached, "runs": frequencies.cached_counts},
         "schedules": [
-            {"schedule": str(schedule), "runs": count, "share": count / found.runs}
-            for schedule, count in found.counts.items()
+            {"schedule": str(schedule), "runs": count, "share": count / frequencies.runs}
+            for schedule, count in frequencies.counts.items()
         ],
     }
 
@@ -83,23 +85,23 @@ def _interaction(table: QualityTable) -> dict[str, Any] | None:
     if crossed is None:
         return None
     schedules, policies, means = crossed
-    found = interaction(means)
+    fit = interaction(means)
     return {
         "full_steps": table.num_full,
         "prompts": len(table.prompts),
         "schedules": [str(schedule) for schedule in schedules],
         "policies": policies,
         "means": means.tolist(),
-        "mean": found.mean,
-        "schedule_effects": found.schedules.tolist(),
-        "policy_effects": found.policies.tolist(),
-        "residuals": found.residuals.tolist(),
-        "shares": found.shares._asdict(),
+        "mean": fit.mean,
+        "schedule_effects": fit.schedules.tolist(),
+        "policy_effects": fit.policies.tolist(),
+        "residuals": fit.residuals.tolist(),
+        "shares": fit.shares._asdict(),
     }
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """The figures as lines of text."""
+    """The numbers as lines of text."""
     cells = [["", "runs", "different", "effective", *(f"top {r}" for r in TOP), "cached"]]
     cells += [
         [
@@ -121,31 +123,27 @@ def table(report: Mapping[str, Any]) -> str:
             lines.append(
                 f"{row['name']}: {counted(row['cut_short'], 'run')} stopped early, left out"
             )
-    for found in report["interactions"]:
-        lines += ["", *_interaction_lines(found, report["metric"])]
+    for fit in report["interactions"]:
+        lines += ["", *_interaction_lines(fit, report["metric"])]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _interaction_lines(found: Mapping[str, Any], metric: str) -> list[str]:
-    # Those of PSNR are in dB; what is better is higher, so LPIPS is negative.
-    shares = ", ".join(f"{name} {share:.1%}" for name, share in found["shares"].items())
-    rows = zip(found["schedules"], found["means"], strict=True)
-    cells = [[metric, *found["policies"]]]
+def _interaction_lines(fit: Mapping[str, Any], metric: str) -> list[str]:
+    # Higher is better, so LPIPS is negative.
+    shares = ", ".join(f"{name} {share:.1%}" for name, share in fit["shares"].items())
+    rows = zip(fit["schedules"], fit["means"], strict=True)
+    cells = [[metric, *fit["policies"]]]
     cells += [[schedule, *(f"{mean:.4g}" for mean in means)] for schedule, means in rows]
     return [
-        f"{found['full_steps']} full steps, means of {counted(found['prompts'], 'prompt')}, higher "
+        f"{fit['full_steps']} full steps, means of {counted(fit['prompts'], 'prompt')}, higher "
         "is better",
         *aligned(cells),
         f"shares of the variance of these means: {shares}",
     ]
 
 
-MOST_SCHEDULES = 3  # of a recording that are drawn, as strips
-_CURVE = 10  # most frequent schedules whose shares are added up
-
-
 def figure(report: Mapping[str, Any]) -> Tensor:
-    """Most frequent schedules, how their shares add up, and policies by schedule, ``[1, H, W, 3]``.
+    """Most frequent schedules, their cumulative shares, and policies by schedule, ``[1, H, W, 3]``.
 
     Source: seed paper, its figures of schedule frequencies and of the interaction.
     """
@@ -157,8 +155,8 @@ def figure(report: Mapping[str, Any]) -> Tensor:
     top, middle, *rest = sheet.subplots(len(heights), 1, height_ratios=heights)
     _strips(top, report["recordings"])
     _concentration(middle, report["recordings"])
-    for axes, found in zip(rest, report["interactions"], strict=True):
-        _draw_interaction(axes, found, report["metric"])
+    for axes, fit in zip(rest, report["interactions"], strict=True):
+        _draw_interaction(axes, fit, report["metric"])
     return figures.to_image(sheet)
 
 
@@ -200,18 +198,16 @@ def _concentration(axes, recordings) -> None:
     axes.legend(fontsize=11, loc="lower right")
 
 
-def _draw_interaction(axes, found, metric) -> None:
-    places = range(len(found["policies"]))
-    for number, schedule in enumerate(found["schedules"]):
+def _draw_interaction(axes, fit, metric) -> None:
+    places = range(len(fit["policies"]))
+    for number, schedule in enumerate(fit["schedules"]):
         axes.plot(
-            places, found["means"][number], **figures.mark(number), markersize=7, label=schedule
+            places, fit["means"][number], **figures.mark(number), markersize=7, label=schedule
         )
-    axes.set_xticks(places, found["policies"], fontsize=12)
+    axes.set_xticks(places, fit["policies"], fontsize=12)
     axes.tick_params(axis="y", labelsize=12)
     unit = BY_TITLE[metric].unit or ", higher is better"
     axes.set_ylabel(f"mean {metric}{unit}", fontsize=12)
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in found["shares"].items())
-    axes.set_title(
-        f"{found['full_steps']} full steps; shares of the variance: {shares}", fontsize=12
-    )
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in fit["shares"].items())
+    axes.set_title(f"{fit['full_steps']} full steps; shares of the variance: {shares}", fontsize=12)
     axes.legend(fontsize=11)

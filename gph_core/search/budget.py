@@ -1,4 +1,4 @@
-"""Budget that a search may spend, and what it has asked for."""
+"""When a study ends: its budget is spent, or its search brings no clear gain any more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .proposals import END_OF_UNIT, Score, Unit
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of what a study may spend; whatever is reached first ends it."""
+    """Limits of a study; the first one that is reached ends it."""
 
     evaluations: float = math.inf  # different schedules
     full_steps: float = math.inf  # transformer evaluations at full compute, over all examples
@@ -23,7 +23,7 @@ class Budget:
         return Budget(share * self.evaluations, share * self.full_steps, share * self.seconds)
 
     def part(self, evaluations: float, full_steps: float, seconds: float) -> float:
-        """Part of the budget that so much is."""
+        """Which part of the budget these are."""
         return max(
             evaluations / self.evaluations, full_steps / self.full_steps, seconds / self.seconds
         )
@@ -31,10 +31,10 @@ class Budget:
 
 @dataclass(slots=True)
 class Asked:
-    """Measurements that a search has asked for, new or known: the same when it is run again."""
+    """Measurements that a search has asked for, new or known: the same in every run."""
 
     metrics: dict[Schedule, dict[int, Metrics]] = field(default_factory=dict)
-    full_steps: float = 0.0  # what it took, whenever that was
+    full_steps: float = 0.0  # cost, whenever it was measured
     seconds: float = 0.0
 
 
@@ -42,12 +42,10 @@ STALLED = "two rounds in a row brought no clear gain; use another seed or algori
 
 
 class SearchProgress:
-    """Number of units in a row that brought less than 2 standard errors of the best mean.
+    """Counts units in a row that gain less than 2 standard errors of the best mean.
 
     A unit that began before anything was scored is exempt, and so is a single example, which has no
-    standard error.
-
-    Source: seed paper, stopping rule; the exemptions are those of its program.
+    standard error. Source: seed paper, stopping rule; the exemptions are those of its program.
 
     Args:
         best: the best score before the search.

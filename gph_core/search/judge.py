@@ -1,4 +1,4 @@
-"""Judge of a study: from the metrics that are known of a schedule to its score."""
+"""From the known metrics of a schedule to its score; a race drops hopeless schedules early."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from scipy.stats import t
 from ..quality.objective import Metrics, NotANumberError, Objective
 from .proposals import Proposal, Score
 
-# Of a schedule that breaks the guard, or whose images hold values that are no numbers: worse than
-# any other.
+# Of a schedule that breaks the guard, or whose images hold NaN: worse than any other.
 UNUSABLE = Score((-math.inf,), is_whole=False)
 
 
 class Judge:
-    """Scores under one objective; in a race, some of them after a part of the examples.
+    """Scores under one objective.
 
     Args:
         examples: as many as a whole score has values.
-        race: how hopeless schedules are dropped; none: all examples are needed.
+        race: how hopeless schedules are dropped; None: all examples are needed.
     """
 
     def __init__(self, examples: Sized, objective: Objective, race: Race | None) -> None:
@@ -31,10 +30,7 @@ class Judge:
         self._spread = DifferenceSpread()
 
     def judge(self, proposal: Proposal, metrics: Mapping[int, Metrics]) -> Score | list[int]:
-        """The score by what is known of each example, or the examples to run before there is one.
-
-        All of them at once, or in a race group by group.
-        """
+        """The score, or the examples to run first: all at once, or in a race group by group."""
         try:
             return self._compare(proposal, metrics)
         except NotANumberError:
@@ -45,7 +41,7 @@ class Judge:
         return self._race is not None and self._race.is_lost(values, rival, lead, self._spread)
 
     def remember(self, score: Score, rival: Score) -> None:
-        """Count a comparison, from which later ones know how much differences vary."""
+        """Count a comparison, which tells later ones how much differences vary."""
         self._spread.add(paired(score.values, rival))
 
     def _compare(self, proposal: Proposal, metrics: Mapping[int, Metrics]) -> Score | list[int]:
@@ -71,9 +67,9 @@ class Judge:
 
 @dataclass(slots=True)
 class DifferenceSpread:
-    """Variation of the differences between two schedules over the examples, in one study.
+    """Spread over examples of the differences between schedules, pooled over a study.
 
-    Two examples say little about it. All comparisons of a study together say enough.
+    Two examples say little about it, all comparisons of a study together enough.
     """
 
     squares: float = 0.0  # sum of squared deviations from each comparison's mean
@@ -88,11 +84,11 @@ class DifferenceSpread:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Examples are run in groups; after each, the paired differences to the rival decide.
+    """A race: after each group of examples, the paired differences to the rival decide.
 
     Args:
         group: examples that are run at once.
-        confidence: one-sided, of dropping rightly; larger drops later.
+        confidence: one-sided, that dropping is right; a larger one drops later.
     """
 
     group: int = 2
@@ -119,11 +115,11 @@ class Race:
 
 
 def paired(values: Sequence[float], rival: Score) -> list[float]:
-    """Differences to the rival on the examples that are seen."""
+    """Differences to the rival on the examples seen so far."""
     return [a - b for a, b in zip(values, rival.values, strict=False)]
 
 
 @cache
 def _reach(confidence: float, degrees: int) -> float:
-    """Student's quantile; remembered, because a study asks for the same few again and again."""
+    """Student's quantile; cached, as a study needs the same few again and again."""
     return float(t.ppf(confidence, degrees))

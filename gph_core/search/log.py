@@ -1,7 +1,7 @@
-"""The memory of a study: every measurement of every schedule, in an SQLite file.
+"""The memory of a study: all measurements of schedules, in an SQLite file.
 
-Each measurement is committed by itself, so a crash loses only the one under way, and several
-processes can share the file.
+Each measurement is committed at once: a crash loses only the one in progress, and several processes
+can share the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PATIENCE = 60  # seconds to wait for another process
 
 
 class Entry(NamedTuple):
-    """The measurement of one example; for the costs see ``StudyLog.add``."""
+    """The measurement of one example, with its costs."""
 
     metrics: Metrics
     full_steps: float
@@ -44,11 +44,11 @@ class StudyLog:
     """Measurements under fixed conditions.
 
     Args:
-        path: of the file, created if it is not there; without one the log is kept in memory.
-        conditions: what the measurements depend on, as plain data. A file made under other ones
-            is refused with a ``ValueError`` that names the first field that differs.
+        path: of the file, which is made if it is not there; None: the log is kept in memory.
+        conditions: what the measurements depend on, as plain data; for a file of others,
+            ``ValueError`` names the first field that differs.
 
-    A damaged file and a full disk raise ``OSError`` that names the file.
+    ``OSError`` names the file if it is damaged or its disk full.
     """
 
     needed: Sequence[str] = ()  # metrics that each measurement has to have
@@ -59,7 +59,7 @@ class StudyLog:
             self._database = sqlite3.connect(
                 path or ":memory:", timeout=_PATIENCE, check_same_thread=False
             )
-        # Python 3.13 warns of one that nobody closed; the garbage collector may come in any thread.
+        # Python 3.13 warns if nobody closes it; the garbage collector runs in any thread.
         weakref.finalize(self, self._database.close)
         try:
             self._open(conditions)
@@ -75,36 +75,36 @@ class StudyLog:
         return {example: entry.metrics for example, entry in self.entries(schedule).items()}
 
     def entries(self, schedule: Schedule) -> dict[int, Entry]:
-        """Known metrics of a schedule with what they cost, by example."""
+        """Known metrics of a schedule with their costs, by example."""
         with self._usable():
             rows = self._database.execute(
                 "SELECT number, example, metrics, full_steps, seconds FROM measurement "
                 "WHERE schedule = ? ORDER BY example",
                 (str(schedule),),
             )
-            found = dict(itertools.starmap(_entry, rows))
-            for example, entry in found.items():
+            entries = dict(itertools.starmap(_entry, rows))
+            for example, entry in entries.items():
                 if missing := [name for name in self.needed if name not in entry.metrics]:
                     raise ValueError(f"{schedule} has no {missing[0]} of example {example + 1}")
-            return found
+            return entries
 
     def add(
         self, schedule: Schedule, examples: Sequence[int], metrics: Sequence[Metrics],
         full_steps: float, seconds: float,
     ) -> None:  # fmt: skip
-        """Keep a measurement; what another process measured meanwhile stays.
+        """Add a measurement, without replacing that of another process.
 
         Args:
-            full_steps: transformer evaluations at full compute that it took, of all examples.
-            seconds: its time.
+            full_steps, seconds: what it cost, over all examples; steps are transformer evaluations
+                at full compute.
         """
-        share = len(examples)
+        costs = full_steps / len(examples), seconds / len(examples)
         with self._usable(), self._database:
             self._database.executemany(
                 "INSERT OR IGNORE INTO measurement VALUES (NULL, ?, ?, ?, ?, ?)",
                 [
-                    (str(schedule), example, json.dumps(found), full_steps / share, seconds / share)
-                    for example, found in zip(examples, metrics, strict=True)
+                    (str(schedule), example, json.dumps(values), *costs)
+                    for example, values in zip(examples, metrics, strict=True)
                 ],
             )
         self._measured.add(str(schedule))
@@ -118,27 +118,27 @@ class StudyLog:
             return self._database.execute(query, list(map(str, schedules))).fetchone()
 
     def __len__(self) -> int:
-        """Number of schedules measured, wholly or in part; not by other processes meanwhile."""
+        """Number of schedules that were measured, wholly or in part, when opened or here."""
         return len(self._measured)
 
     def __contains__(self, schedule: Schedule) -> bool:
-        """Whether a schedule was measured here, wholly or in part."""
+        """Whether a schedule is among them."""
         return str(schedule) in self._measured
 
     def __iter__(self) -> Iterator[Schedule]:
         """Every schedule, in the order of the first measurements."""
         query = "SELECT schedule FROM measurement GROUP BY schedule ORDER BY MIN(number)"
         with self._usable():
-            found = [Schedule.parse(text) for (text,) in self._database.execute(query).fetchall()]
-        return iter(found)
+            rows = self._database.execute(query).fetchall()
+            return iter([Schedule.parse(text) for (text,) in rows])
 
     def _open(self, conditions: Mapping[str, Any]) -> None:
         with self._usable():
             self._database.executescript(_TABLES)
-            ((found,),) = self._database.execute("PRAGMA integrity_check(1)")
-            if found != "ok":
-                raise ValueError(found)
-            # Of two processes that make the file at once, the second has to see the first's.
+            ((verdict,),) = self._database.execute("PRAGMA integrity_check(1)")
+            if verdict != "ok":
+                raise ValueError(verdict)
+            # Of two processes that make the file at once, the second has to see the conditions.
             self._database.execute("BEGIN IMMEDIATE")
             rows = self._database.execute("SELECT field, value FROM condition").fetchall()
             stored = {field: strict_json.loads(value, is_finite=False) for field, value in rows}
@@ -155,12 +155,12 @@ class StudyLog:
                     "INSERT INTO condition VALUES (?, ?)",
                     [(field, json.dumps(value)) for field, value in wanted.items()],
                 )
-        # A study asks at every proposal, too often for the file.
+        # Kept in memory, as a study asks at every proposal.
         self._measured = {str(schedule) for schedule in self}
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Name the file in an error of what is in it, or of its disk."""
+        """Turn errors of the file or its disk into an ``OSError`` that names it."""
         try:
             yield
         except (sqlite3.Error, *reading.ERRORS) as error:
@@ -175,10 +175,9 @@ class StudyLog:
 
 
 def _entry(number: int, example: Any, text: Any, *costs: Any) -> tuple[int, Entry]:
-    """Example and entry of a row; an error of ``reading.ERRORS`` for one that is no measurement.
+    """Example and entry of a row; ``ValueError`` for one that is no measurement.
 
-    A metric may be infinite, of equal images, and NaN, of an image that is none; a search knows
-    what to do with both.
+    A metric may be infinite, for equal images, or NaN, for images without values.
     """
     try:
         metrics = strict_json.loads(text, is_finite=False)

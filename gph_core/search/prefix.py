@@ -1,7 +1,7 @@
 """Prefix reuse: schedules with the same first full steps share the state after them.
 
-A run of a sampler that keeps nothing from step to step but its state can begin there, and ends bit
-for bit where it would have ended from the start.
+If the sampler keeps nothing but its state from step to step, a run can begin there, and its result
+is the same bit for bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A run right before a step: what is needed to go on from there."""
+    """A run right before a step: what it needs to continue."""
 
     step: int
     latent: Tensor  # as the sampler holds it
@@ -29,13 +29,13 @@ class State:
 
     @property
     def tensors(self) -> list[Tensor]:
-        """Everything it keeps alive; anchors of two states may be the same ones."""
+        """All tensors that it keeps alive; two states may share anchors."""
         held = (anchor for anchors in self.anchors.values() for anchor in anchors)
         return [self.latent, *(tensor for anchor in held for tensor in anchor.tensors)]
 
 
 class Held(Protocol):
-    """What a memory keeps: something right before a step, and what that keeps alive."""
+    """What a memory keeps: a step, and the tensors kept alive for it."""
 
     @property
     def step(self) -> int: ...
@@ -48,9 +48,9 @@ Kept = TypeVar("Kept", bound=Held)
 
 
 class PrefixMemory(Generic[Kept]):
-    """States after full steps, the least recently used dropped beyond a budget in bytes.
+    """States after full steps, by run (examples and batch) and full steps so far.
 
-    Its keys are a run's name (which examples, in which batch) and the full steps so far.
+    Beyond a budget in bytes, the least recently used state is dropped.
     """
 
     def __init__(self, budget: float) -> None:
@@ -60,17 +60,17 @@ class PrefixMemory(Generic[Kept]):
         self._users: Counter[int] = Counter()  # of each tensor, by id: the states hold them
 
     def longest(self, run: Hashable, schedule: Schedule, before: float = math.inf) -> Kept | None:
-        """The latest state, before a step, that a run under this schedule passes through."""
-        full, found = [step for step in schedule.full_steps if step + 1 < before], None
+        """The latest state before a step that a run under this schedule passes through."""
+        full, latest = [step for step in schedule.full_steps if step + 1 < before], None
         for count in range(1, len(full) + 1):
             key = run, tuple(full[:count])
             if key in self._states:
                 self._states.move_to_end(key)
-                found = self._states[key]
-        return found
+                latest = self._states[key]
+        return latest
 
     def wants(self, run: Hashable, schedule: Schedule, step: int) -> bool:
-        """Whether the state before a step is one to keep: after a full step, and not known."""
+        """Whether to keep the state before a step: it follows a full step, and is new."""
         prefix = _before(schedule, step)
         return bool(prefix) and prefix[-1] == step - 1 and (run, prefix) not in self._states
 

@@ -1,9 +1,9 @@
-"""Messages of a search algorithm and a study to each other.
+"""Messages between a search algorithm and a study.
 
 An algorithm is a generator: it yields a ``Proposal`` and receives its ``Score``. It knows nothing
 of budgets, memory and logs. After each unit of its work (a climb, a chain, a sweep) it yields
-``END_OF_UNIT``, which is answered with None; the study may then stop it. The next unit begins there
-or, where some proposals are part of none, at ``BEGIN_OF_UNIT``.
+``END_OF_UNIT`` and receives None; the study may then stop it. The next unit begins there, or at
+``BEGIN_OF_UNIT`` if some proposals belong to no unit.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Score:
     """The objective of one schedule on each example; higher is better."""
 
     values: tuple[float, ...]
-    is_whole: bool = True  # False: dropped after some of the examples
+    is_whole: bool = True  # False: dropped after some examples
 
     @property
     def mean(self) -> float:
-        """The mean over the examples; minus infinity if it was dropped."""
+        """The mean over the examples; minus infinity if dropped."""
         return statistics.fmean(self.values) if self.is_whole else -math.inf
 
     @property
@@ -41,8 +41,8 @@ class Score:
 class Proposal(NamedTuple):
     """A schedule to score.
 
-    With a ``rival``, the algorithm will not use its score unless its mean is above that of the
-    rival plus ``lead``; the study may then drop it early.
+    With a ``rival``, the algorithm uses the score only if its mean is above the rival's plus
+    ``lead``, so the study may drop the schedule early.
     """
 
     schedule: Schedule

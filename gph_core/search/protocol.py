@@ -1,9 +1,9 @@
-"""Way from a budget to a golden path: probe, search, choose finalists, validate, deliver.
+"""From a budget to a golden path: probe, search, choose finalists, validate, deliver.
 
-With several policies each gets a short search and the best two go on, because schedule and policy
-interact. What is delivered is the pair with the best mean on the validation examples, which no
-search saw; the baselines compete, so nothing worse than them is delivered unnoticed, and so does
-the best of each policy that did not go on, because a few scoring examples may have misjudged it.
+With several policies, each gets a short search and the best two go on, because schedule and policy
+interact. Delivered is the pair with the best mean on validation examples, which no search saw.
+Baselines compete, too, so that nothing worse is delivered unnoticed, and so does the best schedule
+of each policy that did not go on: a few scoring examples may have misjudged it.
 
 Source: seed paper, *Searching for Golden Paths* and appendix *Schedule Search*.
 """
@@ -35,15 +35,15 @@ GO_ON = 2  # policies that go on after them
 
 @dataclass(frozen=True)
 class Contestant:
-    """A policy with the examples under it and the memories of both studies.
+    """A policy, its examples, and the logs of both studies.
 
     Args:
-        baselines: schedules that are validated beside what is found, by name; those within the
-            space are where searches begin.
-        validation, validated: examples that the search does not see; without them the scoring
-            examples choose, too.
-        starts: where the search begins, scored first; validated, too, as a search may overfit.
-        controls: are validated beside what is found, under policies of their own.
+        baselines: schedules by name that are validated, too; searches begin at those within their
+            space.
+        validation, validated: examples that the search does not see, and their log; without them
+            the scoring examples choose, too.
+        starts: schedules that are scored first; validated, too, as a search may overfit.
+        controls: validated, too, under policies of their own.
     """
 
     policy: Policy
@@ -61,11 +61,11 @@ class SearchSettings:
     """Settings of the search for a path.
 
     Args:
-        algorithm: one of ``ALGORITHMS``, or None for the default.
+        algorithm: one of ``ALGORITHMS``; None: the default.
         objective: one of ``OBJECTIVES``, or ``JOINT``.
         budget: of all policies together.
         fixed_ends: see ``search_space``.
-        guard: what a schedule has to keep to win, and to be delivered.
+        guard: limits that a schedule has to keep to be delivered.
     """
 
     num_full: int
@@ -82,8 +82,8 @@ class Delivery(NamedTuple):
     """Result of a search.
 
     Args:
-        others: finalists and baselines, best first.
-        studies: by policy, the last one of each that was searched to the end.
+        others: other finalists and baselines, best first.
+        studies: the last study of each policy that went on.
         reason: why the search ended.
     """
 
@@ -95,13 +95,13 @@ class Delivery(NamedTuple):
 
 
 class Listener:
-    """Listener that is told how a search goes on, and does nothing with it."""
+    """Hears of the progress of a search; this one ignores it."""
 
     def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
-        """A schedule is newly scored."""
+        """A schedule has its first score."""
 
     def validates(self, done: int, total: int) -> None:
-        """Note how many of the schedules that are compared in the end are done."""
+        """So many of the schedules have been validated."""
 
 
 def find_path(
@@ -127,14 +127,14 @@ def find_path(
         share = short + (1 - SHORT_SHARE) / min(GO_ON, len(legs))
         for leg in legs:
             leg.run(objective, share, short)
-        # By what the short searches asked for alone: the log may hold what came after them.
+        # Only by the scores of the short searches: the log may hold later ones.
         legs.sort(key=lambda leg: -leg.study.best_mean)
         legs, dropped = legs[:GO_ON], legs[GO_ON:]
         for leg in dropped:
             leg.end()
-        found = [leg.study.best for leg in legs if leg.study.best]
+        best = [leg.study.best for leg in legs if leg.study.best]
         for leg in legs:
-            leg.seeds = [*found, *leg.seeds]
+            leg.seeds = [*best, *leg.seeds]
     reasons = []
     for leg in legs:
         reasons.append(leg.run(objective, share))
@@ -142,9 +142,9 @@ def find_path(
     work = [partial(leg.validate, schedule=s) for leg in legs for s in leg.compared()]
     work += [partial(leg.validate, schedule=s) for leg in dropped for s in leg.finalists()[:1]]
     controls = [control.validated for work in contestants for control in work.controls]
-    found = list(_validated([*work, *controls], objective, listener))
-    if not (rows := ranked(found)):
-        raise ValueError(nothing_to_deliver(found, objective.guard))
+    compared = list(_validated([*work, *controls], objective, listener))
+    if not (rows := ranked(compared)):
+        raise ValueError(nothing_to_deliver(compared, objective.guard))
     studies = {leg.policy: leg.study for leg in legs}
     return Delivery(rows[0], rows[1:], objective, studies, reasons[0])
 
@@ -152,12 +152,12 @@ def find_path(
 def _validated(
     work: Sequence[Callable[[Objective], Validated]], objective: Objective, listener: Listener
 ) -> Iterator[Validated]:
-    """What is compared, with its scores on the examples that no search saw."""
+    """Schedules with their scores on the validation examples."""
     for done, validate in enumerate(work):
         listener.validates(done, len(work))
-        found = validate(objective)
-        if found.score.is_whole:
-            yield found
+        row = validate(objective)
+        if row.score.is_whole:
+            yield row
 
 
 class _Leg:
@@ -176,7 +176,7 @@ class _Leg:
         self._asked = Asked()
 
     def objective(self) -> Objective:
-        """Objective that is maximized; the joint one needs the metrics of a probe."""
+        """The objective; the joint one takes the metrics of a probe."""
         if self._settings.objective != JOINT:
             return OBJECTIVES[self._settings.objective]
         study = self._begin(PSNR, 1.0)
@@ -186,11 +186,11 @@ class _Leg:
         return standardized(study.metrics(schedule) for pair in pairs for schedule in pair)
 
     def run(self, objective: Objective, share: float, limit: float | None = None) -> str:
-        """Search with a share of the budget, all that was measured before included.
+        """Search with a share of the budget, which includes earlier measurements.
 
         Args:
-            limit: share that ends the search where it has asked for so much itself, whatever else
-                was measured: at the same place each time.
+            limit: share for what this search itself asks for, so that it ends at the same place
+                each time.
         """
         study = self._begin(objective, share, limit)
         first = self._contestant.starts
@@ -208,12 +208,12 @@ class _Leg:
         return study.run(algorithm.start(self._space, rng, starts, setup))
 
     def end(self) -> None:
-        """The search is over: free what only it needed."""
+        """Free what only the search needed."""
         if self._contestant.validation is not None:
             self._contestant.scoring.forget()
 
     def finalists(self) -> list[Schedule]:
-        """The best schedules that differ enough, those of former searches of the log included."""
+        """The best schedules that differ enough, also from former searches in the log."""
         return finalists(self.study.measured(self._space))
 
     def compared(self) -> list[Schedule]:
@@ -222,7 +222,7 @@ class _Leg:
         return list(dict.fromkeys([*self.finalists(), *work.starts, *work.baselines.values()]))
 
     def validate(self, objective: Objective, schedule: Schedule) -> Validated:
-        """A schedule on the examples that the search did not see, if there are any."""
+        """A schedule on the validation examples, if there are any."""
         work = self._contestant
         names = {schedule: name for name, schedule in work.baselines.items()}
         where = work.scoring, work.scores
@@ -231,7 +231,7 @@ class _Leg:
         return validated_on(*where, objective, schedule, self.policy, names.get(schedule, ""))
 
     def _begin(self, objective: Objective, share: float, limit: float | None = None) -> Study:
-        """A new study with a share of the budget, on the same memory."""
+        """A new study with a share of the budget, on the same log."""
         study = self.study = Study(
             self._contestant.scoring,
             objective,

@@ -1,11 +1,9 @@
-"""The prompts and seeds on which the seed paper scored schedules.
-
-Source: seed paper, appendix *Schedule Search*. Six are captions of COCO 2014 (CC BY 4.0) or a
-fixed template, two prompts of DiffusionDB (CC0).
-"""
+"""Prompts and seeds of scoring examples: those of the seed paper, and those in a text."""
 
 from __future__ import annotations
 
+# Source: seed paper, appendix *Schedule Search*. Six are captions of COCO 2014 (CC BY 4.0) or a
+# fixed template, two prompts of DiffusionDB (CC0).
 PROMPTS = (
     "Two giraffes in a room with people looking at them.",
     "A dog sleeping on a show rack in the shoes.",

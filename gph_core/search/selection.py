@@ -23,10 +23,9 @@ NO_VALUES = (
 
 @dataclass(frozen=True)
 class PlainSteps(Policy):
-    """Sampler that takes the full steps of a schedule alone, each as long as the gap behind it.
+    """Control: a run of fewer, longer steps, those that a schedule has full, without a cache.
 
-    It is a run of fewer steps, which nothing caches: only a control. With Euler's steps it is
-    velocity reuse.
+    With Euler's steps that is velocity reuse.
     """
 
     site = Site.GUIDED
@@ -39,7 +38,7 @@ class Validated(NamedTuple):
     """A pair of schedule and policy with its values on the validation examples.
 
     Args:
-        name: of a baseline; empty for what was searched.
+        name: of a baseline; empty for a searched schedule.
         changes: means of the semantic changes that the guard limits.
         keeps_guard: whether it may be delivered.
     """
@@ -56,11 +55,7 @@ def validated_on(
     examples: Examples, log: StudyLog | None, objective: Objective, schedule: Schedule,
     policy: Policy, name: str = "",
 ) -> Validated:  # fmt: skip
-    """A schedule with its values on some examples, whether or not it keeps the guard.
-
-    Args:
-        log: memory of the examples.
-    """
+    """A schedule with its values on some examples, whether or not it keeps the guard."""
     guard = objective.guard
     study = Study(examples, replace(objective, guard=Guard()), log=log)
     score = study.score(Proposal(schedule))
@@ -70,12 +65,7 @@ def validated_on(
 
 @dataclass(frozen=True)
 class Control:
-    """A schedule that is compared with what was found, under a policy that was not searched.
-
-    Args:
-        examples: under that policy, those that choose among the best.
-        log: their memory.
-    """
+    """A schedule under a policy that was not searched, with the examples to compare it on."""
 
     name: str
     schedule: Schedule
@@ -84,27 +74,26 @@ class Control:
     log: StudyLog
 
     def validated(self, objective: Objective) -> Validated:
-        """The control with its values on the examples."""
         return validated_on(
             self.examples, self.log, objective, self.schedule, self.policy, self.name
         )
 
 
-def ranked(found: Sequence[Validated]) -> list[Validated]:
+def ranked(validated: Sequence[Validated]) -> list[Validated]:
     """The best that can be delivered, then the others by falling mean.
 
-    Plain steps are no path, and what breaks the guard is none that is wanted: they are never
-    delivered.
+    Plain steps, and schedules that break the guard, are never delivered.
     """
-    ordered = sorted(found, key=lambda v: -v.score.mean)
+    ordered = sorted(validated, key=lambda v: -v.score.mean)
     possible = (v for v in ordered if v.keeps_guard and not isinstance(v.policy, PlainSteps))
     best = next(possible, None)
     return [] if best is None else [best, *(v for v in ordered if v is not best)]
 
 
-def nothing_to_deliver(found: Sequence[Validated], guard: Guard) -> str:
-    """Reason why none of the schedules that were compared can be delivered."""
-    broken = [v.changes for v in found if not (v.keeps_guard or isinstance(v.policy, PlainSteps))]
+def nothing_to_deliver(validated: Sequence[Validated], guard: Guard) -> str:
+    """Why none of the schedules can be delivered."""
+    paths = [v for v in validated if not isinstance(v.policy, PlainSteps)]
+    broken = [v.changes for v in paths if not v.keeps_guard]
     if not broken:
         return NO_VALUES
     closest = max(broken, key=lambda c: min(c[key] + limit for key, limit in guard.limits.items()))
@@ -120,7 +109,7 @@ def finalists(
     """The best wholly scored schedules that differ from each other, best first.
 
     Taken by falling mean, equal ones in the order of ``scores``, if at least ``distance`` steps
-    away from all taken before. Where these are too few, the best of the others follow.
+    away from all taken before. If these are too few, the best of the others follow.
 
     Source: seed paper, appendix *Schedule Search*, candidate validation.
     """
@@ -137,9 +126,8 @@ def finalists(
 def paired_gain(score: Score, other: Score) -> Gain:
     """Gain of a schedule over another on the same examples.
 
-    The interval is Student's for the mean of the differences, with their sample deviation; infinite
-    for a single example. The seed paper's percentile bootstrap over thousands of runs would be too
-    narrow for the tens of examples of a validation.
+    The interval is Student's for the mean of the differences; infinite for a single example. The
+    seed paper's bootstrap over thousands of runs would be too narrow for tens of examples.
     """
     if not (score.is_whole and other.is_whole) or len(score.values) != len(other.values):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Setup of a search: the schedules that it may propose, and what its algorithm has to be told."""
+"""Setup of a search: its space, and the parameters of its algorithm, measured by a probe."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ SHORTEST_CHAIN = 100
 def search_space(
     num_steps: int, num_full: int, policy: Policy, fixed_ends: bool | None = None
 ) -> ScheduleSpace:
-    """The schedules that are searched: first steps and the last one are full.
+    """The schedules that are searched: the first steps and the last one are full.
 
-    As many first ones as three of 50, as the policy needs, and as leave two free full steps.
+    The first ones in the proportion of three of 50, at least those that the policy needs, at most
+    as many as leave two free full steps.
 
     Args:
-        fixed_ends: whether so; else only the first steps that the policy needs are full. None:
-            not where weights are fitted to each schedule.
+        fixed_ends: False: only the first steps that the policy needs are full; None: False where
+            weights are fitted to each schedule.
     """
     if not (policy.has_fixed_ends if fixed_ends is None else fixed_ends):
         return ScheduleSpace(num_steps, num_steps - num_full, tuple(range(policy.min_anchors)))
@@ -38,16 +39,16 @@ def search_space(
 
 
 def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | None) -> Setup:
-    """Annealing's temperatures and the length of its chains, or of a model's beginning.
+    """Annealing's temperatures, and the length of its chains or of a model's first batch.
 
-    The temperatures for PSNR are those of the source's comparison of searches; other objectives
-    have other units, which a probe of 25 pairs measures, as in the source's own searches. A
-    chain is as long as there are neighbors, as in the source (200, 360 and 680 for 205, 333 and
-    493) but not shorter than 100, and at most half of what can be afforded.
+    The temperatures for PSNR are those of the source's comparison of searches; for other units, a
+    probe of 25 pairs measures them, as in the source's own searches. A chain is as long as there
+    are neighbors, as in the source (200, 360 and 680 for 205, 333 and 493), but at least 100, and
+    at most half of what the budget allows.
 
     Args:
-        start: is scored, and what it costs counts as typical.
-        seed: of the probe; None where the algorithm needs none.
+        start: is scored; its cost counts as typical.
+        seed: of the probe; None if the algorithm needs none.
     """
     study.score(Proposal(start))
     affordable = study.affordable([start])
@@ -61,14 +62,11 @@ def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | No
 
 PROBE_PAIRS = 25
 FEWEST_PAIRS = 3
-PROBE_SHARE = 8  # a probe takes about the eighth part of the budget at most
+PROBE_SHARE = 8  # a probe takes about an eighth of the budget at most
 
 
 def probed(study: Study, space: ScheduleSpace, seed: int) -> list[Pair]:
-    """Pairs of schedules, scored; fewer than ``PROBE_PAIRS`` if the budget is small.
-
-    Those without values are left out.
-    """
+    """Scored pairs of schedules, without those that have no values; fewer for small budgets."""
     pairs: list[Pair] = []
     for pair in probe_pairs(space, random.Random(seed), PROBE_PAIRS):
         if _is_too_much(study, pair, len(pairs)):
@@ -81,7 +79,7 @@ def probed(study: Study, space: ScheduleSpace, seed: int) -> list[Pair]:
 
 
 def _is_too_much(study: Study, pair: Pair, count: int) -> bool:
-    """Whether the probe ends with so many pairs; another study of the search may have paid."""
+    """Whether the probe ends after so many pairs; known pairs cost nothing."""
     if all(study.knows(schedule) for schedule in pair):
         return False
     if count < FEWEST_PAIRS:
@@ -91,6 +89,6 @@ def _is_too_much(study: Study, pair: Pair, count: int) -> bool:
 
 
 def _has_values(study: Study, schedule: Schedule) -> bool:
-    """Whether a schedule can stand in a probe, whatever the objective."""
+    """Whether a schedule has values for every objective."""
     values = (value for metrics in study.metrics(schedule) for value in metrics.values())
     return math.isfinite(study.scores[schedule].mean) and not any(map(math.isnan, values))

@@ -1,7 +1,7 @@
-"""A study: answers the proposals of a search algorithm within a budget, and remembers.
+"""A study answers the proposals of a search algorithm within a budget, and remembers.
 
-A repeated proposal is answered from memory and costs nothing. Algorithms are deterministic
-functions of their seed and the scores, so running one again on the same log is how it resumes.
+Repeated proposals are answered from memory at no cost. An algorithm is a deterministic function of
+its seed and the scores, so it resumes by running again on the same log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .judge import Judge, Race
 from .log import StudyLog
 from .proposals import Proposal, Score, Search, Unit
 
-# An algorithm that proposes nothing new any more would never end.
+# An algorithm that proposes nothing new would never end.
 MOST_REPEATS = 2000
 
 
@@ -27,27 +27,24 @@ class Measurement(NamedTuple):
     """Results of a schedule on some examples."""
 
     metrics: Sequence[Metrics]  # one an example
-    full_steps: float  # transformer evaluations at full compute that it took, of all examples
+    full_steps: float  # transformer evaluations at full compute, over all examples
 
 
 class Examples(Protocol):
     """Examples that schedules are measured on.
 
-    Those that are sampled several at once say how many by an attribute ``batch``; measurements are
-    kept after each batch, the first of which begins with the first example.
+    An attribute ``batch`` says how many are sampled at once, from the first example on;
+    measurements are kept after each batch.
     """
 
     def __len__(self) -> int: ...
 
     def begin(self) -> None:
-        """Do what is done once, such as full runs; called before each measurement.
-
-        Its time is not counted as the search's.
-        """
+        """Do once what measurements need, such as full runs; its time does not count."""
         ...
 
     def forget(self) -> None:
-        """Free what ``begin`` and runs left in memory; it is made anew where it is needed."""
+        """Free the memory of ``begin`` and of runs, which are repeated if needed."""
         ...
 
     def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
@@ -61,14 +58,14 @@ class Study:
     Args:
         examples: what schedules are measured on.
         objective: what is maximized.
-        budget: of the whole study, what its log holds included.
-        limit: of what the search asks for, what its log holds included; none: the budget.
-        asked: what the search has asked for in other studies, to which this one adds.
-        log: its memory; a new one in memory if not given.
-        race: how hopeless schedules are dropped; none: all examples are always run.
-        stops_when_stalled: end once two units of the search in a row improve the best mean by
+        budget: of the whole study, with all that its log holds.
+        log: its memory; None: a new one, which is not kept.
+        race: how hopeless schedules are dropped; None: all examples are always run.
+        stops_when_stalled: end after two units of the search in a row that improve the best mean by
             less than twice its standard error.
-        on_score: told each schedule with its score when it is asked for the first time.
+        on_score: is told each schedule with its first score.
+        limit: of all that the search asks for, new or in the log; None: the budget.
+        asked: what the search has asked for in other studies, to which this one adds.
     """
 
     def __init__(
@@ -96,7 +93,7 @@ class Study:
         self._on_score = on_score
         self._repeats = 0
         self.full_steps, self.seconds = self._log.spent()
-        self.former_seconds = self.seconds  # of former runs
+        self.former_seconds = self.seconds  # before this session
 
     @property
     def best(self) -> Schedule | None:
@@ -115,19 +112,19 @@ class Study:
 
     @property
     def used(self) -> float:
-        """The part of the budget that is used up, from 0 on."""
+        """Which part of the budget is used up."""
         return self.budget.part(len(self._log), self.full_steps, self.seconds)
 
     @property
     def asked(self) -> float:
-        """The part of the limit that the search has asked for; the same when it goes on."""
+        """Which part of the limit the search has asked for; the same when it resumes."""
         asked = self._asked
         return self._limit.part(len(asked.metrics), asked.full_steps, asked.seconds)
 
     def affordable(self, typical: Sequence[Schedule]) -> float:
-        """Number of schedules that the whole limit is enough for, if they cost what some did.
+        """Schedules that the whole limit pays for, at the cost of typical ones.
 
-        It is the same when a study goes on.
+        It is the same when a study resumes.
         """
         full_steps, seconds = (spent / len(typical) for spent in self._log.spent(*typical))
         return min(
@@ -141,15 +138,12 @@ class Study:
         return len(self._asked.metrics.get(schedule, {})) == len(self._examples)
 
     def measured(self, space: ScheduleSpace) -> dict[Schedule, Score]:
-        """The whole scores of a space that the log holds, in the order of their measurement.
-
-        Those of former runs with another algorithm or seed are among them.
-        """
-        found = {
+        """The whole scores in the log of a space, also of former runs, in order of measurement."""
+        judged = {
             s: self._judge.judge(Proposal(s), self._log.metrics(s)) for s in self._log if s in space
         }
         return {
-            s: score for s, score in found.items() if isinstance(score, Score) and score.is_whole
+            s: score for s, score in judged.items() if isinstance(score, Score) and score.is_whole
         }
 
     def metrics(self, schedule: Schedule) -> list[Metrics]:
@@ -157,7 +151,7 @@ class Study:
         return list(self._log.metrics(schedule).values())
 
     def run(self, search: Search) -> str:
-        """Answer a search's proposals; why it ended, in words."""
+        """Answer a search's proposals; returns why it ended, in words."""
         progress = SearchProgress(self._best_score)
         self._repeats = 0
         answer: Any = None
@@ -179,7 +173,7 @@ class Study:
                 return f"the last {MOST_REPEATS} proposals were all known"
 
     def best_of(self, schedules: Sequence[Schedule]) -> Schedule:
-        """Score schedules in order, as far as the budget goes; the best, else the first."""
+        """Score schedules in order while the budget lasts; the best, else the first."""
         for schedule in schedules:
             if self.refuses(Proposal(schedule)):
                 break
@@ -187,62 +181,63 @@ class Study:
         return max(schedules, key=lambda s: self.scores[s].mean if s in self.scores else -math.inf)
 
     def score(self, proposal: Proposal) -> Score:
-        """The score of a proposal, from memory as far as it is there."""
+        """The score of a proposal, from memory as far as possible."""
         schedule, rival, lead = proposal
-        known = self.scores.get(schedule)
-        if known and (known.is_whole or (rival and self._judge.is_lost(known.values, rival, lead))):
+        former = self.scores.get(schedule)
+        if former and (
+            former.is_whole or (rival and self._judge.is_lost(former.values, rival, lead))
+        ):
             self._repeats += 1
-            return known
+            return former
         metrics = self._asked.metrics.setdefault(schedule, {})
         while not isinstance(score := self._judge.judge(proposal, metrics), Score):
             self._ask(schedule, score)
-        if known and len(score.values) <= len(known.values):
-            # Dropped again, and earlier. Taken for news, such answers could go on forever.
+        if former and len(score.values) <= len(former.values):
+            # Dropped again, and earlier: counted as new, such answers could go on forever.
             self._repeats += 1
             return score
         self._repeats = 0
         self.scores[schedule] = score
         if rival:
             self._judge.remember(score, rival)
-        if not known and self._on_score:
+        if not former and self._on_score:
             self._on_score(schedule, score)
         return score
 
     def refuses(self, proposal: Proposal) -> bool:
         """Whether a proposal goes beyond the budget or the limit.
 
-        Within the budget is what the log knows, in part at least: what was begun is completed.
-        Within the limit is only what was asked for.
+        The budget always completes schedules that the log has in part; the limit does not.
         """
         schedule, asked, limit = proposal.schedule, self._asked, self._limit
         if self.used >= 1 and schedule not in self._log:
             return True
-        known = asked.metrics.get(schedule, {})
-        if len(asked.metrics) >= limit.evaluations and not known:
+        metrics = asked.metrics.get(schedule, {})
+        if len(asked.metrics) >= limit.evaluations and not metrics:
             return True
         if asked.full_steps < limit.full_steps and asked.seconds < limit.seconds:
             return False
-        return not isinstance(self._judge.judge(proposal, known), Score)
+        return not isinstance(self._judge.judge(proposal, metrics), Score)
 
     def _ask(self, schedule: Schedule, examples: Sequence[int]) -> None:
-        """Take examples from the log, which gets those that it lacks batch by batch."""
-        known = self._log.entries(schedule)
-        missing = [e for e in examples if e not in known]
+        """Take examples from the log, after measuring the missing ones batch by batch."""
+        entries = self._log.entries(schedule)
+        missing = [e for e in examples if e not in entries]
         batch = getattr(self._examples, "batch", len(self._examples))
         for _, group in itertools.groupby(missing, lambda e: e // batch):
             self._measure(schedule, list(group))
-        # New ones are read as well, so that sums are the same to the last digit another time.
-        known = self._log.entries(schedule)
+        # New ones are read, too, so that sums are the same to the last digit when resuming.
+        entries = self._log.entries(schedule)
         for example in examples:
-            self._asked.metrics[schedule][example] = known[example].metrics
-            self._asked.full_steps += known[example].full_steps
-            self._asked.seconds += known[example].seconds
+            self._asked.metrics[schedule][example] = entries[example].metrics
+            self._asked.full_steps += entries[example].full_steps
+            self._asked.seconds += entries[example].seconds
 
     def _measure(self, schedule: Schedule, missing: Sequence[int]) -> None:
         self._examples.begin()
         began = time.perf_counter()
-        found = self._examples.measure(schedule, missing)
+        measured = self._examples.measure(schedule, missing)
         seconds = time.perf_counter() - began
-        self._log.add(schedule, missing, found.metrics, found.full_steps, seconds)
-        self.full_steps += found.full_steps
+        self._log.add(schedule, missing, measured.metrics, measured.full_steps, seconds)
+        self.full_steps += measured.full_steps
         self.seconds += seconds

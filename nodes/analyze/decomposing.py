@@ -101,7 +101,7 @@ def decomposed(
 
     def side_by_side(velocities: Velocities, start: Tensor) -> Tensor:
         model = _Planned(velocities, steps, switch)
-        found.append(decompose(model, start, work.sigmas.tolist()))
+        found.append(decompose(model.full, model.planned, start, work.sigmas.tolist()))
         return start
 
     sampling = work.sampling(number)
@@ -130,7 +130,7 @@ class _Steps(Observer):
 
 
 class _Planned:
-    """Model of a run, in the form of ``PlannedModel``."""
+    """Velocities of a run for ``decompose``."""
 
     def __init__(self, velocities: Velocities, steps: _Steps, switch: Switch) -> None:
         self._velocities, self._steps, self._switch = velocities, steps, switch

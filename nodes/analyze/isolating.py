@@ -136,7 +136,9 @@ def isolate(
 
     def step_by_step(velocities: Velocities, start: Tensor) -> Tensor:
         model = _Tried(velocities, run, switch)
-        for step in isolated_steps(model, start, work.sigmas.tolist(), wanted):
+        for step in isolated_steps(
+            model.recorded, model.tried, model.full, start, work.sigmas.tolist(), wanted
+        ):
             on_measured(step)
         return start
 
@@ -146,7 +148,7 @@ def isolate(
 
 
 class _Tried:
-    """Model of a run, in the form of ``TriedModel``."""
+    """Velocities of a run for ``isolated_steps``."""
 
     def __init__(self, velocities: Velocities, run: IsolatedRun, switch: Switch) -> None:
         self._velocities, self._run, self._switch = velocities, run, switch

@@ -1,4 +1,4 @@
-"""Guard of a search: how far semantic scores may fall below those of the full runs."""
+"""Limits of a search on how far semantic scores may fall below those of the full runs."""
 
 from __future__ import annotations
 
@@ -19,32 +19,28 @@ def with_changes(scores: Scores, reference: Scores) -> dict[str, float]:
     Args:
         reference: scores of the full run's image.
     """
-    found = dict(scores)
+    values = dict(scores)
     for key, row in JUDGED.items():
         if row.judge != key and row.judge in scores:
             pair = (torch.tensor([s[row.judge]]).double() for s in (reference, scores))
-            found[key] = float(row.compute(*pair))
-    return found
+            values[key] = float(row.compute(*pair))
+    return values
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Limits on how far means of semantic scores may fall; without any, everything is allowed.
-
-    Args:
-        limits: by the key of the change, not negative.
-    """
+    """Limits on the fall of mean semantic scores, by the key of the change; not negative."""
 
     limits: Mapping[str, float] = field(default_factory=dict)
 
     def changes(self, examples: Sequence[Mapping[str, float]]) -> dict[str, float]:
-        """Means of the limited changes over the metrics of all examples."""
+        """Means of the limited changes over examples, from the metrics of each."""
         return {key: statistics.fmean(metrics[key] for metrics in examples) for key in self.limits}
 
     def holds(self, examples: Sequence[Mapping[str, float]]) -> bool:
-        """Whether no mean falls by more than its limit; a mean that is no number does."""
-        found = self.changes(examples)
-        return all(found[key] >= -limit for key, limit in self.limits.items())
+        """Whether all means keep their limits; NaN does not."""
+        changes = self.changes(examples)
+        return all(changes[key] >= -limit for key, limit in self.limits.items())
 
     def __str__(self) -> str:
         return " and ".join(

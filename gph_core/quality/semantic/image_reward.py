@@ -1,7 +1,7 @@
-"""The network of ImageReward: BLIP reads a prompt in view of an image, a head turns it to a reward.
+"""The network of ImageReward: BLIP reads a prompt in view of an image, a head gives a reward.
 
-A vision transformer sees the image, a text encoder reads the prompt with cross attention to it, and
-what it has at the first token goes through linear layers. BLIP's parts are those of the library
+A vision transformer encodes the image, a text encoder reads the prompt with cross attention to it,
+and its output at the first token goes through linear layers. BLIP's parts come from the library
 transformers, which ComfyUI needs itself.
 
 Source: Xu et al. 2023, "ImageReward: Learning and Evaluating Human Preferences for Text-to-Image
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-MOST_TOKENS = 35  # of a prompt, the first and the last one included
+MOST_TOKENS = 35  # of a prompt, with the first and the last one
 _HEAD = 64  # numbers of an attention head, in both of BLIP's parts
 _UNUSED = re.compile(r"blip\.(vision_proj|text_proj)\.|.*position_ids$")  # of BLIP's training
 _RENAMED = (
@@ -62,7 +62,7 @@ class ImageRewardNetwork(nn.Module):
         self.num_words: int = text.vocab_size - 2  # BLIP adds two, which are not used here
         self.vision = BlipVisionModel(vision)
         self.text = BlipTextModel(text, add_pooling_layer=False)
-        # Between them there is nothing but dropout, so they keep the numbers of the published file.
+        # The layers keep their numbers in the published file, which counts dropout between them.
         numbers = sorted({int(key.split(".")[1]) for key in weights if key.startswith("head.")})
         sizes = {str(n): weights[f"head.{n}.weight"].shape for n in numbers}
         self.head = nn.ModuleDict({n: nn.Linear(size[1], size[0]) for n, size in sizes.items()})
@@ -75,12 +75,12 @@ class ImageRewardNetwork(nn.Module):
             tokens: ``[B, L]`` of prompts without padding.
         """
         seen = self.vision(pixel_values=images).last_hidden_state
-        # A decoder has cross attention; it reads in both directions unless it is told not to.
+        # A decoder has cross attention; this one reads in both directions.
         read = self.text(input_ids=tokens, encoder_hidden_states=seen, is_decoder=False)
-        found = read.last_hidden_state[:, 0]
+        reward = read.last_hidden_state[:, 0]
         for layer in self.head.values():
-            found = layer(found)
-        return found[:, 0]
+            reward = layer(reward)
+        return reward[:, 0]
 
 
 def network_of(weights: Mapping[str, Tensor]) -> ImageRewardNetwork:
@@ -92,7 +92,7 @@ def network_of(weights: Mapping[str, Tensor]) -> ImageRewardNetwork:
     """
     named = {_renamed(key): value for key, value in weights.items() if not _UNUSED.match(key)}
     try:
-        with torch.device("meta"):  # nothing is drawn that is overwritten at once
+        with torch.device("meta"):  # without drawing weights that are overwritten
             network = ImageRewardNetwork(named)
         network.load_state_dict({key: value.float() for key, value in named.items()}, assign=True)
     except (KeyError, RuntimeError, IndexError) as error:

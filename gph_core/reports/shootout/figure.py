@@ -1,4 +1,4 @@
-"""Figure of the schedules that occurred in *Method Shootout*."""
+"""Figure of *Method Shootout*: the most frequent schedules of each row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .table import mean_of, title_of
 
 
 def figure(report: Mapping[str, Any]) -> Tensor:
-    """Figure of the most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
+    """The most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
 
     Source: seed paper, its Figure 1(a).
     """
@@ -23,7 +23,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
 
     rows, total, shown = report["rows"], report["steps"], shown_metrics(report)
     count = sum(len(row["schedules"]) for row in rows)
-    gap = 0.6  # between rows, in strips; with it two lines of text fit beside one strip
+    gap = 0.6  # between rows, in strips: two lines of text fit beside one strip
     height = count + gap * len(rows)
     sheet = Figure(figsize=(11, 0.9 + 0.26 * height), dpi=110, layout="constrained")
     axes = sheet.add_subplot()
@@ -55,7 +55,7 @@ def figure(report: Mapping[str, Any]) -> Tensor:
 
 
 def shown_metrics(report: Mapping[str, Any]) -> list[str]:
-    """Metrics beside the strips: the one that orders the rows, and those of a video's changes."""
+    """Metrics beside the strips: the one that orders the rows, and those of videos."""
     main = report["metric"]
     measured = {name for row in report["rows"] for name in row["metrics"]}
     return [name for name in COMPARED if name == main or name in OF_FRAMES & measured]

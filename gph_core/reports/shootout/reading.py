@@ -1,4 +1,4 @@
-"""Reading of the JSON of *Method Shootout*, which users can connect, keep and edit as a text."""
+"""Reading of the JSON of *Method Shootout*, which users can keep and edit as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHAPE = {
 
 
 def read(text: str) -> dict[str, Any]:
-    """The report that a text holds; ``ValueError`` if it holds none of this format."""
+    """The report in a text; ``ValueError`` if there is none of this format."""
     try:
         report = strict_json.loads(text)
     except ValueError:
@@ -40,7 +40,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def _check_row(row: Mapping[str, Any], num_examples: int) -> None:
-    """Raise ``ValueError`` that names the row if something does not fit to the rest."""
+    """Raise ``ValueError`` that names the row if it does not fit the rest."""
     where = f"the row {row['name'][:50]!r} of the report"
     if row["kind"] not in (FULL, FIXED, ADAPTIVE, PLAIN):
         raise ValueError(f"{where} is of the kind {row['kind'][:50]!r}, which is none")

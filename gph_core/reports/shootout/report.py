@@ -16,12 +16,11 @@ from ...quality.shootout import CandidateRun, ahead, figures
 from ...schedule import Schedule
 
 MOST_SCHEDULES = 5  # of a candidate, as in the seed paper's figure
-# A mean number of full steps as far as this from the wanted one is another number of full steps.
-OTHER_COUNT = 0.5
+OTHER_COUNT = 0.5  # as far from the wanted number of full steps, a mean is another number
 
 
 class ReportedCandidate(Protocol):
-    """Way of sampling an example; its choice is None without a cache."""
+    """A way of sampling; its choice is None without a cache."""
 
     @property
     def name(self) -> str: ...
@@ -36,14 +35,14 @@ class ReportedCandidate(Protocol):
 
 
 class Standing(NamedTuple):
-    """Results so far, of the examples that all candidates have run.
+    """Results on the examples that all candidates have run.
 
     Args:
         candidates: the full run first.
-        found: results by the name of the candidate, in the order of the examples.
+        found: results by name of the candidate, in the order of the examples.
         prompts: name, prompt and seed of each example.
-        num_steps: number of steps of the full run.
-        conditions: facts that all results share.
+        num_steps: of the full run.
+        conditions: what all results depend on.
     """
 
     candidates: Sequence[ReportedCandidate]
@@ -57,27 +56,27 @@ def report_of(
     standing: Standing, num_full: int, absent: Mapping[str, str], unavailable: Mapping[str, str],
     network: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Report of the full run, then of comparable candidates, best first by the first metric.
+    """The full run, then comparable candidates, best first by the first metric, then others.
 
     Args:
         num_full: wanted number of full steps.
-        absent: reasons why candidates could not take part.
-        unavailable: reasons why metrics were not measured.
-        network: network of LPIPS, if there is one.
+        absent: why candidates could not take part.
+        unavailable: why metrics were not measured.
+        network: of LPIPS, if there is one.
     """
-    found = standing.found
-    compared = [r for name, results in found.items() if name != FULL for r in results]
-    # Another session may have lacked a package.
+    results = standing.found
+    compared = [r for name, results in results.items() if name != FULL for r in results]
+    # Other sessions may have lacked a package.
     shared = [m for m in (*COMPARED, *JUDGED) if all(m in result.metrics for result in compared)]
     rows = [
-        _row(c, found[c.name], num_full, () if c.name == FULL else shared)
+        _row(c, results[c.name], num_full, () if c.name == FULL else shared)
         for c in standing.candidates
     ]
     main = next(iter(shared), None)
     if any(row["name"] == UNIFORM and row["comparable"] for row in rows):
         for row in rows:
             if row["name"] not in (FULL, UNIFORM) and row["comparable"]:
-                row["ahead"] = _ahead(found[row["name"]], found[UNIFORM], shared)
+                row["ahead"] = _ahead(results[row["name"]], results[UNIFORM], shared)
     return {
         "format": reports.FORMAT,
         "conditions": standing.conditions,
@@ -131,7 +130,7 @@ def _row(
 
 
 def _kind(candidate: ReportedCandidate) -> str:
-    """Kind of a candidate by what decides; a method that decides before the run is fixed."""
+    """Kind of a candidate; a method that decides before the run is fixed."""
     if candidate.choice is None:
         return reports.FULL if candidate.name == FULL else reports.PLAIN
     return reports.ADAPTIVE if candidate.choice.gate else reports.FIXED

@@ -1,4 +1,4 @@
-"""Table of the figures of *Method Shootout*, as text."""
+"""Table of *Method Shootout*, as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ...texts import aligned, named
 
 
 def table(report: Mapping[str, Any]) -> str:
-    """Table of the figures, as lines of text."""
     rows, metric = report["rows"], report["metric"]
     shown = [name for name in (*COMPARED, *JUDGED) if any(name in row["metrics"] for row in rows)]
     has_lead = any(row["ahead"] for row in rows)
@@ -49,12 +48,11 @@ def table(report: Mapping[str, Any]) -> str:
 
 
 def title_of(row: Mapping[str, Any]) -> str:
-    """Name of a row, with a remark on one of another number of full steps."""
+    """Name of a row, marked if its number of full steps differs."""
     return row["name"] if row["comparable"] else f"{row['name']} (not comparable)"
 
 
 def _described(row: Mapping[str, Any]) -> str:
-    """Description: the most frequent schedule, the policy, and what decided."""
     most = row["schedules"][0]
     share = f" in {100 * most['share']:.0f} % of its runs" if most["share"] < 1 else ""
     policy = f", {row['policy']}" if row["policy"] else ""
@@ -62,15 +60,14 @@ def _described(row: Mapping[str, Any]) -> str:
 
 
 def _remarks(row: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
-    """Remarks on a row that its figures do not show."""
-    found = list(row["notes"])
+    remarks = list(row["notes"])
     if not row["comparable"]:
-        found.insert(
+        remarks.insert(
             0,
             f"not comparable: {row['full']:.4g} of its steps were full on average, "
             f"{report['full_steps']} were wanted",
         )
-    return found + [
+    return remarks + [
         f"{mean['identical']} of {row['runs']} examples are identical to the full run; the mean "
         f"of {METRICS[name].heading} is that of the others"
         for name, mean in row["metrics"].items()
@@ -85,23 +82,23 @@ def _cached(row: Mapping[str, Any]) -> str:
 
 
 def mean_of(row: Mapping[str, Any], name: str | None) -> str:
-    """Mean of a metric with half of its interval, as text; empty where it was not measured."""
+    """Mean of a metric with half of its interval, as text; empty if not measured."""
     if name is None or name not in row["metrics"]:
         return ""
-    found, form = row["metrics"][name], METRICS[name].form
-    if found["mean"] == IDENTICAL:
+    mean, form = row["metrics"][name], METRICS[name].form
+    if mean["mean"] == IDENTICAL:
         return IDENTICAL
-    if found["mean"] is None:
+    if mean["mean"] is None:
         return "not a number"
-    if found["low"] is None:
-        return form.format(found["mean"])
-    reach = form.replace("+", "").format(found["mean"] - found["low"])
-    return f"{form.format(found['mean'])} ± {reach}"
+    if mean["low"] is None:
+        return form.format(mean["mean"])
+    reach = form.replace("+", "").format(mean["mean"] - mean["low"])
+    return f"{form.format(mean['mean'])} ± {reach}"
 
 
 def _gain(row: Mapping[str, Any], metric: str | None) -> str:
-    found = row["ahead"].get(metric)
-    if not found or found["mean"] is None:
+    lead = row["ahead"].get(metric)
+    if not lead or lead["mean"] is None:
         return ""
-    text = f"{found['mean']:+.3g}"
-    return text if found["low"] is None else f"{text} ({found['low']:+.3g} to {found['high']:+.3g})"
+    text = f"{lead['mean']:+.3g}"
+    return text if lead["low"] is None else f"{text} ({lead['low']:+.3g} to {lead['high']:+.3g})"

@@ -12,10 +12,14 @@ from torch import Tensor
 from .. import figures
 from .report import RANDOM
 
-# Apart for the colour-blind, and in brightness.
+# Distinct for the colour-blind, and in brightness.
 _BLUE, _RED, _GREEN, _GREY = "#0072b2", "#d55e00", "#009e73", "#777777"
-_STYLES = ((_BLUE, "-"), (_RED, "--"), (_GREEN, ":"))  # of curves of runs: three, as in the source
-_SIZE = 13  # of letters, so that they can be read on a node
+_STYLES = (
+    (_BLUE, "-"),
+    (_RED, "--"),
+    (_GREEN, ":"),
+)  # of three runs, as in the source
+_SIZE = 13  # of letters, legible on a node
 _PROFILES = {
     "off_chord": ("off-chord distance / chord", "state"),
     "displacement": ("displacement / chord", "step"),
@@ -75,7 +79,7 @@ def _variation(axes, cv: Sequence[float | None], num_runs: int) -> None:
 
 
 def _turning(axes, report: Mapping[str, Any]) -> None:
-    """Draw the turning measured, and the part that rounding alone would give."""
+    """Draw the measured turning angles, and those of rounding alone."""
     summary, window = report["summary"], report["window"]
     _profile(axes, summary["turning"], window, "measured")
     floor = _numbers(summary["floor"]["median"])
@@ -90,9 +94,9 @@ def _turning(axes, report: Mapping[str, Any]) -> None:
 
 
 def _curves(axes, report: Mapping[str, Any]) -> None:
-    """Draw off-chord curves of some runs, each in its own plane; the circle is both of its ends."""
+    """Draw off-chord curves of some runs, each in its own plane; the circle is both ends."""
     runs = report["runs"]
-    some = runs[:: math.ceil(len(runs) / len(_STYLES))]  # far apart, so that prompts differ
+    some = runs[:: math.ceil(len(runs) / len(_STYLES))]  # spread out, so that prompts differ
     for run, (color, style) in zip(some, _STYLES, strict=False):
         first, second = np.array(run["curve"]).T
         label = figures.literal(f"{run['prompt'][:18]} · {run['seed']}".strip(" ·"))
@@ -107,7 +111,7 @@ def _curves(axes, report: Mapping[str, Any]) -> None:
 
 
 def _angles(axes, groups: Mapping[str, Any]) -> None:
-    """Draw medians, middle halves and extremes of each group of pairs."""
+    """Draw medians, quartiles and extremes of each group of pairs."""
     axes.set_title("first angle between planes, degrees", fontsize=_SIZE)
     if not groups:
         _say(axes, "needs two runs with a plane")

@@ -1,4 +1,4 @@
-"""Report of *Trajectory Profile* in JSON types, and a summary of its main numbers."""
+"""Report of *Trajectory Profile* in JSON types, and its main numbers as text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def report_of(
     recording: str, runs: Sequence[RecordedRun], profiles: Sequence[Profile],
     together: Mapping[str, RunSpread], angles: Mapping[tuple[int, int], float], precision: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """Report of all numbers, by state for the states 0 to N, turning angles from ``window`` on.
+    """All numbers, by state from 0 to N; turning angles begin at state ``window``.
 
     Args:
         recording: its name.
         together: from ``spreads``.
         angles: between the planes of runs, by the runs' numbers.
-        precision: of the states, as their rounding was estimated.
+        precision: of the states, for which rounding was estimated.
     """
     first = profiles[0]
     return {
@@ -51,7 +51,7 @@ def grouped(
     """Angles of pairs, grouped by what the two runs share, and of random planes.
 
     Args:
-        names: of the runs' examples, as ``Workload.names`` has them.
+        names: of the runs' examples, as of ``Workload.names``.
         angles: in degrees, by the numbers of both runs.
         num_coordinates: of the latent.
     """
@@ -71,7 +71,7 @@ def _of_pairs(angles: Sequence[float]) -> dict[str, Any]:
 
 
 def _shared(*names: str) -> str:
-    # The seed, and what tells conditionings apart, as prompts may be empty.
+    # The seed, and a fingerprint of the conditioning, as prompts may be empty.
     seeds, _, prompts = zip(*(name.partition(" ") for name in names), strict=True)
     if len(set(seeds)) == 1:
         return SAME_NOISE
@@ -94,19 +94,19 @@ def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str
 
 
 def summary(report: Mapping[str, Any]) -> str:
-    """Summary of the main numbers, as lines of text."""
-    found, runs = report["summary"], len(report["runs"])
-    peak = _largest(found["off_chord"]["median"])
+    """The main numbers as lines of text."""
+    spread, runs = report["summary"], len(report["runs"])
+    peak, chord = _largest(spread["off_chord"]["median"]), spread["chord_length"]
     lines = [
         f"{counted(runs, 'run')} of {report['steps']} steps, {report['latent_coordinates']} "
         "latent coordinates; medians over runs, CV: standard deviation over mean",
-        f"chord length: {found['chord_length']['median'][0]:.4g}{_cv(found['chord_length'], runs)}",
+        f"chord length: {chord['median'][0]:.4g}{_cv(chord, runs)}",
         f"off-chord distance: at most {peak[1]:.4f} of the chord, at state {peak[0]}",
-        f"displacement of a step: {_range(found['displacement']['median'])} of the chord"
-        f"{_cv(found['displacement'], runs)}",
-        f"state norm: {_range(found['norm']['median'])}{_cv(found['norm'], runs)}",
+        f"displacement of a step: {_range(spread['displacement']['median'])} of the chord"
+        f"{_cv(spread['displacement'], runs)}",
+        f"state norm: {_range(spread['norm']['median'])}{_cv(spread['norm'], runs)}",
         *_turning(report),
-        *_explained(found),
+        *_explained(spread),
     ]
     for name, pairs in report["plane_angles"].items():
         lines.append(
@@ -123,31 +123,31 @@ def _turning(report: Mapping[str, Any]) -> list[str]:
     return [f"turning angle over {report['window']} steps: {_range(angles)} degrees{floor}"]
 
 
-def _explained(found: Mapping[str, Any]) -> list[str]:
-    one, both = found["pc1"]["median"][0], found["pc1_pc2"]["median"][0]
+def _explained(spread: Mapping[str, Any]) -> list[str]:
+    one, both = spread["pc1"]["median"][0], spread["pc1_pc2"]["median"][0]
     if one is None:
         return []
     return [f"off-chord variance: {one:.1%} along PC1, {both:.1%} along PC1 and PC2"]
 
 
 def _range(values: Iterable[float | None]) -> str:
-    known = _known(values)
-    return f"{min(known):.4g} to {max(known):.4g}" if known else "undefined"
+    defined = _known(values)
+    return f"{min(defined):.4g} to {max(defined):.4g}" if defined else "undefined"
 
 
 def _cv(spread: Mapping[str, Any], runs: int) -> str:
     """Median and largest coefficient of variation; nothing for one run."""
-    known = sorted(_known(spread["cv"]))
-    if runs == 1 or not known:
+    defined = sorted(_known(spread["cv"]))
+    if runs == 1 or not defined:
         return ""
-    if len(known) == 1:
-        return f", CV {known[0]:.2f} %"
-    middle = RunSpread.of(known).median[0]
-    return f", CV {middle:.2f} % at the median index, at most {known[-1]:.2f} %"
+    if len(defined) == 1:
+        return f", CV {defined[0]:.2f} %"
+    middle = RunSpread.of(defined).median[0]
+    return f", CV {middle:.2f} % at the median index, at most {defined[-1]:.2f} %"
 
 
 def _largest(values: Sequence[float]) -> tuple[int, float]:
-    """Index and value of the largest one."""
+    """Index and value of the largest value."""
     return max(enumerate(values), key=lambda item: item[1])
 
 

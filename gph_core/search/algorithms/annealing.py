@@ -1,7 +1,7 @@
-"""Simulated annealing: as the seed paper does it, and as BudCache does.
+"""Simulated annealing, as in the seed paper and as in BudCache.
 
 A chain accepts a worse schedule with a probability that falls with the loss and, over the chain,
-with the temperature, which is in the units of the objective (dB for PSNR).
+with the temperature, which has the units of the objective (dB for PSNR).
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ def simulated_annealing(
     """Chains of local swaps, each followed by steepest ascent over swaps within reach.
 
     Args:
-        t_max, t_min: the temperatures at both ends of a chain; ``sampling.temperatures`` derives
-            them from a probe.
+        t_max, t_min: temperatures at both ends of a chain; see ``sampling.temperatures``.
         num_proposals: of a chain.
         rounds: of steepest ascent, at most.
 
@@ -54,15 +53,15 @@ def budcache_annealing(
     t_max: float = 0.05, t_min: float = 1e-5, num_proposals: int = 200, rounds: int = 20,
     single_share: float = SINGLE_SHARE, far_moves: int = FAR_MOVES, restarts: int | None = None,
 ) -> Search:  # fmt: skip
-    """BudCache's chains, some of whose proposals swap two steps; then ascent with far moves too.
+    """BudCache's chains, which sometimes swap two steps at once, then ascent that also moves far.
 
-    The temperatures are BudCache's, for the MSE of final latents. Two corrections to its code: the
-    start counts as visited, and the ascent begins at the best schedule of the chain, not the last.
+    The temperatures are BudCache's, for the MSE of final latents. Unlike in its code, the start
+    counts as visited, and the ascent begins at the best schedule of the chain, not the last.
 
     Args:
         single_share: of the proposals that swap one step; the others swap two.
         far_moves: of each full step in a round of the ascent, beside those within reach.
-        restarts: chains, with their ascents; none: without end.
+        restarts: number of chains, with their ascents; None: without end.
 
     Source: BudCache (arXiv 2606.13496), its FLUX search.
     """
@@ -82,17 +81,17 @@ def budcache_annealing(
 
 
 def cooling(t_max: float, t_min: float, count: int) -> Iterator[float]:
-    """Temperatures that fall by one factor, from ``t_max`` to the last before ``t_min``."""
+    """Temperatures from ``t_max`` that fall by one factor, to the last before ``t_min``."""
     return (t_max * (t_min / t_max) ** (i / count) for i in range(count))
 
 
 def _attempt(
     space: ScheduleSpace, rng: random.Random, state: State, move: Move, temperature: float
 ) -> Part:
-    """Propose a move, and make it if it is better or chance allows the loss."""
+    """Propose a move and accept it if it is better, or chance allows the loss."""
     candidate = move(space, state[0], rng)
-    # Drawing the chance first turns the test u < exp(gain / T) into one for the score, so that the
-    # study knows what is enough. It is never above 0, so all that is better passes.
+    # Drawing the chance first turns the test u < exp(gain / T) into a limit of the score, which the
+    # study can know. It is never above 0, so all that is better passes.
     lead = temperature * math.log(1 - rng.random())
     score = yield Proposal(candidate, rival=state[1], lead=lead)
     return (candidate, score) if score.mean > state[1].mean + lead else state
@@ -103,8 +102,8 @@ def budcache_swap(
 ) -> Schedule:
     """A random swap of one step, or of two at once; itself where no swap is possible.
 
-    The full step is drawn first, unlike in ``local_swap``, then the place that it moves to. Two
-    steps move without regard to distance.
+    The full step is drawn first, then its new place, unlike in ``local_swap``. Two steps move
+    regardless of distance.
     """
     movable, cached = space.movable_steps(schedule), schedule.cached_steps
     if not movable or not cached:
@@ -130,7 +129,10 @@ def _near_and_far(
 
 
 class BudCache(NamedTuple):
-    """Parts that a study needs to search as BudCache does; it ends by itself, after one chain."""
+    """BudCache with its own space, temperatures and objective, unlike that of ``ALGORITHMS``.
+
+    It ends by itself, after one chain.
+    """
 
     space: ScheduleSpace
     search: Search

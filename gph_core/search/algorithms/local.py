@@ -23,7 +23,7 @@ def hill_climbing(
 def steepest_ascent(
     space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = ()
 ) -> Search:
-    """Moves to the best of all neighbors as long as that is better."""
+    """Moves to the best of all neighbors while that is better."""
     return _climbing(space, rng, seeds, lambda state: best_of(space.neighbors(state[0]), state))
 
 
@@ -33,7 +33,7 @@ def _climbing(
     seeds: Sequence[Schedule],
     improved: Callable[[State], Part],
 ) -> Search:
-    """Climb from each start on to what improves it, until nothing does."""
+    """Climb from each start until nothing improves it."""
     for start in starts(space, rng, seeds):
         state = start, (yield Proposal(start))
         before = None
@@ -56,7 +56,7 @@ def _first_better(space: ScheduleSpace, rng: random.Random, state: State) -> Par
 def coordinate_ascent(space: ScheduleSpace, rng: random.Random) -> Search:
     """Moves one full step at a time to its best place, from the earliest to the latest.
 
-    Sweeps over all of them, each a unit, until one changes nothing; then starts anew. The start is
+    Sweeps over all of them, each a unit, until one changes nothing; then starts again. The start is
     scored before the first unit begins, as in the source's program.
     """
     while True:

@@ -1,7 +1,4 @@
-"""Moves that several searches share: where they start and how they change a schedule.
-
-Every change is made of swaps, so all schedules stay in their space.
-"""
+"""Starts and moves of searches. Every move is made of swaps, so schedules stay in their space."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from ..proposals import Proposal, Score
 REACH = 3  # steps; a swap within it is local
 LOCAL_SHARE = 0.7  # of the proposals in annealing
 
-# Where a search stands; and a part of a search that hands on where it ended.
+# The current schedule of a search; and a part of a search, which returns where it ended.
 State = tuple[Schedule, Score]
 Part = Generator[Proposal, Score, State]
 
@@ -22,7 +19,7 @@ Part = Generator[Proposal, Score, State]
 def starts(
     space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule]
 ) -> Iterator[Schedule]:
-    """The warm starts once each in random order, then uniform draws without end."""
+    """The warm starts in random order, then uniform draws without end."""
     for seed in seeds:
         if seed not in space:
             raise ValueError(
@@ -38,7 +35,7 @@ def starts(
 def local_swap(space: ScheduleSpace, schedule: Schedule, rng: random.Random) -> Schedule:
     """A random swap that prefers steps near each other; itself where no swap is possible.
 
-    A uniform cached step becomes full. The full step that is cached in its place is drawn within
+    A uniform cached step becomes full. The full step that is cached instead is drawn within
     ``REACH`` of it in 70 % of the cases, if there is one, else from all that may move.
 
     Source: seed paper, appendix *Schedule Search*, annealing proposal.
@@ -64,7 +61,7 @@ def local_neighbors(space: ScheduleSpace, schedule: Schedule) -> list[Schedule]:
 
 
 def best_of(candidates: Iterable[Schedule], current: State) -> Part:
-    """The best candidate if it is strictly better than where the search stands, else that."""
+    """The best candidate if it is strictly better than the current schedule, else that."""
     for candidate in candidates:
         score = yield Proposal(candidate, rival=current[1])
         if score.mean > current[1].mean:

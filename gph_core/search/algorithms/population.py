@@ -1,6 +1,6 @@
-"""Searches that keep many schedules in mind: a genetic algorithm and an ant colony.
+"""Searches with populations: a genetic algorithm and an ant colony.
 
-Both begin anew, which ends a unit, once they have stopped finding anything better.
+Both start again, which ends a unit, when they find nothing better any more.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def evolution(
     """A steady-state genetic algorithm without duplicates.
 
     Two parents are the winners of tournaments of two. A child keeps the full steps that both have
-    and draws the others from those that one has; then it may mutate. It takes the place of the
-    worst of the population if it is better.
+    and draws the others from those that one has; then it may mutate. It replaces the worst of the
+    population if it is better.
 
     Args:
         size: of the population, which begins with the warm starts.
         mutation: probability of a local swap.
-        patience: children in a row that are not better than the worst before all begins anew.
+        patience: children in a row that are not better than the worst before a restart.
 
     Source: GENITOR (Whitley 1989) for the replacement; random respectful recombination of sets of
     one size (Radcliffe 1991) for the children.
@@ -73,15 +73,15 @@ def ant_colony(
 ) -> Search:  # fmt: skip
     """Schedules drawn step by step along pheromone, which the best ones lay.
 
-    An ant draws full steps without replacement, each with a probability in proportion to its
-    pheromone. After each round of ants, pheromone moves towards 1 on the steps of the round's best
-    schedule and of the best one of all, half of the way for each, and towards 0 elsewhere.
+    An ant draws full steps without replacement, in proportion to their pheromone. After each round
+    of ants, pheromone moves towards 1 on the steps of the round's best schedule and of the best one
+    of all, half of the way for each, and towards 0 elsewhere.
 
     Args:
-        ants: of a round; the first ones walk the warm starts.
+        ants: of a round; the first ones take the warm starts.
         evaporation: how far pheromone moves in a round.
-        floor: what remains on every step, and is missing from 1, so that none is ever settled.
-        patience: rounds without a new best schedule before all begins anew.
+        floor: pheromone stays this far from 0 and 1, so that no step is ever settled.
+        patience: rounds without a new best schedule before a restart.
 
     Source: Leguizamón and Michalewicz 1999 for pheromone on the elements of a subset; the
     hyper-cube framework (Blum and Dorigo 2004) for its update, which does not depend on the scale
@@ -90,7 +90,7 @@ def ant_colony(
     beginnings = starts(space, rng, seeds)
     while True:
         pheromone = dict.fromkeys(space.free_steps, 0.5)
-        paths = beginnings  # as long as all steps are alike, ants draw uniformly
+        paths = beginnings  # while all steps are alike, ants draw uniformly
         elite: State | None = None
         waiting = 0
         while waiting < patience:
@@ -112,11 +112,11 @@ def ant_colony(
 def paths_along(
     space: ScheduleSpace, pheromone: Mapping[int, float], rng: random.Random
 ) -> Iterator[Schedule]:
-    """Schedules whose full steps are drawn without replacement, in proportion to pheromone."""
+    """Schedules with full steps drawn without replacement, in proportion to pheromone."""
     count = len(space.free_steps) - space.num_cached
     while True:
-        # The first of independent exponential times is that of a step with a probability in
-        # proportion to its rate, and so on among the rest.
+        # Of independent exponential times, each is the first with a probability in proportion to
+        # its rate, and so on among the rest.
         arrivals = {step: rng.expovariate(level) for step, level in pheromone.items()}
         chosen = heapq.nsmallest(count, arrivals, key=arrivals.__getitem__)
         yield Schedule((*space.required_full, *chosen), space.num_steps)

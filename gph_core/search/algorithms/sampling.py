@@ -1,4 +1,4 @@
-"""Searches that learn nothing from scores, and the probe that scales annealing to them."""
+"""Searches that do not learn from scores, and the probe that sets annealing's temperatures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_search(space: ScheduleSpace, rng: random.Random) -> Search:
 def exhaustive(space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = ()) -> Search:
     """Every schedule once: the warm starts, then the others in random order.
 
-    So a search whose budget ends before has seen schedules of all kinds.
+    So a search that is cut short has seen schedules of all kinds.
     """
     if space.size > MOST_SCHEDULES:
         raise ValueError(
@@ -68,8 +68,8 @@ def median_difference(pairs: Iterable[Pair], scores: Mapping[Schedule, Score]) -
 def temperatures(median: float) -> tuple[float, float]:
     """The first and last temperature of annealing for a probe's median difference.
 
-    Ten times the median, to two significant figures, and a thousandth of that. A median of zero
-    gives temperatures that let nothing worse pass.
+    Ten times the median, to two significant figures, and a thousandth of that. With a median of
+    zero, nothing worse is accepted.
 
     Source: seed paper, appendix *Schedule Search*.
     """

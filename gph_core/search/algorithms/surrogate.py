@@ -1,6 +1,6 @@
-"""Searches that fit a model to the scores and propose what it holds best, batch by batch.
+"""Searches that fit a model to the scores and propose what it ranks best, batch by batch.
 
-They need all scores for the fit, so no proposal names a rival, and know no units.
+The fit needs whole scores, so no proposal has a rival. These searches have no units.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _learn(
     """The search with a linear cost.
 
     Args:
-        terms: ``[N, N + 1]`` the number of the weight that counts where full step a is followed by
-            full step b, or by the end, N.
+        terms: ``[N, N + 1]`` number of the weight for full step a followed by full step b, or by
+            the end, N.
     """
     scores: dict[Schedule, Score] = {}
     yield from _score(itertools.islice(starts(space, rng, seeds), initial), scores)
@@ -82,7 +82,7 @@ def _score(schedules: Iterable[Schedule], scores: dict[Schedule, Score]) -> Sear
 
 
 def _usable(scores: Mapping[Schedule, Score]) -> dict[Schedule, float]:
-    """The means that a model can be fitted to: images without values have none."""
+    """The finite means, which a model can be fitted to."""
     return {s: score.mean for s, score in scores.items() if math.isfinite(score.mean)}
 
 
@@ -91,8 +91,7 @@ def _fit(
 ) -> Array:
     """Weights of the ridge regression of the values on how often each term counts.
 
-    Terms and values are centered, so that there is an intercept without penalty. Without values all
-    weights are 0.
+    Terms and values are centered, so the intercept has no penalty. All are 0 without values.
     """
     if not schedules:
         return np.zeros(int(terms.max()) + 1)
@@ -112,17 +111,16 @@ def _fit(
 def ranked(space: ScheduleSpace, weights: Array) -> Iterator[Schedule]:
     """Every schedule of a space, by falling sum of the weights of its consecutive full steps.
 
-    A dynamic program finds the best way to go on from each full step with each number of them left.
-    What a choice loses against it is then exact, so following the smallest total loss first yields
+    A dynamic program finds the best continuation from each full step with each number of them left.
+    So the loss of every other choice is exact, and following the smallest total loss first yields
     the schedules in order, without listing the space.
 
     Args:
-        weights: ``[N, N + 1]``; ``[a, b]`` counts where full step a is followed by full step b, or
-            by the end, N.
+        weights: ``[N, N + 1]``, of full step a followed by full step b, or by the end, N.
     """
     num_full = space.num_steps - space.num_cached
     choices = _choices(space, weights)
-    # Where losses are equal, the latest entry goes first: a path is followed to its end.
+    # Of equal losses the latest entry goes first, so a path is followed to its end.
     age = itertools.count(0, -1)
     heap: list[tuple[float, int, float, tuple[int, ...], int]] = [(0.0, next(age), 0.0, (0,), 0)]
     while heap:
@@ -141,7 +139,7 @@ def _choices(space: ScheduleSpace, weights: Array) -> list[list[list[tuple[float
     """Next steps by number of full steps left and full step, and what they lose, best first."""
     steps = np.arange(space.num_steps)
     required = np.array([*space.required_full, space.num_steps])
-    # A required step cannot be passed over, not even by the end.
+    # No jump, not even to the end, passes a required step.
     horizon = required[np.searchsorted(required, steps, side="right")]
     possible = (steps[:, None] < steps) & (steps <= horizon[:, None])
     best = np.where(horizon == space.num_steps, weights[:, -1], -np.inf)
@@ -163,15 +161,15 @@ def bayesian_optimization(
     space: ScheduleSpace, rng: random.Random, seeds: Sequence[Schedule] = (), *,
     initial: int = 50, pool: int = 5000, trees: int = 50,
 ) -> Search:  # fmt: skip
-    """Fits a random forest and proposes what improves on the best score most in expectation.
+    """Fits a random forest and proposes schedules by expected improvement on the best score.
 
     A batch is the best 25 of a pool, 200 once 1000 schedules are scored.
 
     Args:
         initial: schedules to begin with, the warm starts among them.
-        pool: uniform draws in the pool, to which the neighbors of the best schedule are added. A
-            space that is not larger is its own pool.
-        trees: of the forest; mean and deviation of their predictions stand for the posterior.
+        pool: uniform draws, to which the neighbors of the best schedule are added. A space that is
+            not larger is its own pool.
+        trees: of the forest; mean and deviation of their predictions are the posterior.
 
     Source: seed paper, comparison of search procedures: Bayesian optimization.
     """

@@ -20,14 +20,14 @@ from .surrogate import additive_cost, bayesian_optimization, pairwise_cost
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Numbers that are derived from a study's budget and its probe.
+    """Parameters derived from a study's budget and probe.
 
     The defaults are those of the source's comparison of searches, for PSNR.
     """
 
     t_max: float = 0.5
     t_min: float = 1e-4
-    num_proposals: int = 200  # of an annealing chain; a model begins with so many at most
+    num_proposals: int = 200  # of an annealing chain, and at most of a model's first batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Algorithm:
     """A search as a study starts it.
 
     Args:
-        start: takes the space, the random numbers, warm starts and the setup.
-        needs_probe: whether the temperatures of the setup do.
-        needs_length: whether the number of proposals in it does.
+        start: takes the space, random numbers, warm starts and the setup.
+        needs_probe: whether it uses the temperatures of the setup.
+        needs_length: whether it uses the number of proposals.
     """
 
     start: Callable[[ScheduleSpace, random.Random, Sequence[Schedule], Setup], Search]
@@ -46,7 +46,7 @@ class Algorithm:
 
 
 DEFAULT, DEFAULT_FROM_STARTS = "annealing", "hill climbing"
-SMALL_SPACE = 256  # schedules that are simply all scored; all spaces of up to 10 steps are smaller
+SMALL_SPACE = 256  # schedules, which are all scored; all spaces of up to 10 steps are smaller
 
 ALGORITHMS: dict[str, Algorithm] = {
     DEFAULT: Algorithm(
@@ -103,7 +103,7 @@ def choose_default(space: ScheduleSpace, has_starts: bool = False) -> str:
     """The search to use unless the user wants another.
 
     Args:
-        has_starts: it begins at good schedules, from which annealing would walk away first.
+        has_starts: whether it begins at good schedules, which annealing would leave first.
     """
     if space.size <= SMALL_SPACE:
         return "exhaustive"

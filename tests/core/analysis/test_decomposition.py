@@ -35,7 +35,7 @@ class Halving:
 def test_a_linear_run_is_split_as_by_hand():
     # z^F: 16, 8, 4, 2, 1. With the steps 1 and 3 cached: v̄ = 32, 32, 0, 0 and z̃ = 16, 8, 0, 0, 0.
     model = Halving({1, 3})
-    found = decompose(model, torch.tensor([16.0]), SIGMAS)
+    found = decompose(model.full, model.planned, torch.tensor([16.0]), SIGMAS)
     assert found == Decomposition(
         cached_steps=(1, 3),
         current=(0, 16, 0, 0),  # 32 - 2·8 at step 1; 0 - 2·0 at step 3
@@ -53,7 +53,7 @@ def test_a_linear_run_is_split_as_by_hand():
 
 def test_a_run_without_cached_steps_has_no_error():
     model = Halving(())
-    found = decompose(model, torch.tensor([16.0]), SIGMAS)
+    found = decompose(model.full, model.planned, torch.tensor([16.0]), SIGMAS)
     assert found.gaps == (0,) * 5
     assert found.current_sum == found.state_sum == found.rounding == 0
     assert model.calls == []
@@ -79,7 +79,7 @@ class Curved:
 def test_the_contributions_are_those_of_both_runs_computed_apart():
     start = torch.randn(30, generator=torch.Generator().manual_seed(1))
     model, sigmas = Curved({2, 3, 6}), [1 - (n / 8) ** 2 for n in range(9)]
-    found = decompose(model, start, sigmas)
+    found = decompose(model.full, model.planned, start, sigmas)
     full, cached, used = [start], [start], []
     for step, (here, there) in enumerate(itertools.pairwise(sigmas)):
         full.append(full[-1] + model.full(step, full[-1]) * (there - here))
