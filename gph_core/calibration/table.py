@@ -115,9 +115,16 @@ RECIPES = {
 }
 
 
+BUDCACHE = "BudCache"  # which searches its schedules
+
+
 def described(method: str, facts: Facts) -> str:
     """Line on a method from the report of its calibration."""
-    return (RECIPES[method].described if method in RECIPES else _schedules)(facts)
+    if method in RECIPES:
+        return RECIPES[method].described(facts)
+    if method == BUDCACHE:
+        return _schedules(facts)
+    return counted(facts["num_examples"], "example")
 
 
 def _schedules(facts: Facts) -> str:

@@ -53,5 +53,5 @@ def composed(name: str) -> str:
 
 
 def folded(name: str) -> str:
-    """The same for names that some systems take for the same file."""
+    """Name by which some systems tell files apart: equal for names of the same file."""
     return composed(composed(name).casefold())

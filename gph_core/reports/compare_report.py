@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..methods.candidates import FITTED, FULL, UNIFORM
+from ..methods.candidates import FITTED_PATH, FULL, UNIFORM
 from ..paths.choice import Choice
 from ..quality.comparison import IDENTICAL, Comparison, clips
 from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
@@ -18,7 +18,7 @@ from ..schedule import Schedule
 from ..texts import named
 from . import figures
 
-CACHED, FEWER = "cached", "fewer"  # FITTED is the cached run under fitted weights
+CACHED, FEWER = "cached", "fewer"  # FITTED_PATH is the cached run under fitted weights
 
 # In the order of the table, which has one PSNR.
 COLUMNS = {k: row for k, row in {**OF_IMAGES, **JUDGED}.items() if k != "psnr_8bit"}
@@ -95,7 +95,7 @@ def label(run: Mapping[str, Any], speed: str) -> str:
     return {
         FULL: "full",
         CACHED: f"cached ({speed})",
-        FITTED: f"fitted ({speed})",
+        FITTED_PATH: f"fitted ({speed})",
         UNIFORM: "uniform spacing",
         FEWER: f"{run['steps']} plain steps",
     }[run["name"]]

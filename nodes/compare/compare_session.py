@@ -18,7 +18,7 @@ from ...gph_core.paths.choice import Choice, spacing
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
-from ...gph_core.reports.compare_report import CACHED, FEWER, FITTED, FULL, UNIFORM, Run
+from ...gph_core.reports.compare_report import CACHED, FEWER, FITTED_PATH, FULL, UNIFORM, Run
 from ...gph_core.run.levels import Levels
 from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
@@ -65,7 +65,7 @@ class CompareSession:
         self.sampling.warm_up(self.choice.schedule, self.choice.policy)
         num_steps = self.uniform.num_steps
         full = Schedule.all_full(num_steps)
-        name = FITTED if isinstance(self.choice.policy, Fitted) else CACHED
+        name = FITTED_PATH if isinstance(self.choice.policy, Fitted) else CACHED
         fewer = Schedule.all_full(len(self.fewer) - 1)
         runs = [
             self._full(full, progress),

@@ -21,13 +21,12 @@ from ...gph_core.search.prefix import PrefixMemory, State
 from ...gph_core.search.selection import PlainSteps
 from ...gph_core.search.study import Measurement
 from ..hook import samplers
-from ..hook.branch_calls import OUT_OF_MEMORY
 from .assessing import Assessor
 from .euler import velocity_at
 from .references import References
 from .sampler_steps import steps_of
 from .sampler_variants import ending_at, reporting_evaluated
-from .sampling import Sampling, equal
+from .sampling import Sampling, equal, require_cached
 from .workload import Workload
 
 Result = TypeVar("Result")
@@ -214,25 +213,8 @@ class LocalRunner:
         return latent, record
 
     def _require_cached(self, planned: Sequence[int], record: RunRecord) -> None:
-        """Refuse a run that was not under its schedule: it would score as a perfect one.
-
-        Deviations of every run under the schedule, the user's later ones too, are accepted: a
-        branch that begins on a cached step is computed then, and some samplers go back to steps
-        before its anchor.
-        """
-        if record.caching_stopped == OUT_OF_MEMORY:
-            raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)
-        off_grid = set(planned).difference(record.cached_steps, record.full_steps)
-        if record.caching_stopped or off_grid or (planned and not record.cached_steps):
-            raise ValueError(
-                "schedules cannot be scored in this workflow, because steps that they cache are "
-                f"computed in full: {'; '.join(record.notes)}"
-            )
-        if record.refused_steps:
-            self.references.note(
-                "some cached steps were computed in full, and will be in your own runs: a prompt "
-                "or a control begins there, or the sampler goes back to an earlier step"
-            )
+        if note := require_cached(planned, record):
+            self.references.note(note)
 
     def _check(
         self, sampling: Sampling, schedule: Schedule, policy: Policy, memory: _Memory,

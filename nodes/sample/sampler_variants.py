@@ -6,10 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
 from ...gph_core.search.prefix import State
+
+CPU = torch.device("cpu")
 
 
 def ending_after(sampler, num_steps: int):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,21 +15,20 @@ import comfy.utils
 import torch
 from torch import Tensor
 
-from ...gph_core.paths.choice import Choice
-from ...gph_core.policies.base import Anchor, Policy
-from ...gph_core.run.active_run import ActiveRun
+from ...gph_core.policies.base import Policy
 from ...gph_core.run.record import RunRecord
 from ...gph_core.run_plan import RunPlan, fixed
 from ...gph_core.schedule import Schedule
 from ...gph_core.search.prefix import PrefixMemory, State
 from ..hook import compatibility, compiler, patching
+from ..hook.branch_calls import OUT_OF_MEMORY
 from ..hook.calls import Switch
 from ..hook.observing import Watcher
 from ..hook.setup import SamplingSetup
 from ..schema.wires import is_finite
-from .sampler_variants import ending_after, starting_from
+from .observers import Keeper, Observer
+from .sampler_variants import CPU, ending_after, starting_from
 
-CPU = torch.device("cpu")
 NOT_FINITE = (
     "a full run contains values that are not finite, so nothing can be compared with it; look at "
     "an image of this prompt and seed without Golden Path first"
@@ -186,66 +185,24 @@ def equal(one, other) -> bool:
     return all(torch.allclose(a, b, rtol=0, atol=0, equal_nan=True) for a, b in pairs)
 
 
-class Observer:
-    """Reporter that begins the run at a state, keeps its record and rejects a refusal."""
+def require_cached(planned: Sequence[int], record: RunRecord) -> str:
+    """Raise ``ValueError`` for a run not under its schedule: it would score as a perfect one.
 
-    def __init__(self, start: State | None = None) -> None:
-        self.start = start
-        self.run: ActiveRun | None = None
-        self.record: RunRecord | None = None
-
-    @property
-    def the_record(self) -> RunRecord:
-        if self.record is None:
-            raise RuntimeError("the sampler did not run")
-        return self.record
-
-    def planned(self, line: str, choice: Choice) -> None:
-        """Ignore the plan."""
-
-    def stepped(self, step: int, kind: str) -> None:
-        """Ignore the step."""
-
-    def refused(self, reason: str) -> None:
-        raise ValueError(reason)
-
-    def started(self, run: ActiveRun) -> None:
-        self.run = run
-        if self.start:
-            run.anchors.restore(self.start.anchors)
-
-    def finished(self, record: RunRecord) -> None:
-        self.record = record
-
-
-class Keeper:
-    """Store for states of a run, in main memory."""
-
-    def __init__(
-        self, memory: PrefixMemory[State], name: Hashable, schedule: Schedule, observer: Observer
-    ) -> None:
-        self._memory, self._name, self._schedule = memory, name, schedule
-        self._observer = observer
-        self._anchors: dict = {}
-        self._copies: dict[int, tuple[Anchor, Anchor]] = {}  # by id; the original keeps it taken
-
-    def reached(self, step: int, latent: Tensor) -> None:
-        """Keep ``latent``, the state before a step that the sampler has evaluated."""
-        if self._memory.wants(self._name, self._schedule, step) and self._anchors:
-            state = State(step, latent.to(CPU, copy=True), self._anchors)
-            self._memory.keep(self._name, self._schedule, state)
-        self._anchors = {}
-        run = self._observer.run
-        assert run is not None
-        held = run.anchors.snapshot()
-        # What the run has dropped must not stay on the device for the sake of its copy.
-        alive = {id(anchor) for anchors in held.values() for anchor in anchors}
-        self._copies = {key: pair for key, pair in self._copies.items() if key in alive}
-        if self._memory.wants(self._name, self._schedule, step + 1):
-            self._anchors = {b: tuple(map(self._in_main_memory, a)) for b, a in held.items()}
-
-    def _in_main_memory(self, anchor: Anchor) -> Anchor:
-        """Single copy of an anchor in main memory, shared by all states that use it."""
-        if id(anchor) not in self._copies:
-            self._copies[id(anchor)] = anchor, anchor.to(CPU)
-        return self._copies[id(anchor)][1]
+    Deviations of every run under the schedule, the user's later ones too, are accepted, and
+    returned in words: a branch that begins on a cached step is computed then, and some samplers go
+    back to steps before its anchor.
+    """
+    if record.caching_stopped == OUT_OF_MEMORY:
+        raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)
+    off_grid = set(planned).difference(record.cached_steps, record.full_steps)
+    if record.caching_stopped or off_grid or (planned and not record.cached_steps):
+        raise ValueError(
+            "schedules cannot be scored in this workflow, because steps that they cache are "
+            f"computed in full: {'; '.join(record.notes)}"
+        )
+    if not record.refused_steps:
+        return ""
+    return (
+        "some cached steps were computed in full, and will be in your own runs: a prompt or a "
+        "control begins there, or the sampler goes back to an earlier step"
+    )

@@ -8,7 +8,6 @@ from ..support.sources import ROOT, name, sources
 # Why a module may write by itself.
 WRITERS = {
     "gph_core/files/whole_file.py": "the one way",
-    "gph_core/files/lock.py": "opens what it locks",
     "gph_core/files/jsonl.py": "cuts off what a crash has left, under its lock",
     "gph_core/files/run_states.py": "a nameless file, which no other process sees",
     "gph_core/search/log.py": "SQLite has transactions",

@@ -22,7 +22,7 @@ def doing(activity):
 
 def test_a_worker_does_what_it_was_asked_last_and_waits_after_the_answers(activity):
     activity.asked(0, "measure")
-    activity.asked(1, "fit_starts")
+    activity.asked(1, "velocities")
     activity.asked(1, "notes")  # takes no time
     assert doing(activity) == ["scoring", "fitting"]
     activity.answered(0, {"full_steps": 30})
@@ -54,7 +54,7 @@ def test_a_lost_worker_stays_so(activity):
 def test_waiting_tells_the_rows_and_may_be_cancelled():
     told, cancelled = [], []
     activity = Activity(lambda: cancelled and cancelled[0](), told.append)
-    activity.asked(3, "begin")
+    activity.asked(3, "full")
     activity.waits()
     assert told == [[{"worker": 3, "doing": "references", "rate": 0.0}]]
     cancelled.append(lambda: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -39,6 +39,12 @@ class Fakes:
         self.alive = []
 
 
+class Work(list):
+    """Examples of a workload."""
+
+    sampler = None
+
+
 def report(**changed):
     return {
         "ComfyUI": comfyui_version.__version__, "torch": torch.__version__,
@@ -59,11 +65,11 @@ def opened(monkeypatch):
             on_run=lambda: None, on_reference=lambda *_: None, on_workers=lambda _: None
         )
         session = SimpleNamespace(
-            live=live, sampler=SimpleNamespace(), batch=batch, conditions=report()["study"],
-            examples=list(range(examples)), validation=list(range(validation)),
+            scoring=Work(range(examples)), validation=Work(range(validation)), batch=batch,
+            conditions=report()["study"],
         )  # fmt: skip
         monkeypatch.setattr(pools.samplers, "is_stochastic", lambda _: False)
-        return Pool(Workers(), session, ({}, "1")), fakes
+        return Pool(Workers(), session, live, ({}, "1")), fakes
 
     return open_pool
 
