@@ -119,7 +119,7 @@ def test_shards_of_a_lost_worker_go_to_the_one_that_has_the_fewest(opened):
         pool.ask("notes", dict.fromkeys(pool.shards, ()))
     added = [request for request in fakes.asked if request.name == "add_shard"]
     assert (added[-1].worker, added[-1].arguments[0]) == (0, 1)
-    assert pool.all_notes() == ["worker 1 was lost (it died); others have taken its examples"]
+    assert pool.notes == ["worker 1 was lost (it died); others have taken its examples"]
 
 
 def test_the_last_lost_worker_ends_the_search_which_says_how_to_go_on(opened):
