@@ -15,24 +15,41 @@ def test_a_schedule_comes_with_its_policy(object_info):
     assert frequent["output_name"] == ["schedule", "frequency", "table", "figure", "policy"]
 
 
-def test_a_calibration_is_linked_from_node_to_node_up_to_the_cache(url):
-    workload = {
-        "model": ["1", 0], "examples": ["2", 0], "latent": ["3", 0], "sampler": ["4", 0],
-        "sigmas": ["5", 0], "cfg": 5.0,
-    }  # fmt: skip
-    prompts = "two red circles\na large blue square\ngreen ring above pink cross"
-    nodes = {
+WORKLOAD = {
+    "model": ["1", 0], "examples": ["2", 0], "latent": ["3", 0], "sampler": ["4", 0],
+    "sigmas": ["5", 0],
+}  # fmt: skip
+
+
+def prompt_of(prompts, nodes):
+    """A prompt of the API: the demo model with examples and 12 steps as 1 to 5, and more nodes."""
+    seeds = ", ".join(str(n + 1) for n in range(prompts.count("\n") + 1))
+    size = {"width": 64, "height": 64, "batch_size": 1}
+    first = {
         "1": ("GPH_DemoModel", {}),
-        "2": ("GPH_ScoringExamples", {"prompts": prompts, "seeds": "1, 2, 3", "clip": ["1", 2]}),
-        "3": ("EmptyLatentImage", {"width": 64, "height": 64, "batch_size": 1}),
+        "2": ("GPH_ScoringExamples", {"prompts": prompts, "seeds": seeds, "clip": ["1", 2]}),
+        "3": ("EmptyLatentImage", size),
         "4": ("KSamplerSelect", {"sampler_name": "euler"}),
-        "5": ("BasicScheduler", {"model": ["1", 0], "scheduler": "simple", "steps": 12} | {
-            "denoise": 1.0
+        "5": ("BasicScheduler", {
+            "model": ["1", 0], "scheduler": "simple", "steps": 12, "denoise": 1.0,
         }),
-        "6": ("GPH_Calibrate", workload | {"method": "SenCache", "calibration": "server test"}),
-        "7": ("GPH_CalibrateRatio", workload | {
-            "method": "SenCache", "speed": "Quality", "calibration": ["6", 0]
-        }),
+    }  # fmt: skip
+    return {
+        key: {"class_type": kind, "inputs": given} for key, (kind, given) in (first | nodes).items()
+    }
+
+
+def outputs_of(events):
+    """What each node shows, if none fails."""
+    assert [e["data"] for e in events if e["type"] == "execution_error"] == []
+    return {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
+
+
+def test_a_calibration_is_linked_from_node_to_node_up_to_the_cache(url):
+    work = WORKLOAD | {"method": "SenCache", "cfg": 5.0}
+    prompt = prompt_of("two red circles\na large blue square\ngreen ring above pink cross", {
+        "6": ("GPH_Calibrate", work | {"calibration": "server test"}),
+        "7": ("GPH_CalibrateRatio", work | {"speed": "Quality", "calibration": ["6", 0]}),
         "8": ("GPH_AdaptiveCache", {
             "model": ["1", 0], "method": "SenCache", "speed": "Quality", "threshold": 0.0,
             "calibration": ["7", 0],
@@ -47,17 +64,10 @@ def test_a_calibration_is_linked_from_node_to_node_up_to_the_cache(url):
         "12": ("VAEDecode", {"samples": ["11", 0], "vae": ["1", 1]}),
         "13": ("PreviewImage", {"images": ["12", 0]}),
         "14": ("PreviewAny", {"source": ["7", 1]}),
-    }  # fmt: skip
-    prompt = {key: {"class_type": name, "inputs": given} for key, (name, given) in nodes.items()}
+    })  # fmt: skip
     events = events_of(url, prompt, {"id": "calibrated", "nodes": []})
-    assert [e["data"] for e in events if e["type"] == "execution_error"] == []
-    (report,) = (
-        e["data"]["output"]["text"][0]
-        for e in events
-        if e["type"] == "executed" and e["data"]["node"] == "14"
-    )
     # Quality leaves 21 of 50 steps full, 5.04 of 12.
-    assert "wanted 7, mean" in report
+    assert "wanted 7, mean" in outputs_of(events)["14"]["text"][0]
     (done,) = (
         e["data"]["record"]
         for e in events
@@ -103,38 +113,22 @@ def test_runs_are_recorded_counted_and_replayed_with_their_policy(url, prompt):
     assert record["policy_data"] == {"kind": "Taylor"}
 
 
+SHOOTOUT = WORKLOAD | {
+    "cfg": 1.0, "speed": "Balanced", "full_steps": 10, "calibration": "none",
+}  # fmt: skip
+
+
 def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
-    prompt = {
-        "1": {"class_type": "GPH_DemoModel", "inputs": {}},
-        "2": {
-            "class_type": "GPH_ScoringExamples",
-            "inputs": {"prompts": "two red circles", "seeds": "1", "clip": ["1", 2]},
-        },
-        "3": {
-            "class_type": "EmptyLatentImage",
-            "inputs": {"width": 64, "height": 64, "batch_size": 1},
-        },
-        "4": {"class_type": "KSamplerSelect", "inputs": {"sampler_name": "euler"}},
-        "5": {
-            "class_type": "BasicScheduler",
-            "inputs": {"model": ["1", 0], "scheduler": "simple", "steps": 12, "denoise": 1.0},
-        },
-        "6": {
-            "class_type": "GPH_MethodShootout",
-            "inputs": {
-                "model": ["1", 0], "examples": ["2", 0], "latent": ["3", 0], "sampler": ["4", 0],
-                "sigmas": ["5", 0], "cfg": 1.0, "speed": "Balanced", "full_steps": 10,
-                "calibration": "none", "methods": "uniform\nHiCache\nSeaCache",
-                "name": f"server {uuid.uuid4().hex}", "vae": ["1", 1],
-                "schedule": "0-2,9/12\nmine: 0-3/12",
-            },
-        },
-        "7": {"class_type": "PreviewImage", "inputs": {"images": ["6", 0]}},
-        "8": {"class_type": "PreviewAny", "inputs": {"source": ["6", 1]}},
-    }  # fmt: skip
+    prompt = prompt_of("two red circles", {
+        "6": ("GPH_MethodShootout", SHOOTOUT | {
+            "methods": "uniform\nHiCache\nSeaCache", "name": f"server {uuid.uuid4().hex}",
+            "vae": ["1", 1], "schedule": "0-2,9/12\nmine: 0-3/12",
+        }),
+        "7": ("PreviewImage", {"images": ["6", 0]}),
+        "8": ("PreviewAny", {"source": ["6", 1]}),
+    })  # fmt: skip
     events = events_of(url, prompt, {"id": "shootout", "nodes": []})
-    assert "execution_error" not in [event["type"] for event in events]
-    outputs = {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
+    outputs = outputs_of(events)
     (report,) = outputs["6"]["gph_shootout"]
     names = {row["name"] for row in report["rows"]}
     assert names == {"full", "uniform", "HiCache", "0-2,9/12", "mine"}
@@ -149,37 +143,22 @@ def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
 
 
 def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
-    work = {
-        "model": ["1", 0], "examples": ["2", 0], "latent": ["3", 0], "sampler": ["4", 0],
-        "sigmas": ["5", 0], "cfg": 1.0,
-    }  # fmt: skip
-    shootout = work | {
-        "speed": "Balanced", "full_steps": 10, "calibration": "none", "methods": "plain steps",
-        "name": f"server {uuid.uuid4().hex}", "schedule": "0-2,9/12\n0-2,7/12",
+    shootout = SHOOTOUT | {
+        "methods": "plain steps", "name": f"server {uuid.uuid4().hex}",
+        "schedule": "0-2,9/12\n0-2,7/12",
     }  # fmt: skip
     measured = {"shootouts.shootout0": ["6", 2], "shootouts.shootout1": ["8", 2]}
     measured["metric"] = "latent MSE"
-    nodes = {
-        "1": ("GPH_DemoModel", {}),
-        "2": ("GPH_ScoringExamples", {
-            "prompts": "two red circles\nlarge blue square", "seeds": "1, 2", "clip": ["1", 2],
-        }),
-        "3": ("EmptyLatentImage", {"width": 64, "height": 64, "batch_size": 1}),
-        "4": ("KSamplerSelect", {"sampler_name": "euler"}),
-        "5": ("BasicScheduler", {"model": ["1", 0], "scheduler": "simple", "steps": 12} | {
-            "denoise": 1.0
-        }),
+    recording = {"cfg": 1.0, "recording": f"server {uuid.uuid4().hex}"}
+    prompt = prompt_of("two red circles\nlarge blue square", {
         "6": ("GPH_MethodShootout", shootout),
         "7": ("GPH_PolicySelector", {"policy": "Hermite", "order": 2, "scale": 0.5}),
         "8": ("GPH_MethodShootout", shootout | {"policy": ["7", 0]}),
-        "9": ("GPH_RecordRuns", work | {"recording": f"server {uuid.uuid4().hex}"}),
+        "9": ("GPH_RecordRuns", WORKLOAD | recording),
         "10": ("GPH_Coverage", measured | {"margins": "values below", "values": "0.1"}),
         "11": ("GPH_ScheduleStatistics", measured | {"recordings.runs0": ["9", 0]}),
-    }  # fmt: skip
-    prompt = {key: {"class_type": name, "inputs": given} for key, (name, given) in nodes.items()}
-    events = events_of(url, prompt, {"id": "analysis", "nodes": []})
-    assert "execution_error" not in [event["type"] for event in events]
-    outputs = {e["data"]["node"]: e["data"]["output"] for e in events if e["type"] == "executed"}
+    })  # fmt: skip
+    outputs = outputs_of(events_of(url, prompt, {"id": "analysis", "nodes": []}))
     coverage, found = (outputs[node]["gph_summary"][0]["text"] for node in ("10", "11"))
     assert "2 prompts: share of prompts within a margin of the best of 4 schedules" in coverage
     assert "shares of the variance of these means: schedule" in found
