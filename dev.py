@@ -37,7 +37,7 @@ from devtools.server import LOCAL, server
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
 BENCHMARKS = ROOT / "benchmarks"
 TRAININGS = (
-    ("train-demo-model", "demo.train", "demo model", "train"),
+    ("train-demo-model", "demo.training.train", "demo model", "train"),
     ("train-demo-video", "demo.video.train", "demo's video model", "train-video"),
 )
 

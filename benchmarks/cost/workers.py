@@ -26,7 +26,7 @@ from golden_path_pack.nodes.workers.ray_actors import Request
 import dev
 from benchmarks.lab import report
 from demo import examples
-from demo.search_example import NAME
+from demo.examples.search import NAME
 from demo.workflow import nodes_of_type, to_prompt
 
 FILE = "workers.json"

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from . import network, pictures, scenes
-from .autoencoder import PatchAutoencoder
-from .comfyui import use_comfyui
+from .. import network, scenes
+from ..autoencoder import PatchAutoencoder
+from ..comfyui import use_comfyui
+from ..sampling import sample
+from . import CAPTION_DROPOUT, Batch, Task, Training, add_options, pictures, train
 from .evaluate import evaluate
-from .sampling import sample
-from .training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
 
 SHEET_CAPTIONS = (
     "one red circle on plain white background",

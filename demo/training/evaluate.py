@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from . import classifier, network, pictures, scenes
-from .sampling import GUIDANCE, STEPS, sample
+from .. import network, scenes
+from ..sampling import GUIDANCE, STEPS, sample
+from . import classifier, pictures
 
 CAPTIONS = 500
 BATCH = 50

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "example_workflows"
+FOLDER = Path(__file__).parents[2] / "example_workflows"
 TRY = "1_Try_Golden_Path_Cache"  # its cache node is the pattern of all others
 LINK = ("id", "origin_id", "origin_slot", "target_id", "target_slot", "type")
 CACHE_SIZE, NOTE_SIZE, GAP = (360, 380), (520, 300), 50

@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from . import experts_example, inside_examples, search_example, video_example
-from .workflow_edits import (
+from . import experts, inside, search, video
+from .edits import (
     FOLDER,
     TRY,
     Ids,
@@ -207,13 +207,7 @@ def text_of(workflow: dict) -> str:
 
 def build_all() -> dict[str, dict]:
     """Every built workflow by its name."""
-    drawn = {one.NAME: one.build() for one in (search_example, video_example, experts_example)}
-    drawn |= {example.name: example.build() for example in inside_examples.EXAMPLES}
+    drawn = {one.NAME: one.build() for one in (search, video, experts)}
+    drawn |= {example.name: example.build() for example in inside.EXAMPLES}
     of_demo = {COMPARE: build_comparison(), **drawn}
     return {example.name: build(example) for example in EXAMPLES} | of_demo
-
-
-if __name__ == "__main__":
-    for name, workflow in build_all().items():
-        (FOLDER / f"{name}.json").write_text(text_of(workflow), "utf-8", newline="\n")
-        print(f"wrote {name}.json")

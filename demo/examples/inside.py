@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .drawing import MODEL, Box, Part, drawn, examples, sampling
-from .search_example import CFG, SCORING, STEPS
+from .search import CFG, SCORING, STEPS
 
 FULL_STEPS = 8
 NUM_EXAMPLES = 8  # of 16: half a minute on two CPU cores

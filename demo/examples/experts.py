@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .drawing import MODEL, Part, drawn, prompt
-from .video_example import CFG, SEED, STEPS, TEXT, decoder, shown
+from .video import CFG, SEED, STEPS, TEXT, decoder, shown
 
 NAME = "Try_Golden_Path_Cache_Two_Experts"
 # The low-noise expert takes over at step 25, which must be full for it.

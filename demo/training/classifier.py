@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import ndimage
 
-from .scenes import COLORS, SHAPES, signed_distance, tone
+from ..scenes import COLORS, SHAPES, signed_distance, tone
 
 BORDER = 3  # pixels: no scene puts a shape there
 MIN_PIXELS = 24  # pixels of a colour in one piece that count as a shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .workflow_edits import Ids, add_note, cache_node, connect, finished
+from .edits import Ids, add_note, cache_node, connect, finished
 
 Box = tuple[int, int, int, int]  # left, top, width, height
 
