@@ -169,7 +169,7 @@ def module(options: argparse.Namespace) -> int:
 
 
 def flags(options: argparse.Namespace) -> list[str]:
-    """Those that a benchmark or tool takes, as it is given them."""
+    """The chosen flags of a benchmark or tool, as its own command line has them."""
     return [f"--{flag}" for flag in ("check", "save") if getattr(options, flag, False)]
 
 

@@ -29,10 +29,10 @@ from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
-from . import pictures
 from .client import Client
 from .sampling import GUIDANCE, sigmas
 from .subjects import IMAGES, VIDEOS, Subject
+from .training import pictures
 from .workflow import cached_run, nodes_of_type, to_prompt
 
 

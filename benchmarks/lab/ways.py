@@ -56,7 +56,7 @@ def baselines(steps: int, full: int) -> tuple[Way, Way]:
 
 
 def plain_steps(full: int, sampler: str = "") -> Way:
-    """As many plain steps, of another sampler than the lab's if one is named."""
+    """A run of so few plain steps, of another sampler than the lab's if one is named."""
     key = f"{full} plain, {sampler}" if sampler else f"{full} plain"
     return Way(PLAIN, key, None, full, sampler=sampler)
 
