@@ -12,9 +12,8 @@ more to score the space anew.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +22,18 @@ from golden_path_pack.gph_core.search.algorithms.table import ALGORITHMS, DEFAUL
 from golden_path_pack.gph_core.search.budget import Budget
 from golden_path_pack.gph_core.search.racing import Race
 from golden_path_pack.gph_core.search.setup import SHORTEST_CHAIN
-from golden_path_pack.gph_core.search.study import Measurement, Study
+from golden_path_pack.gph_core.search.study import Study
 from matplotlib.figure import Figure
 
 from benchmarks.lab import report
+from benchmarks.lab.known_scores import (
+    TRIFLE,
+    KnownScores,
+    median_cost,
+    median_regret,
+    worst_end,
+)
 from benchmarks.quality import _space
-from benchmarks.quality._courses import median_cost, median_regret, worst_end
 
 FILE = "search.json"
 SEEDS = 20
@@ -38,38 +43,7 @@ COSTS = np.geomspace(100, BUDGET, 200)  # of the picture
 REGRETS = (0.5, 0.2, 0.1, 0.05, 0.01)  # dB to the best schedule
 BAR_REGRET, BAR_SHARE = 0.05, 1 / 3
 NUM_COLORS = 10  # before matplotlib begins again
-TRIFLE = 1e-9  # dB: the same mean, added up in another order
 PAPER, RECOMMENDED = "annealing", "recommended"
-
-
-@dataclass
-class KnownScores:
-    """Examples whose scores are looked up; with ``keeps_states``, shared first steps are free."""
-
-    values: dict[Schedule, np.ndarray]
-    keeps_states: bool
-    _known: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
-
-    def __len__(self) -> int:
-        return _space.PROMPTS
-
-    def begin(self) -> None:
-        """Do nothing: scores are looked up."""
-
-    def forget(self) -> None:
-        """Do nothing: no memory is kept."""
-
-    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
-        values = self.values[schedule]
-        cost = sum(self._cost(schedule, example) for example in examples)
-        return Measurement([{"psnr": float(values[e])} for e in examples], cost)
-
-    def _cost(self, schedule: Schedule, example: int) -> int:
-        full = schedule.full_steps
-        prefixes = [(example, full[:count]) for count in range(1, len(full))]
-        shared = sum(prefix in self._known for prefix in prefixes) if self.keeps_states else 0
-        self._known.update(prefixes)
-        return len(full) - shared
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .edits import Ids, add_note, cache_node, connect, finished
+from .edits import Ids, add_note, cache_node, connect, finished, node_of
 
 Box = tuple[int, int, int, int]  # left, top, width, height
 
@@ -84,20 +84,7 @@ def _node(part: Part, number: int, parts: Mapping[str, Part]) -> dict:
         # Nodes 2.0 would show an unused text.
         node["widgets_values"][:2] = part.values or ("Custom", "")
         return node
-    node = {
-        "id": number,
-        "type": part.kind,
-        "pos": [left, top],
-        "size": [width, height],
-        "flags": {},
-        "order": 0,
-        "mode": 0,
-        "inputs": [
-            {"name": name, "type": parts[source].outputs[output], "link": None}
-            for name, (source, output) in part.inputs.items()
-        ],
-        "outputs": [{"name": k, "type": kind, "links": []} for k, kind in part.outputs.items()],
-        "properties": {"Node name for S&R": part.kind},
-        "widgets_values": list(part.values),
-    }
+    inputs = ((n, parts[source].outputs[output]) for n, (source, output) in part.inputs.items())
+    size, outputs = (width, height), part.outputs.items()
+    node = node_of(part.kind, number, (left, top), size, inputs, outputs, part.values)
     return node | ({"title": part.title} if part.title else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 
@@ -143,14 +143,10 @@ def promote_speed(graph: dict, host: dict, cache: dict, label: str, ids: Ids) ->
     x, y = graph["inputs"][-1]["pos"]
     graph["inputs"].append(
         {
-            "id": str(uuid.uuid5(uuid.UUID(graph["id"]), name)),
-            "name": name,
-            "type": "COMBO",
-            "linkIds": [link],
-            "label": label,
-            "pos": [x, y + 20],
+            "id": str(uuid.uuid5(uuid.UUID(graph["id"]), name)), "name": name, "type": "COMBO",
+            "linkIds": [link], "label": label, "pos": [x, y + 20],
         }
-    )
+    )  # fmt: skip
     host["properties"]["proxyWidgets"].append([str(cache["id"]), "speed"])
 
 
@@ -158,23 +154,25 @@ def add_note(workflow: dict, below: dict, text: str, ids: Ids) -> None:
     """A note above everything, in the column of a node."""
     tops = [node["pos"][1] - 30 for node in workflow["nodes"]]
     tops += [group["bounding"][1] for group in workflow["groups"]]
-    workflow["nodes"].append(
-        {
-            "id": ids.next_node(),
-            "type": "MarkdownNote",
-            "title": "Golden Path",
-            "pos": [below["pos"][0], min(tops) - NOTE_SIZE[1] - GAP],
-            "size": list(NOTE_SIZE),
-            "flags": {},
-            "order": 0,
-            "mode": 0,
-            "inputs": [],
-            "outputs": [],
-            "properties": {},
-            "widgets_values": [text],
-            **YELLOW,
-        }
-    )
+    place = [below["pos"][0], min(tops) - NOTE_SIZE[1] - GAP]
+    number, title = ids.next_node(), "Golden Path"
+    note = node_of("MarkdownNote", number, place, NOTE_SIZE, values=[text], title=title)
+    workflow["nodes"].append(note | {"properties": {}, **YELLOW})
+
+
+def node_of(
+    kind: str, number: int, position: Sequence, size: Sequence[int], inputs: Iterable = (),
+    outputs: Iterable = (), values: Sequence = (), title: str = "",
+) -> dict:  # fmt: skip
+    """A stored node without links."""
+    return {
+        "id": number, "type": kind, **({"title": title} if title else {}),
+        "pos": list(position), "size": list(size), "flags": {},
+        "order": 0, "mode": 0,
+        "inputs": [{"name": name, "type": of, "link": None} for name, of in inputs],
+        "outputs": [{"name": name, "type": of, "links": []} for name, of in outputs],
+        "properties": {"Node name for S&R": kind}, "widgets_values": list(values),
+    }  # fmt: skip
 
 
 def cache_node(number: int, position: list, link: int | None) -> dict:
@@ -198,17 +196,5 @@ def copy_of(workflow: dict, node: dict, title: str, ids: Ids) -> dict:
 
 
 def preview(title: str, position: list, ids: Ids) -> dict:
-    return {
-        "id": ids.next_node(),
-        "type": "PreviewImage",
-        "title": title,
-        "pos": position,
-        "size": [360, 420],
-        "flags": {},
-        "order": 0,
-        "mode": 0,
-        "inputs": [{"name": "images", "type": "IMAGE", "link": None}],
-        "outputs": [],
-        "properties": {"Node name for S&R": "PreviewImage"},
-        "widgets_values": [],
-    }
+    inputs = [("images", "IMAGE")]
+    return node_of("PreviewImage", ids.next_node(), position, (360, 420), inputs, title=title)

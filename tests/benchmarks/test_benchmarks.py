@@ -10,17 +10,16 @@ from golden_path_pack.gph_core.schedule import Schedule
 
 from benchmarks.lab import demo, golden_paths
 from benchmarks.lab.golden_paths import SearchedPaths
+from benchmarks.lab.known_scores import KnownScores, cost_of_regret, median_regret
 from benchmarks.lab.lab import Prompts
 from benchmarks.lab.results import FOLDER, interval
 from benchmarks.lab.shots import Shot
 from benchmarks.lab.subjects import IMAGE, SUBJECTS, VIDEO
 from benchmarks.quality import (
-    _courses,
     carry,
     fitted_paths,
     fitted_search,
     golden_path,
-    search,
 )
 from benchmarks.quality._pictures import Pictures
 from benchmarks.quality.golden_path import NO_POLICY, PLAIN, UNIFORM, ScoredWay
@@ -95,16 +94,16 @@ COURSE = [(100, 20.0), (300, 24.0), (900, 25.0)]  # full steps so far, best mean
 
 
 def test_the_cost_of_a_regret_is_that_of_the_first_schedule_within_it():
-    assert _courses.cost_of_regret(COURSE, best=25.0, regret=1.0) == 300
-    assert _courses.cost_of_regret(COURSE, best=25.0, regret=0.0) == 900
-    assert _courses.cost_of_regret(COURSE, best=26.0, regret=0.5) == np.inf
+    assert cost_of_regret(COURSE, best=25.0, regret=1.0) == 300
+    assert cost_of_regret(COURSE, best=25.0, regret=0.0) == 900
+    assert cost_of_regret(COURSE, best=26.0, regret=0.5) == np.inf
 
 
 def test_the_regret_at_a_cost_is_the_median_of_the_seeds():
     courses = [COURSE, [(100, 25.0)], [(500, 23.0)]]
-    assert np.isnan(_courses.median_regret(courses, best=25.0, cost=400))  # one has no score yet
-    assert _courses.median_regret(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
-    assert _courses.median_regret(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
+    assert np.isnan(median_regret(courses, best=25.0, cost=400))  # one has no score yet
+    assert median_regret(courses, best=25.0, cost=600) == 1.0  # 1, 0, 2
+    assert median_regret(courses, best=25.0, cost=1000) == 0.0  # 0, 0, 2
 
 
 def test_what_shares_its_first_full_steps_is_cheaper_with_states():
@@ -112,7 +111,7 @@ def test_what_shares_its_first_full_steps_is_cheaper_with_states():
     values = {first: np.array([20.0, 21.0]), second: np.array([22.0, 23.0])}
     costs = {}
     for keeps_states in (False, True):
-        table = search.KnownScores(values, keeps_states)
+        table = KnownScores(values, keeps_states)
         found = [table.measure(schedule, range(2)) for schedule in (first, second)]
         costs[keeps_states] = [measurement.full_steps for measurement in found]
         assert found[1].metrics == [{"psnr": 22.0}, {"psnr": 23.0}]

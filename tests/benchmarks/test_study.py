@@ -228,12 +228,12 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         cwd=dev.ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    report = (tmp_path / "study.md").read_text("utf-8")
+    page = (tmp_path / "study.md").read_text("utf-8")
     for name in PARTS:
         data = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
         part = part_of(name).module
-        assert report.numbers(report, name) == report.summary(part, name, data)
+        assert report.numbers(page, name) == report.summary(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before

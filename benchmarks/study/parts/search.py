@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace
 from golden_path_pack.gph_core.search.algorithms.table import ALGORITHMS, Setup
 from golden_path_pack.gph_core.search.budget import Budget
-from golden_path_pack.gph_core.search.study import Measurement, Study
+from golden_path_pack.gph_core.search.study import Study
 
 from benchmarks.lab import report
+from benchmarks.lab.known_scores import TRIFLE, KnownScores
 from benchmarks.study import space_table
 from benchmarks.study.work import Work
 
@@ -27,26 +27,6 @@ NAMES = tuple(name for name in ALGORITHMS if name != "exhaustive")
 AFTER = (20, 50, 100, 200, 500)  # evaluations
 NEAR = 0.05  # dB
 REPETITIONS, QUICK_REPETITIONS = 50, 2
-TRIFLE = 1e-9  # dB: the same mean, added up in another order
-
-
-@dataclass
-class Lookup:
-    """One example: the mean over the scoring prompts."""
-
-    means: Mapping[Schedule, float]
-
-    def __len__(self) -> int:
-        return 1
-
-    def begin(self) -> None:
-        """Do nothing: scores are looked up."""
-
-    def forget(self) -> None:
-        """Do nothing: no memory is kept."""
-
-    def measure(self, schedule: Schedule, examples: Sequence[int]) -> Measurement:
-        return Measurement([{"psnr": self.means[schedule]}], schedule.num_full)
 
 
 def measure(work: Work) -> dict:
@@ -77,10 +57,9 @@ def course(
         best = found[-1] if found else schedule
         found.append(schedule if means[schedule] > means[best] else best)
 
-    study = Study(
-        Lookup(means), budget=Budget(evaluations=AFTER[-1]), stops_when_stalled=False,
-        on_score=follow,
-    )  # fmt: skip
+    known = KnownScores({schedule: [mean] for schedule, mean in means.items()})
+    budget = Budget(evaluations=AFTER[-1])
+    study = Study(known, budget=budget, stops_when_stalled=False, on_score=follow)
     study.run(ALGORITHMS[name].start(space, random.Random(f"{seed} {name}"), [], Setup()))
     return found
 
