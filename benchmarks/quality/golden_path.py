@@ -221,7 +221,7 @@ def draw(figures: dict, file: Path) -> None:
         {name for row in rows for name in row["ahead"]}, key=lambda n: int(n.split()[-1])
     )
     picture = Figure(figsize=(5 * len(counts), 3.5), dpi=110, layout="constrained")
-    for axes, full in zip(picture.subplots(1, len(counts)), counts, strict=True):
+    for axes, full in zip(picture.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
         baselines = [r for r in rows if r["full"] == full and r["name"] in BASELINES]
         here = [pair for pair in pairs if pair in baselines[0]["ahead"]]
         for number, pair in enumerate(here):
