@@ -49,7 +49,7 @@ def mutants() -> list[Mutant]:
 
 
 def found_by(mutant: Mutant, root: Path) -> str:
-    """The least tests that find a mutant: DEFAULT, ALL or NONE."""
+    """The smallest selection of tests that finds a mutant: DEFAULT, ALL or NONE."""
     whole = mutant.plant(root)
     try:
         for name, flags in ((DEFAULT, []), (ALL, ["--all"])):

@@ -95,7 +95,7 @@ def family_of(file: str, known: Mapping[str, str]) -> str | None:
 def survey(
     templates: Iterable[tuple[str, Mapping[str, Any]]], known: Mapping[str, str]
 ) -> tuple[list[Row], list[str]]:
-    """Rows of all templates, and what could not be told, with the name of the template."""
+    """Rows of all templates, and problems with the template's name."""
     rows, problems = [], []
     for name, workflow in templates:
         try:

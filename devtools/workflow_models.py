@@ -71,12 +71,12 @@ class Graph:
         return found
 
     def inside(self, node: Node) -> Graph | None:
-        """Subgraph that a node stands for; None for a node of another kind."""
+        """Subgraph behind a node; None for any other node."""
         data = self.subgraphs.get(node["type"])
         return None if data is None else Graph(data, self.subgraphs, self, node)
 
     def given(self, slot: int) -> Node | None:
-        """Input of the node that uses this subgraph, for one of the subgraph's own."""
+        """Input of the subgraph's node that feeds one of the subgraph's inputs."""
         if self.user is None:
             return None
         name = self.data["inputs"][slot]["name"]
@@ -110,7 +110,7 @@ def _uses(graph: Graph) -> Iterator[Use]:
 
 
 def _files(graph: Graph, number: int | None) -> set[str]:
-    """Files of the loaders from which a link comes: several behind a switch."""
+    """Files of the loaders behind a link; a switch has several."""
     if number is None:
         return set()
     link = graph.links[number]
@@ -133,7 +133,7 @@ def _files(graph: Graph, number: int | None) -> set[str]:
 
 
 def _loaded(graph: Graph, loader: Node) -> str:
-    """File that a loader loads: its first widget, which a subgraph may show at the node around."""
+    """A loader's file: its first widget, whose value the subgraph's node may hold."""
     shown = next((i for i in loader.get("inputs") or () if i.get("widget")), None)
     if shown and shown.get("link") is not None:
         given = graph.given(graph.links[shown["link"]].origin_slot)

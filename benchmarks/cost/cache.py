@@ -1,10 +1,10 @@
 """Cost of full and cached steps, and speed of whole runs, against the ideal.
 
-Everything is measured in one process, kinds of step by turns: a step's time runs from one callback
-of the sampler to the next, so sampler, guidance and all wrappers are in it. On a CPU it is the time
-of the one thread, which what else the machine does disturbs least. The weights are random: they do
-not change the time. On a GPU, the peak of its memory beside the weights is measured, too, and a
-skipped step of ComfyUI's own EasyCache.
+Everything is measured in one process, with kinds of step alternating. A step's time runs from one
+callback of the sampler to the next, so it includes sampler, guidance and all wrappers. On a CPU it
+is the time of the one thread, which other work on the machine affects least. The weights are
+random: they do not change the time. On a GPU, the benchmark also measures peak memory besides the
+weights, and a skipped step of ComfyUI's own EasyCache.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def model_figures(case: models.Benchmarked) -> dict:
 
 
 def step_figures(case, model, table: FigureTable) -> float:
-    """A full step with and without the cache by turns; returns the latter's seconds."""
+    """Full steps with and without the cache, alternating; returns the seconds without."""
     plain, patched, cached = [], [], []
     bare = sample(case, model, 3)  # warms up
     rounds = 1 if ON_GPU and min(bare.seconds) > LONG_STEP else ROUNDS
@@ -166,7 +166,7 @@ def step_figures(case, model, table: FigureTable) -> float:
 
 
 def policy_figures(case, model, table: FigureTable, full: float, is_long: bool) -> None:
-    """A cached step of each other policy, on a model with long steps of two."""
+    """A cached step of each other policy; only two policies on a model with long steps."""
     policies = [
         TwoAnchor(), MeanVelocity(), Taylor(1), Taylor(2), Hermite(2), TokenTaylor(),
         Reuse(Site.OUTPUT), Reuse(Site.GUIDED), Taylor(2, site=Site.GUIDED),
@@ -178,7 +178,7 @@ def policy_figures(case, model, table: FigureTable, full: float, is_long: bool) 
 
 
 def easycache_figure(case, model, table: FigureTable, full: float) -> None:
-    """A step that ComfyUI's own EasyCache skips: with this threshold each that it may."""
+    """A step skipped by ComfyUI's own EasyCache; this threshold skips every step it may."""
     (other,) = EasyCacheNode.execute(model, 1e9, 0.0, 1.0, False).result
     run = sample(case, other, 6)
     skipped = [seconds for seconds in run.seconds if seconds < full / 2]
@@ -207,7 +207,7 @@ def run_figures(case, model, table: FigureTable, is_long: bool) -> None:
 
 
 def sample(case, model, steps: int, full_steps=None, policy=None, cfg=1.0, reporter=None) -> Run:
-    """Run a model; without full steps, as it is."""
+    """Run a model, uncached if no full steps are given."""
     if full_steps is not None:
         model = cached(model, Schedule(tuple(full_steps), steps), policy, reporter)
     ticks = []

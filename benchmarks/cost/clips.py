@@ -81,7 +81,7 @@ def measured(compare: Callable[[Tensor, Tensor], Sequence[Tensor]]) -> dict[str,
 
 
 def videos(frames: int, height: int, width: int) -> tuple[Tensor, Tensor]:
-    """Two of ``[F, H, W, 3]`` in [0, 1]: stripes that move, the second a little faster."""
+    """Two videos ``[F, H, W, 3]`` in [0, 1] of moving stripes, the second slightly faster."""
     found = torch.empty(frames, height, width, 3), torch.empty(frames, height, width, 3)
     across = torch.linspace(0, 40, width)[:, None] * torch.tensor([1.0, 1.3, 1.7])
     for video, speed in zip(found, (0.3, 0.31), strict=True):
@@ -91,7 +91,7 @@ def videos(frames: int, height: int, width: int) -> tuple[Tensor, Tensor]:
 
 
 class Peak:
-    """Most bytes of memory that this process had within a block, beyond those before it."""
+    """Peak memory of this process within a block, in bytes above the level before it."""
 
     def __enter__(self) -> Peak:
         self._process, self._ended = psutil.Process(), threading.Event()
@@ -120,23 +120,23 @@ def quality_compare(reference: Tensor, test: Tensor) -> list[Tensor]:
 
 
 def compare_run(reference: Tensor, test: Tensor) -> list[Tensor]:
-    """What the node measures of one run."""
+    """Measure one run as the node does."""
     measured_beside_first([reference, test], OFF, len(reference))
     return []
 
 
 def shootout(reference: Tensor, test: Tensor) -> list[Tensor]:
-    """What is measured of one run by all metrics; the full run is the VAE's own."""
+    """Measure one run by all metrics."""
     return assessed(lambda vae: assessor_of(vae, OFF, video=True)[0], reference, test)
 
 
 def search(reference: Tensor, test: Tensor) -> list[Tensor]:
-    """What is measured of one run by its change from frame to frame."""
+    """Measure one run by its change from frame to frame."""
     return assessed(lambda vae: assessor_for("PSNR Δt", vae, OFF), reference, test)
 
 
 def assessed(assessor: Callable[[Any], Any], reference: Tensor, test: Tensor) -> list[Tensor]:
-    """The full run as it is kept, unless it shares the memory of the video."""
+    """The kept images of the full run, without those that share the video's memory."""
     decoded = iter((reference, test))
     made = assessor(SimpleNamespace(decode=lambda _: next(decoded)[None], latent_dim=3))
     latent = torch.zeros(1, 16, 21, 60, 104)

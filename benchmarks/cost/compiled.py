@@ -94,7 +94,7 @@ def rows(case, backends: tuple[str, ...]) -> Iterator[dict]:
 
 
 def _is_met(row: dict, plain: dict) -> bool | None:
-    """Whether a row comes as near as the run without the cache; None where that one fails."""
+    """Whether a row is as close as the run without the cache; None if that run failed."""
     if plain["difference"] is None:
         return None
     if row["difference"] is None:

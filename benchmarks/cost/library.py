@@ -1,4 +1,4 @@
-"""What a library of a thousand paths costs a run, and how long a large file takes to read.
+"""How much a library of a thousand paths delays a run, and how long a large file takes to read.
 
 The start of a run, from the speed to the chosen schedule, with as many paths as a user may gather,
 by turns with an empty library in one process. Nothing is sampled. It takes a minute.
@@ -79,7 +79,7 @@ def starts(folder: Path) -> list[dict]:
 
 
 def kinds() -> dict[str, list[GoldenPath]]:
-    """Libraries none of whose paths is taken, so that a run looks at them all."""
+    """Libraries whose paths never apply, so a run looks at all of them."""
     own = [path for path in bundled_paths() if path.family == "FLUX" and path.sigmas]
     fitted = next(
         path for path in own
@@ -101,7 +101,7 @@ def kinds() -> dict[str, list[GoldenPath]]:
 
 
 def written(users: Path, paths: Sequence[GoldenPath]) -> Path:
-    """A user directory with copies of paths, whose files are not new."""
+    """A user directory with copies of paths in old files."""
     folder = users / "golden_path" / "paths"
     folder.mkdir(parents=True)
     for number, path in enumerate(paths):
@@ -153,7 +153,7 @@ def large(users: Path, steps: int) -> dict:
 
 
 def seconds(work: Callable[[], None]) -> float:
-    """Time of this thread, which other work on the machine disturbs least."""
+    """CPU time of this thread, which other work on the machine affects least."""
     begin = time.thread_time()
     work()
     return time.thread_time() - begin

@@ -67,7 +67,7 @@ def holds(name: str, value: float, bar: float) -> bool:
 
 
 def schedules_per_second(count: int) -> float:
-    """Rate of the example's search with so many workers, by the times that its log keeps."""
+    """Rate of the example's search with some workers, from the times in its log."""
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as users:
         arguments = ["--cpu", "--user-directory", users]
@@ -104,7 +104,7 @@ def got(request: str | urllib.request.Request) -> Any:
 
 
 class Sleeper:
-    """In place of a ComfyUI."""
+    """Stands in for ComfyUI."""
 
     def __init__(self, *_: Any) -> None: ...
 
@@ -132,7 +132,7 @@ def seconds_of_a_request() -> float:
 
 
 def share_of_linear() -> float:
-    """How much of ``SLEEPERS`` times the rate of one worker so many have."""
+    """Rate of ``SLEEPERS`` workers, as a share of that many times the rate of one."""
     actors = asking(SLEEPERS)
     timed(actors, actors.alive, 0.0)  # all are there
     taken = [timed(actors, actors.alive, SLEEP_S) for _ in range(ROUNDS)]

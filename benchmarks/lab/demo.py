@@ -18,7 +18,7 @@ STATE_BYTES = 2**30  # of the states from which runs of a search go on
 
 
 class Silent:
-    """A reporter that keeps the record and takes no refusal."""
+    """A reporter that keeps the record and turns a refusal into an error."""
 
     record = None
 

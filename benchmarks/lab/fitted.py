@@ -40,7 +40,7 @@ BUDGET = 60  # schedules
 
 
 class Model(NamedTuple):
-    """What a path says of the model that it is for."""
+    """A path's description of its model."""
 
     name: str
     architecture: dict[str, int]
@@ -73,18 +73,18 @@ def search(wanted: Iterable[tuple[int, int, float]]) -> None:
 
 
 def write(paths: Mapping[tuple[int, int, float], GoldenPath]) -> None:
-    """Write paths for the pack, one a line, those of most steps first."""
+    """Write paths for the pack, one per line, most steps first."""
     lines = [json.dumps(paths[key].to_json()) for key in sorted(paths, reverse=True)]
     FITTED.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def path(steps: int, full: int, cfg: float) -> GoldenPath:
-    """The path that the pack brings along; where it has none, the search's."""
+    """The bundled path, or the result of a search if there is none."""
     return load().get((steps, full, cfg)) or found(Lab(steps, cfg), full)
 
 
 def of_lab(lab: Lab, full: int) -> GoldenPath:
-    """The path of a lab; the pack brings along those of the image model with its sampler."""
+    """The path of a lab; only the default labs of the image model have bundled ones."""
     return path(lab.steps, full, lab.cfg) if lab == Lab(lab.steps, lab.cfg) else found(lab, full)
 
 

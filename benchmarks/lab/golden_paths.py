@@ -1,7 +1,7 @@
 """The search for golden paths of a demo model, with the pack's own protocol.
 
-Schedule and policy together, scored on 8 prompts as in the seed paper, or on 32, and validated on
-50 others. The scores are kept in ``.dev/``, so a search that was stopped goes on.
+It searches schedule and policy together, scores them on 8 prompts as in the seed paper, or on 32,
+and validates on 50 others. The scores are kept in ``.dev/``, so a search that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SearchedPaths:
 def load(subject: str) -> list[SearchedPaths]:
     """Results of the searches for a model.
 
-    A policy that did not go on after the short searches is given the delivered schedule.
+    A policy dropped after the short searches gets the delivered schedule.
     """
     return [_best(record) for record in _records(subject)]
 

@@ -1,7 +1,7 @@
-"""Searches on a space of which every schedule is scored, and the courses that they take.
+"""Searches on a fully scored space, and their courses.
 
-A course has the full steps so far and the best mean, after each improvement of one search. The
-regret is how many dB a mean is below that of the best schedule.
+A course lists the full steps spent and the best mean after each improvement of a search. The
+regret is how far, in dB, a mean is below that of the best schedule.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ class KnownScores:
 
 
 def cost_of_regret(course: list[tuple[float, float]], best: float, regret: float) -> float:
-    """Full steps until a course is that near to the best; infinite if never."""
+    """Full steps until a course is within a regret of the best; infinite if never."""
     return next((cost for cost, mean in course if best - mean <= regret), np.inf)
 
 
 def median_cost(courses: list, best: float, regret: float) -> float:
-    """Full steps to a regret, of the median seed."""
+    """Median over the seeds of the full steps to a regret."""
     return float(np.median([cost_of_regret(course, best, regret) for course in courses]))
 
 
 def worst_end(courses: list, best: float) -> float:
-    """Regret in which the unluckiest seed ends."""
+    """Largest final regret of any seed."""
     return max(best - course[-1][1] for course in courses)
 
 

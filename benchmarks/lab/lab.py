@@ -113,7 +113,7 @@ class Lab:
     def calibrate(
         self, methods: Collection[str] = (), counts: Collection[int] = ()
     ) -> set[tuple[int, str]]:
-        """Fit what methods need, and find thresholds; what is there is not done again.
+        """Fit what methods need and find thresholds, unless done before.
 
         Args:
             methods: their names; all that are compared without any.
@@ -203,7 +203,7 @@ class Lab:
 
 
 def compared(names: Iterable[str]) -> list[str]:
-    """Methods that take part: all but other forms that would need thresholds of their own."""
+    """Methods that take part: all except variants that would need thresholds of their own."""
     return [name for name in names if not (name in VARIANTS and name in ADAPTIVE)]
 
 

@@ -1,4 +1,4 @@
-"""Measurements that are kept, so that a benchmark that was stopped goes on."""
+"""Kept measurements, from which a stopped benchmark resumes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from benchmarks.lab.subjects import BOTH, weights_of
 
 
 def folder(name: str) -> Path:
-    """Folder of what a benchmark keeps of the demo models; with other weights it is another one."""
+    """Folder of a benchmark's measurements, one for each version of the demo models' weights."""
     weights = weights_of(BOTH).replace(", ", "-")
     return Path(__file__).parent.parent / ".dev" / "kept" / weights / name
 
 
 class Memory:
-    """Measurements by key, in a file of JSON lines that several processes may add to."""
+    """Measurements by key, in a file of JSON lines to which several processes may append."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Replay of an adaptive method's most frequent schedule on prompts where it had chosen another."""
+"""Replay of an adaptive method's most frequent schedule where the method chose another."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def replay(lab: Lab, shots: Shots, way: Way, found: list[Shot]) -> dict:
 
 
 def drawn(like: Schedule, seed: str) -> Schedule:
-    """A random schedule of as many full steps, the first three and the last among them."""
+    """A random schedule with as many full steps, including the first three and the last."""
     required = (0, 1, 2, like.num_steps - 1)
     space = ScheduleSpace(like.num_steps, like.num_cached, required)
     return space.sample(random.Random(seed))

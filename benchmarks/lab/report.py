@@ -20,7 +20,7 @@ GRAY = "#999999"
 
 
 def plain(data: Any) -> Any:
-    """NumPy's numbers and arrays as Python's, with a few digits."""
+    """Convert NumPy's numbers and arrays to Python's, rounded to a few digits."""
     if isinstance(data, Mapping):
         return {str(key): plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple | np.ndarray):
@@ -31,7 +31,7 @@ def plain(data: Any) -> Any:
 
 
 def to_json(data: Mapping[str, Any]) -> str:
-    """Plain data, a line for each of its ``rows``."""
+    """JSON with one line for each of the ``rows``."""
     others = [f"{json.dumps(k)}: {_line(v)}" for k, v in data.items() if k != "rows"]
     rows = ",\n".join(_line(row) for row in data["rows"])
     return "{" + ",\n".join([*others, f'"rows": [\n{rows}\n]']) + "}\n"
@@ -92,7 +92,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def printed(rows: Iterable[dict]) -> list[dict]:
-    """All rows, each printed when it is there."""
+    """List of rows, each printed as soon as it is measured."""
     found = []
     for row in rows:
         print(json.dumps(row, ensure_ascii=False), flush=True)

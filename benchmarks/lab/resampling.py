@@ -1,6 +1,6 @@
 """Confidence intervals by the bootstrap, over prompts or over single runs.
 
-For the hundreds of prompts of a study. Of a few examples it is too narrow: see
+Meant for the hundreds of prompts of a study. With few examples it is too narrow: see
 ``search.selection.mean_of`` for these.
 
 Source: seed paper, tables of paired differences: 95 %, resampling prompt–seed runs individually.

@@ -1,4 +1,4 @@
-"""Pictures of a lab's unseen prompts, compared with their full runs; what is known is kept."""
+"""Pictures of a lab's unseen prompts, compared with their full runs; measurements are kept."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Shots:
         return found
 
     def _reference(self, number: int, numbers: Sequence[int]):
-        """Result of the full run, sampled alone or in a batch, which rounds otherwise."""
+        """Result of the full run, sampled alone or in a batch, which rounds differently."""
         key = number, len(numbers) > 1
         if key not in self._references:
             sampling = prepare(self.lab.unseen)(numbers)

@@ -39,7 +39,7 @@ class Subject(NamedTuple):
         return DemoModel.execute(self.kind).result
 
     def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
-        """Different captions, of those that training saw or of those that it did not."""
+        """Distinct captions, held out of training or not."""
         rng = np.random.default_rng(seed)
         found: dict[str, None] = {}
         while len(found) < count:
@@ -53,11 +53,11 @@ class Subject(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What its weights are recognised by: their first 12 digits of SHA-256."""
+        """First 12 digits of the SHA-256 of its weights."""
         return hashlib.sha256(self.weights.read_bytes()).hexdigest()[:12]
 
     def file(self, path: Path) -> Path:
-        """A file of the image model, or the one beside it of another."""
+        """This file for the image model; one beside it for another model."""
         return path if self.kind == IMAGE else path.with_stem(f"{path.stem}-{self.kind}")
 
 
@@ -74,7 +74,7 @@ BOTH = "demo models"  # their name in results
 
 
 def weights_of(model: str) -> str:
-    """What the weights of a demo model, or of ``BOTH``, are recognised by; "" for another model."""
+    """Digest of the weights of a demo model, or of ``BOTH``; "" for another model."""
     about = [subject for subject in SUBJECTS.values() if model in (subject.name, BOTH)]
     return ", ".join(subject.digest for subject in about)
 

@@ -1,4 +1,4 @@
-"""A space of the demo model's schedules of which every single one is scored.
+"""A space of the demo model's schedules, all of which are scored.
 
 20 steps, 7 full, of which 0, 1 and 19 are fixed: 2380 schedules, each on 8 prompts with residual
 reuse. Searches can then be compared on a table, with the best schedule known.

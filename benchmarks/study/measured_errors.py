@@ -1,4 +1,4 @@
-"""Isolated steps, decomposed runs and pictures of a lab's new prompts; what is known is kept."""
+"""Isolated steps, decomposed runs and pictures of a lab's new prompts; all are kept."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def shots(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]) -> list[
 def _kept(
     known: Memory, what: str, numbers: Sequence[int], measured: Callable[[int], Any]
 ) -> list[Any]:
-    """Measurements of some prompts; those that are not known are made."""
+    """Measurements of some prompts, made unless kept."""
     keys = {f"{what}: {number}": number for number in numbers}
     for key, number in keys.items():
         if key not in known:

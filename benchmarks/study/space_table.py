@@ -1,4 +1,4 @@
-"""A space of which every schedule is scored on every one of some prompts that training never saw.
+"""A space of schedules, all scored on each of some prompts held out of training.
 
 20 steps, 7 full, of which 0, 1 and 19 are fixed: 2380 schedules under residual reuse. Half of the
 prompts are for choosing schedules, the others for what the chosen ones are worth.
@@ -58,7 +58,7 @@ class SpaceTable:
 
 
 def load(work: Work) -> SpaceTable:
-    """The table; what of it is not known is measured."""
+    """The table; missing values are measured."""
     space = work.size(SPACE, QUICK_SPACE)
     lab, prompts = work.lab(space.num_steps), work.size(PROMPTS, QUICK_PROMPTS)
     known = Memory(work.memory / "table.jsonl")

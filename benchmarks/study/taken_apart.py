@@ -43,7 +43,7 @@ def taken_apart(
 
 
 def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
-    """A planned schedule, uniform spacing, some that are a swap away from either, random ones."""
+    """A planned schedule, uniform spacing, some neighbors of both, and random ones."""
     n, rng = planned.num_steps, random.Random(0)
     space = ScheduleSpace(n, planned.num_cached, (0, n - 1))
     known = [planned, spacing(n, planned.num_full)]
@@ -52,7 +52,7 @@ def candidates(planned: Schedule, drawn: int) -> list[Schedule]:
 
 
 def cost(sensitivity: StepSensitivity, schedule: Schedule) -> float:
-    """Estimate of the final error by which plans are made: the sum over all jumps."""
+    """The planner's estimate of the final error: the sum over all jumps."""
     ends = (*schedule.full_steps, schedule.num_steps)
     return sum(starmap(sensitivity.jump_cost, pairwise(ends)))
 

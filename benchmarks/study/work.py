@@ -1,4 +1,4 @@
-"""Extent of what a part of the study measures, and the place where that is kept."""
+"""How much a part of the study measures, and where it keeps the results."""
 
 from __future__ import annotations
 

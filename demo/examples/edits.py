@@ -37,7 +37,7 @@ def as_dicts(workflow: dict) -> dict:
 
 
 def finished(workflow: dict, ids: Ids) -> dict:
-    """The stored form, without the view of whoever saved the template last."""
+    """The stored form, without the last author's view."""
     for graph in graphs(workflow):
         for node in graph["nodes"]:
             for number, entry in enumerate(node["outputs"]):
@@ -109,7 +109,7 @@ def remove(graph: dict, unlinked: Iterable[int]) -> None:
 
 
 def make_room(graph: dict, sampler: dict, keep: int) -> None:
-    """Move all that begins right of a sampler's left edge, and its group, by a node's width."""
+    """Shift the sampler, its group and everything to the right by a node's width."""
     left, top = sampler["pos"]
     step = CACHE_SIZE[0] + GAP
     for node in graph["nodes"]:

@@ -44,7 +44,7 @@ def evaluate(weights: Path, out: Path) -> None:
 
 
 class Verdict(NamedTuple):
-    """What is right in an image, by its pixels."""
+    """What an image gets right, judged by its pixels."""
 
     background: bool
     colors: bool  # all named shape colours are there
@@ -86,7 +86,7 @@ def report(name: str, images: Sequence[np.ndarray], drawn: Sequence[scenes.Scene
 
 
 def shares(verdicts: Sequence[Verdict]) -> str:
-    """How many are right, for each field of the verdicts."""
+    """Share that is right, for each field of the verdicts."""
     means = np.mean(np.array(verdicts, dtype=float), axis=0)
     pairs = zip(Verdict._fields, means, strict=True)
     return ", ".join(f"{field} right {share:.1%}" for field, share in pairs)

@@ -1,6 +1,6 @@
 """Train the demo model on procedural scenes. Run it with ``python dev.py train-demo-model``.
 
-``training.py`` says how it learns; here is what from.
+``training/__init__.py`` has the loop; this file has the data.
 """
 
 from __future__ import annotations

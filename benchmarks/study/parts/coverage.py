@@ -161,7 +161,7 @@ def _cell(found: list[float]) -> str:
 
 
 def _passed(rows: list[dict], size: str) -> str:
-    """Number of bounds that say that most prompts are covered."""
+    """Number of lower bounds above one half."""
     some = [row for row in rows if row["set"] == size]
 
     def passed(cells: str) -> str:

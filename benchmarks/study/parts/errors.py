@@ -72,7 +72,7 @@ def measure(work: Work) -> dict:
 
 
 def scored(prompts: Sequence[Sequence[IsolatedStep]], sigmas: Sequence[float]) -> dict:
-    """Scores that foretell the final error of a step that is cached alone, under one policy."""
+    """How well scores predict the final error of a step cached alone, under one policy."""
     found = Observations.of(prompts, sigmas)
     halves = transfer(found)
     return {
@@ -95,7 +95,7 @@ def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]
 
 
 def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
-    """PSNR, and the error of the final latent that plans are made for, of both and paired."""
+    """PSNR and final error of both schedules, and their paired differences."""
     psnr = [[shot.psnr for shot in some] for some in (ours, theirs)]
     errors = [[math.sqrt(shot.latent_mse) for shot in some] for some in (ours, theirs)]
     return {

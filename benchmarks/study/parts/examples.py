@@ -32,7 +32,7 @@ def measure(work: Work) -> dict:
 
 
 def row(scoring: np.ndarray, means: np.ndarray, uniform: int, count: int) -> dict:
-    """Cost of choosing on so many prompts, on all scoring prompts and on the new ones."""
+    """Loss from choosing on a number of prompts, on all scoring prompts and on new ones."""
     here = losses(scoring, count, at_most=SUBSETS)
     there = losses(scoring, count, means, at_most=SUBSETS)
     return {

@@ -49,7 +49,7 @@ def chosen(table: space_table.SpaceTable, count: int) -> int:
 
 
 def selection(table: space_table.SpaceTable, count: int) -> dict:
-    """The space as the first scoring prompts see it, and how its ranking holds on new ones."""
+    """The space scored on the first prompts, and how its ranking transfers to new ones."""
     quality = table.scoring[:, :count]
     best = landscape.shared(quality)
     optima = landscape.optima(table.space, quality.mean(axis=1))

@@ -71,7 +71,7 @@ def offline(lab: Lab, full: int) -> Iterator[tuple[str, Schedule]]:
 
 
 def on_new_prompts(shots: Shots, schedule: Schedule) -> list[Shot]:
-    """A schedule with residual reuse, whatever it was made for."""
+    """A schedule with residual reuse, even if made for another policy."""
     way = fixed("schedule", schedule, Reuse())
     return shots.of(way, range(shots.lab.prompts.unseen))
 

@@ -68,7 +68,7 @@ def figures_of(
     courses: Sequence[Sequence[Schedule]], means: Mapping[Schedule, float],
     new: Mapping[Schedule, float],
 ) -> dict:  # fmt: skip
-    """Summary of several searches of one kind; one that ended early stays with what it has."""
+    """Summary of several searches of one kind; one that ended early keeps its last result."""
     best = max(means.values())
     regrets = [[best - means[schedule] for schedule in course] for course in courses]
     reached = [next((n for n, r in enumerate(run, 1) if r <= NEAR), np.inf) for run in regrets]
