@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
-LIST = ROOT / "benchmarks" / "mutants.tsv"
+LIST = Path(__file__).with_suffix(".tsv")
 DEFAULT, ALL, NONE = "default", "--all", "none"
 
 
