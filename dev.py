@@ -9,6 +9,8 @@
     python dev.py train-demo-video    train the demo's video model again
     python dev.py examples            build the example workflows and all pictures again
     python dev.py bench NAME          a benchmark; --check compares it with its bars
+    python dev.py mutants             plant defects and see which tests find them
+    python dev.py templates           families of the models in ComfyUI's templates
     python dev.py study [PART ...]    the source paper's analyses on the demo model, or --quick
 
 The first call brings a ComfyUI (unless it finds one) and a virtual environment into ``.dev/``;
@@ -35,7 +37,7 @@ from devtools.server import LOCAL, server
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
 BENCHMARKS = ROOT / "benchmarks"
 TRAININGS = (
-    ("train-demo-model", "demo.train", "demo model", "train"),
+    ("train-demo-model", "demo.training.train", "demo model", "train"),
     ("train-demo-video", "demo.video.train", "demo's video model", "train-video"),
 )
 
@@ -82,11 +84,20 @@ def main() -> None:
         sub.add_argument("extra", nargs="*", help="arguments for the trainer, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
-    names = sorted(p.stem.replace("_", "-") for p in BENCHMARKS.glob("[a-z]*.py"))
+    rooms = (BENCHMARKS / room for room in ("quality", "cost"))
+    names = sorted(p.stem.replace("_", "-") for room in rooms for p in room.glob("[a-z]*.py"))
     sub.add_argument("name", choices=names)
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
+    sub = command("mutants", module, "Plant defects and see which tests find them.")
+    sub.set_defaults(module="devtools.mutants")
+    sub.add_argument("--check", action="store_true", help="exit with 1 if one is not found")
+    sub.add_argument("extra", nargs="*", help="arguments, such as -- --only gph_core/search")
+    sub = command("templates", module, "Say to which families the models of templates belong.")
+    sub.set_defaults(module="devtools.templates")
+    sub.add_argument("--check", action="store_true", help="exit with 1 if one has no family")
+    sub.add_argument("--save", action="store_true", help="write the page and every row")
     sub = command("study", study, "Repeat the source paper's analyses on the demo model.")
     sub.add_argument("part", nargs="*", help="all of them without any")
     sub.add_argument("--quick", action="store_true", help="on few prompts, in a temporary folder")
@@ -149,14 +160,23 @@ def examples(options: argparse.Namespace) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    flags = [f"--{flag}" for flag in ("check", "save") if getattr(options, flag)]
-    return tools.run("-m", f"benchmarks.{options.name.replace('-', '_')}", *flags, *options.extra)
+    return tools.run("-m", "benchmarks", options.name, *flags(options), *options.extra)
+
+
+def module(options: argparse.Namespace) -> int:
+    tools = prepare(options)
+    return tools.run("-m", options.module, *flags(options), *getattr(options, "extra", ()))
+
+
+def flags(options: argparse.Namespace) -> list[str]:
+    """The chosen flags of a benchmark or tool, as its own command line has them."""
+    return [f"--{flag}" for flag in ("check", "save") if getattr(options, flag, False)]
 
 
 def study(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    flags = ["--quick"] if options.quick else []
-    return tools.run("-m", "benchmarks.study", *flags, *options.part)
+    quick = ["--quick"] if options.quick else []
+    return tools.run("-m", "benchmarks.study", *quick, *options.part)
 
 
 if __name__ == "__main__":

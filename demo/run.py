@@ -29,10 +29,10 @@ from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 
-from . import pictures
 from .client import Client
 from .sampling import GUIDANCE, sigmas
 from .subjects import IMAGES, VIDEOS, Subject
+from .training import pictures
 from .workflow import cached_run, nodes_of_type, to_prompt
 
 
@@ -79,7 +79,7 @@ def plan(steps: int, subject: Subject = IMAGES) -> list[list[Row]]:
 
 
 def found(choice: Choice) -> str:
-    """Way in which a schedule was found, in few words."""
+    """Short description of how a schedule was found."""
     return "fitted" if isinstance(choice.policy, Fitted) else choice.origin.partition(":")[0]
 
 
@@ -151,7 +151,7 @@ def ssim(reference: np.ndarray, frames: np.ndarray) -> float:
 
 
 def shown(row: Row) -> str:
-    """Title of a row that uses no baseline, for readers who do not know the demo yet."""
+    """Title of a row for readers who are new to the demo."""
     name = row.name.partition(",")[0].capitalize()
     return f"{name}: {row.schedule.num_full} of {row.schedule.num_steps} steps"
 

@@ -1,4 +1,4 @@
-"""Plain Euler sampling of the demo networks without ComfyUI: for training and evaluation."""
+"""Plain Euler sampling of the demo networks without ComfyUI, for training and evaluation."""
 
 from __future__ import annotations
 

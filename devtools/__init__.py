@@ -1,1 +1,4 @@
-"""Parts of ``dev.py``: standard library only, for Windows, macOS and Linux."""
+"""Parts of ``dev.py``, for Windows, macOS and Linux, and tools that it starts.
+
+Standard library only, except for ``templates``.
+"""

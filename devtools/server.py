@@ -114,7 +114,7 @@ def wait_until_ready(process: subprocess.Popen, url: str, log: Path, seconds: in
 
 
 def own_process_group() -> dict:
-    """Arguments that let Ctrl-C reach this script alone, which then stops the server in order."""
+    """Arguments that let Ctrl-C reach only this script, which then stops the server properly."""
     if os.name == "nt":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined]
     return {"start_new_session": True}

@@ -29,7 +29,7 @@ def check(tools: Tools) -> int:
 
 
 def test(tools: Tools, with_all: bool) -> int:
-    """Linters, types, and all tests, the long ones only ``with_all``."""
+    """Linters, types and tests; long tests only ``with_all``."""
     linters, failed = _linters(tools), []  # beside the tests: alone they leave a core idle
     if tools.run("-m", "tests.browser.chromium") != 0:
         failed.append("browser")
@@ -39,7 +39,7 @@ def test(tools: Tools, with_all: bool) -> int:
 
 
 def _linters(tools: Tools) -> dict[str, subprocess.Popen]:
-    """The linters by name, started beside each other."""
+    """The linters by name, started in parallel."""
     calls = {
         "ruff check": ["ruff", "check", "."],
         "ruff format": ["ruff", "format", "--check", "."],
@@ -51,7 +51,7 @@ def _linters(tools: Tools) -> dict[str, subprocess.Popen]:
 
 
 def _failed(running: dict[str, subprocess.Popen]) -> list[str]:
-    """Names of the linters that find something, once all have ended and shown what."""
+    """Wait for the linters, print their output, return the names of those that failed."""
     failed = []
     for name, process in running.items():
         printed, _ = process.communicate()
@@ -68,7 +68,7 @@ def _result(failed: list[str]) -> int:
 
 
 def _changed_files() -> list[str]:
-    """Files that differ from the last commit, new ones included; none outside a checkout of git."""
+    """Files that differ from the last commit, including new ones; none outside a git checkout."""
     changed: list[str] = []
     for command in (
         ["diff", "--name-only", "HEAD"],
@@ -80,7 +80,7 @@ def _changed_files() -> list[str]:
 
 
 def tests_of(changed: list[str]) -> list[str]:
-    """The test files that belong to changed files and are not of the core, which run anyway.
+    """Test files of the changed files, without those of the core, which run anyway.
 
     A test file belongs to itself, ``test_name*.py`` to the module ``name.py`` of the same room, and
     others to the module with which they begin, as ``room/name:``.

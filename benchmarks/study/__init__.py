@@ -1,9 +1,9 @@
 """The source paper in miniature, on the demo models: ``python dev.py study [PART ...]``.
 
-A part is a file here and its name in ``PARTS``. It has
+A part is a file of ``parts`` and its name in ``PARTS``. It has
 
     TITLE                   what it asks
-    measure(work) -> dict   numbers as plain data, ``rows`` among them; see ``_work.Work``
+    measure(work) -> dict   numbers as plain data, ``rows`` among them; see ``work.Work``
     draw(data, figure)      its figure
     summary(data) -> str    its numbers for docs/study.md, as markdown
 
@@ -25,8 +25,8 @@ import importlib
 from types import ModuleType
 from typing import NamedTuple
 
-from benchmarks import _demo
-from benchmarks._subjects import IMAGE, VIDEO
+from benchmarks.lab import demo
+from benchmarks.lab.subjects import IMAGE, VIDEO
 
 OF_IMAGE = (
     "recurrence",
@@ -63,6 +63,6 @@ class Part(NamedTuple):
 def part_of(name: str) -> Part:
     """What a name of ``PARTS`` stands for."""
     module, *rest = name.split("-")
-    sampler = UNI_PC if UNI_PC in rest else _demo.SAMPLER
+    sampler = UNI_PC if UNI_PC in rest else demo.SAMPLER
     subject = VIDEO if VIDEO in rest else IMAGE
-    return Part(importlib.import_module(f"{__name__}.{module}"), subject, sampler)
+    return Part(importlib.import_module(f"{__name__}.parts.{module}"), subject, sampler)

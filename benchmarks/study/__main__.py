@@ -10,11 +10,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import _demo, _lab, _results
-from benchmarks._lab import SCHEDULER
-from benchmarks._subjects import SUBJECTS
-from benchmarks.study import PARTS, _report, part_of
-from benchmarks.study._work import CFG, Work
+from benchmarks.lab import demo, lab, report, results
+from benchmarks.lab.subjects import SUBJECTS
+from benchmarks.study import PARTS, part_of
+from benchmarks.study.work import CFG, Work
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "study"
@@ -44,8 +43,7 @@ def main() -> int:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     if options.out and not options.quick:
         parser.error("--out is for --quick; the whole study is written into the repository")
-    _demo.begin()
-    whole = Places(RESULTS, REPORT, _lab.MEMORY)
+    whole = Places(RESULTS, REPORT, lab.MEMORY)
     places = quick_places(options.out) if options.quick else whole
     for name in options.part or PARTS:
         began, used = time.perf_counter(), time.process_time()
@@ -59,7 +57,7 @@ def main() -> int:
 def quick_places(folder: Path | None) -> Places:
     """A folder for everything, with a copy of the report."""
     out = folder or Path(tempfile.mkdtemp(prefix="golden-path-study-"))
-    _report.write(out / REPORT.name, REPORT.read_text("utf-8"))
+    report.write(out / REPORT.name, REPORT.read_text("utf-8"))
     return Places(out, out / REPORT.name, out / "memory")
 
 
@@ -69,17 +67,17 @@ def study(name: str, is_quick: bool, places: Places) -> None:
     work = Work(is_quick, places.memory, subject, sampler)
     conditions = {
         "model": SUBJECTS[subject].name,
-        "sampling": f"{sampler}, {SCHEDULER}, CFG {CFG[subject]:g}",
+        "sampling": f"{sampler}, {demo.SCHEDULER}, CFG {CFG[subject]:g}",
         "prompts": "few" if is_quick else "held out of training",
-        **_results.versions(SUBJECTS[subject].name),
+        **results.versions(SUBJECTS[subject].name),
     }  # fmt: skip
-    text = _report.to_json(_report.plain({"conditions": conditions, **part.measure(work)}))
+    text = report.to_json(report.plain({"conditions": conditions, **part.measure(work)}))
     data = json.loads(text)
-    _report.write(places.results / f"{name}.json", text)
-    _report.draw(part, data, places.results / f"{name}.png")
+    report.write(places.results / f"{name}.json", text)
+    report.draw(part, data, places.results / f"{name}.png")
     print(f"\n{part.TITLE}\n\n{part.summary(data)}\n", flush=True)
-    report = places.report.read_text("utf-8")
-    _report.write(places.report, _report.replaced(report, name, _report.summary(part, name, data)))
+    page = places.report.read_text("utf-8")
+    report.write(places.report, report.replaced(page, name, report.summary(part, name, data)))
 
 
 if __name__ == "__main__":

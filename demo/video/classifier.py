@@ -12,9 +12,9 @@ import math
 import numpy as np
 from scipy import ndimage
 
-from .. import classifier
-from ..classifier import background_color, color_map, largest, shape_colors
 from ..scenes import COLORS
+from ..training import classifier
+from ..training.classifier import background_color, color_map, largest, shape_colors
 from .scenes import DIRECTIONS, SHAPES
 
 FRAMES = (0, 3, 6, 9, 12)

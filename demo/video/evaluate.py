@@ -23,7 +23,7 @@ ON_SHEET = 16
 
 
 class Verdict(NamedTuple):
-    """What is right in a clip, by its pixels."""
+    """What a clip gets right, judged by its pixels."""
 
     background: bool
     colors: bool  # background and all named shape colours, and no other
@@ -91,7 +91,7 @@ def evaluate(
 
 @torch.no_grad()
 def coded(autoencoder: VideoAutoencoder, clips: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """Clips as the autoencoder has them: what no training can improve."""
+    """Clips after encoding and decoding: the best that any training can reach."""
     for clip in clips:
         yield autoencoder.decode(autoencoder.encode(torch.from_numpy(clip)[None]))[0].numpy()
 

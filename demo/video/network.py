@@ -111,7 +111,7 @@ def build_transformer() -> nn.Module:
 
 @contextmanager
 def gradients() -> Iterator[None]:
-    """Within it, ComfyUI's rotary embedding is the one that autograd can follow."""
+    """Make ComfyUI use a rotary embedding that autograd can follow."""
     import comfy.model_management
 
     before = comfy.model_management.in_training

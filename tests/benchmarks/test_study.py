@@ -7,16 +7,17 @@ import sys
 
 import numpy as np
 import pytest
+from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace
 
 import dev
-from benchmarks._shots import Shot
-from benchmarks.study import (
-    PARTS,
-    _report,
+from benchmarks.lab import report
+from benchmarks.lab.shots import Shot
+from benchmarks.study import PARTS, part_of
+from benchmarks.study.__main__ import main
+from benchmarks.study.parts import (
     examples,
     exhaustive,
     objectives,
-    part_of,
     recurrence,
     replay,
     samplers,
@@ -24,10 +25,8 @@ from benchmarks.study import (
     step_counts,
     trajectories,
 )
-from benchmarks.study.__main__ import main
-from benchmarks.study._table import SpaceTable
-from benchmarks.study._work import Work
-from gph_core.schedule import Schedule, ScheduleSpace
+from benchmarks.study.space_table import SpaceTable
+from benchmarks.study.work import Work
 
 RESULTS = dev.BENCHMARKS / "results" / "study"
 REPORT = dev.ROOT / "docs" / "study.md"
@@ -46,23 +45,23 @@ TABLE = SpaceTable(
 
 
 def test_numbers_stand_between_the_marks_of_their_part():
-    report = "# Study\n<!-- numbers of a -->\nold\n<!-- end of a -->\ntext\n"
-    new = _report.replaced(report, "a", "| 1 |")
+    page = "# Study\n<!-- numbers of a -->\nold\n<!-- end of a -->\ntext\n"
+    new = report.replaced(page, "a", "| 1 |")
     assert new == "# Study\n<!-- numbers of a -->\n| 1 |\n<!-- end of a -->\ntext\n"
-    assert _report.numbers(new, "a") == "| 1 |"
+    assert report.numbers(new, "a") == "| 1 |"
 
 
 def test_a_part_without_a_place_in_the_report_is_an_error():
     with pytest.raises(ValueError, match="no place for the numbers of b"):
-        _report.replaced("# Study\n", "b", "| 1 |")
+        report.replaced("# Study\n", "b", "| 1 |")
 
 
 def test_results_are_plain_and_have_a_line_for_each_row():
     data = {"unit": "dB", "rows": [{"a": np.float64(1.23456789)}, {"a": np.arange(2)}]}
-    text = _report.to_json(_report.plain(data))
+    text = report.to_json(report.plain(data))
     assert text == '{"unit": "dB",\n"rows": [\n{"a": 1.2346},\n{"a": [0, 1]}\n]}\n'
     with pytest.raises(ValueError, match="not JSON compliant"):
-        _report.to_json({"rows": [{"a": float("nan")}]})
+        report.to_json({"rows": [{"a": float("nan")}]})
 
 
 def test_sizes_are_those_of_the_study_or_of_a_trial(tmp_path):
@@ -204,8 +203,8 @@ def test_a_replay_is_concluded_from_pairs_with_enough_runs():
 @pytest.mark.parametrize("name", PARTS)
 def test_the_report_has_the_kept_numbers(name):
     part = part_of(name).module
-    summary = _report.summary(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
-    assert _report.numbers(REPORT.read_text("utf-8"), name) == summary
+    summary = report.summary(part, name, json.loads((RESULTS / f"{name}.json").read_text("utf-8")))
+    assert report.numbers(REPORT.read_text("utf-8"), name) == summary
     assert (RESULTS / f"{name}.png").exists()
 
 
@@ -229,12 +228,12 @@ def test_the_quick_study_runs_all_parts_and_leaves_the_repository_alone(tmp_path
         cwd=dev.ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
-    report = (tmp_path / "study.md").read_text("utf-8")
+    page = (tmp_path / "study.md").read_text("utf-8")
     for name in PARTS:
         data = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert data["rows"]
         assert data["conditions"]["prompts"] == "few"
         part = part_of(name).module
-        assert _report.numbers(report, name) == _report.summary(part, name, data)
+        assert report.numbers(page, name) == report.summary(part, name, data)
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
     assert REPORT.read_bytes() == before

@@ -4,11 +4,12 @@ import random
 
 import numpy as np
 import pytest
+from golden_path_pack.gph_core.quality.coverage import lower_bound
+from golden_path_pack.gph_core.schedule import Schedule
 
-from benchmarks._shots import Shot
-from benchmarks.study import _candidates, _field, coverage
-from gph_core.quality.coverage import lower_bound
-from gph_core.schedule import Schedule
+from benchmarks.lab.shots import Shot
+from benchmarks.study import candidates, field
+from benchmarks.study.parts import coverage
 
 SCHEDULE = Schedule.parse("0-4,9,19,34,49/50")
 
@@ -20,30 +21,30 @@ def named(*names):
 
 def test_the_most_frequent_schedule_has_the_wanted_number_of_full_steps():
     runs = [Shot(30.0, 0.9, 0.1, text) for text in ("0-2/4", "0-2/4", "0,2/4", "0,3/4", "0,3/4")]
-    assert str(_candidates.frequent(runs, 2)) == "0,3/4"
-    assert _candidates.frequent(runs, 4) is None
+    assert str(candidates.frequent(runs, 2)) == "0,3/4"
+    assert candidates.frequent(runs, 4) is None
 
 
 def test_random_schedules_have_the_first_three_steps_and_the_last_one():
-    found = _candidates.drawn(50, 9, 6)
+    found = candidates.drawn(50, 9, 6)
     assert list(found) == [f"random {number}" for number in range(1, 7)]
     assert {schedule.num_full for schedule in found.values()} == {9}
     assert all({0, 1, 2, 49} <= set(schedule.full_steps) for schedule in found.values())
     assert len(set(found.values())) == 6
-    assert found == _candidates.drawn(50, 9, 6)
+    assert found == candidates.drawn(50, 9, 6)
 
 
 def test_exchanged_steps_lie_where_they_may():
     for swaps in (1, 2, 3):
-        found = _candidates.varied(SCHEDULE, swaps, random.Random(0), first=6)
+        found = candidates.varied(SCHEDULE, swaps, random.Random(0), first=6)
         assert found is not None
         assert found.distance(SCHEDULE) == 2 * swaps
         assert set(found.full_steps) >= {0, 1, 2, 3, 4, 49}
-    assert _candidates.varied(SCHEDULE, 4, random.Random(0), first=6) is None
+    assert candidates.varied(SCHEDULE, 4, random.Random(0), first=6) is None
 
 
 def test_variants_are_exchanged_behind_the_first_cached_step_or_anywhere():
-    late, anywhere = _field.variants(SCHEDULE)
+    late, anywhere = field.variants(SCHEDULE)
     assert late["MeanCache, 4 exchanged"] is None  # of 9, 19 and 34
     far = anywhere["MeanCache, 4 exchanged anywhere"]
     assert far is not None  # of 3, 4, 9, 19 and 34
@@ -53,13 +54,13 @@ def test_variants_are_exchanged_behind_the_first_cached_step_or_anywhere():
 
 def test_each_schedule_is_a_candidate_once():
     other = Schedule.parse("0-8/50")
-    found = _candidates.distinct({"a": SCHEDULE, "none": None, "b": SCHEDULE, "c": other})
+    found = candidates.distinct({"a": SCHEDULE, "none": None, "b": SCHEDULE, "c": other})
     assert found == {"a": SCHEDULE, "c": other}
 
 
 # Two prompts that choose beforehand, four new ones: their best ones are 30.2, 31.6, 32 and 34 dB of
 # the first two, 30.2, 31.6, 40 and 34 of all.
-FIELD = _field.Field(
+FIELD = field.Field(
     50, 13, named("MeanCache", "uniform", "random 1"), 2,
     {
         "PSNR": np.array([
@@ -98,7 +99,7 @@ def test_margins_mean_what_a_cached_step_more_costs_new_prompts():
     names = named("BudCache", "MeanCache", "DPCache", "uniform")
     # 29, 37 and 41 of 50 cached; medians on three new prompts, the first prompt chooses.
     fields = [
-        _field.Field(50, full, names, 4, {"PSNR": np.array([[99.0, psnr - 9, psnr, psnr]] * 4)})
+        field.Field(50, full, names, 4, {"PSNR": np.array([[99.0, psnr - 9, psnr, psnr]] * 4)})
         for full, psnr in ((21, 40.0), (13, 32.0), (9, 26.0))
     ]
     costs = coverage.changes(fields, "PSNR", 1)

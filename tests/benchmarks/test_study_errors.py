@@ -1,14 +1,15 @@
 """The errors of the study: which schedules are taken apart, and what is reported of them."""
 
 import pytest
+from golden_path_pack.gph_core.analysis.decomposition import Decomposition
+from golden_path_pack.gph_core.analysis.isolated_steps import IsolatedStep
+from golden_path_pack.gph_core.analysis.step_sensitivity import StepSensitivity
+from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.schedule import Schedule
 
-from benchmarks._shots import Shot
-from benchmarks.study import _taken_apart, errors
-from gph_core.analysis.decomposition import Decomposition
-from gph_core.analysis.isolated_steps import IsolatedStep
-from gph_core.analysis.step_sensitivity import StepSensitivity
-from gph_core.policies.extrapolation import Reuse
-from gph_core.schedule import Schedule
+from benchmarks.lab.shots import Shot
+from benchmarks.study import taken_apart
+from benchmarks.study.parts import errors
 
 
 def run(current, state, gaps):
@@ -25,7 +26,7 @@ RUNS = (
 
 
 def test_a_schedule_is_summed_up_by_means_and_the_ranks_of_its_prompts():
-    row = _taken_apart.row(RUNS, [Shot(psnr, 1.0, 0.0, "0,2/3") for psnr in (20.0, 21.0, 25.0)])
+    row = taken_apart.row(RUNS, [Shot(psnr, 1.0, 0.0, "0,2/3") for psnr in (20.0, 21.0, 25.0)])
     assert (row["psnr"], row["output error"], row["state"], row["current"]) == (22, 3, 2, 2)
     # Errors 3, 2, 4; state contributions 2, 1, 3 and current ones 1, 3, 2.
     assert row["over prompts"] == pytest.approx({"state": 1.0, "current": -0.5})
@@ -48,7 +49,7 @@ ROWS = [
 
 
 def test_gaps_errors_and_costs_are_held_against_quality():
-    ranks = _taken_apart.ranks(ROWS)
+    ranks = taken_apart.ranks(ROWS)
     assert ranks.pop("gap and psnr") == [None, pytest.approx(0.5), pytest.approx(-1.0)]
     assert ranks == pytest.approx(
         {"error and psnr": -0.5, "cost and error": 0.5, "cost and psnr": 0.5}
@@ -57,20 +58,20 @@ def test_gaps_errors_and_costs_are_held_against_quality():
 
 def test_schedules_that_are_taken_apart_are_all_different_and_near_known_ones():
     planned = Schedule.parse("0-5,19/20")
-    found = _taken_apart.candidates(planned, 3)
+    found = taken_apart.candidates(planned, 3)
     assert [str(schedule) for schedule in found[:2]] == ["0-5,19/20", "0,3,6,9,12,15,19/20"]
     near = [[known.distance(schedule) for schedule in found[2:8]] for known in found[:2]]
     assert near[0][:3] == near[1][3:] == [2, 2, 2]
     assert len(set(found)) == len(found)
     assert all({0, 19} <= set(schedule.full_steps) for schedule in found)
-    assert found == _taken_apart.candidates(planned, 3)
+    assert found == taken_apart.candidates(planned, 3)
 
 
 def test_the_cost_of_a_schedule_is_that_of_its_jumps():
     gains, errors_of_steps = (None, 2.0, 3.0, None), ((), (5.0,), (7.0, 11.0), ())
     found = StepSensitivity((1.0,), Reuse(), 1, gains, (None,) * 4, errors_of_steps, {})
-    assert _taken_apart.cost(found, Schedule.parse("0,2,3/4")) == 2 * 5
-    assert _taken_apart.cost(found, Schedule.parse("0,3/4")) == 2 * 5 + 3 * 11
+    assert taken_apart.cost(found, Schedule.parse("0,2,3/4")) == 2 * 5
+    assert taken_apart.cost(found, Schedule.parse("0,3/4")) == 2 * 5 + 3 * 11
 
 
 def test_a_plan_is_compared_by_the_error_that_it_is_made_for_too():
@@ -111,7 +112,7 @@ def test_the_main_numbers_of_errors_are_reported():
     summary = errors.summary({
         "steps": 2, "full": 1, "prompts": {"alone": 2, "apart": 3, "compared": 4},
         "rounding": 1.25e-7, "over schedules": {"state": 0.9, "current": None},
-        "ranks": _taken_apart.ranks(ROWS), "rows": ROWS,
+        "ranks": taken_apart.ranks(ROWS), "rows": ROWS,
         "scores": [{
             "policy": "reuse", "pairs": 4, "correlations": scores, "halves": 1.0,
             "own": [0.5, 0.6], "other": [0.4, 0.7],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.study import interaction
+from benchmarks.study.parts import interaction
 
 
 def under_policies(*means):

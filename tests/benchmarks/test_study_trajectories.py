@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import pytest
+from golden_path_pack.gph_core.analysis.profiles import RunSpread
 
-from benchmarks.study import trajectories
-from gph_core.analysis.profiles import RunSpread
+from benchmarks.study.parts import trajectories
 
 
 @dataclass(frozen=True)

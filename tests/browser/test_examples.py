@@ -2,7 +2,8 @@
 
 import pytest
 
-from demo import examples, inside_examples
+from demo import examples
+from demo.examples import inside
 from tests.support.served import errors
 
 from .page import TRY, example, load, run, two_frames
@@ -29,7 +30,7 @@ STEPS = {
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS |= dict.fromkeys(("Search_a_Golden_Path", "Try_Golden_Path_Cache_Two_Experts"), "Custom")
 # They sample in their analyses alone, without a cache node.
-INSIDE = [example.name for example in inside_examples.EXAMPLES]
+INSIDE = [example.name for example in inside.EXAMPLES]
 COMPARED = (
     "Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Two_Experts",
     "Try_Golden_Path_Cache_Video",

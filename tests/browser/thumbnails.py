@@ -19,7 +19,8 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 import dev
-from demo import examples, experts_example, inside_examples, run, search_example, video_example
+from demo import examples, run
+from demo.examples import experts, inside, search, video
 from demo.subjects import IMAGES, VIDEOS, Subject
 from gph_core.paths.spacings import noise_spacing
 from gph_core.schedule import Schedule
@@ -111,7 +112,7 @@ def clip(page: Page, url: str) -> Image.Image:
 
 def clip_of_experts(page: Page, url: str) -> Image.Image:
     """A clip of two experts, as ``clip`` shows one."""
-    return sheet_of(compared(page, url)[::4], [Schedule.parse(experts_example.SCHEDULE)])
+    return sheet_of(compared(page, url)[::4], [Schedule.parse(experts.SCHEDULE)])
 
 
 def sheet_of(
@@ -135,10 +136,10 @@ def first(page: Page, url: str) -> Image.Image:
 DEMO = {
     examples.TRY: halves,
     examples.COMPARE: pairs,
-    search_example.NAME: first,
-    video_example.NAME: clip,
-    experts_example.NAME: clip_of_experts,
-    **{example.name: first for example in inside_examples.EXAMPLES},
+    search.NAME: first,
+    video.NAME: clip,
+    experts.NAME: clip_of_experts,
+    **{example.name: first for example in inside.EXAMPLES},
 }
 
 

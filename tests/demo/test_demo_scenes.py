@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from demo import classifier, evaluate, scenes
+from demo import scenes
 from demo.autoencoder import PatchAutoencoder
 from demo.subjects import PROMPTS
-from demo.train import batch
-from demo.training import learning_rate_factor
+from demo.training import classifier, evaluate, learning_rate_factor
+from demo.training.train import batch
 
 
 def draw(count, seed=0):

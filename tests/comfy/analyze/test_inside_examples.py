@@ -9,7 +9,7 @@ from PIL import Image
 
 import dev
 from demo import examples
-from demo.inside_examples import CHOICES, FULL_STEPS, RUN, SCHEDULES, SENSITIVE
+from demo.examples.inside import CHOICES, FULL_STEPS, RUN, SCHEDULES, SENSITIVE
 from demo.workflow import nodes_of_type, to_prompt
 from gph_core.schedule import Schedule
 

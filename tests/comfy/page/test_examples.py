@@ -6,13 +6,14 @@ from importlib import metadata
 import pytest
 from PIL import Image
 
-from demo import examples, inside_examples
+from demo import examples
+from demo.examples import inside
+from demo.examples.edits import slot
 from demo.workflow import widget_values
-from demo.workflow_edits import slot
 from gph_core.schedule import Schedule
 
 FILES = sorted(examples.FOLDER.glob("*.json"))
-INSIDE = [example.name for example in inside_examples.EXAMPLES]
+INSIDE = [example.name for example in inside.EXAMPLES]
 CACHED = [file for file in FILES if file.stem not in INSIDE]
 BUILT = {example.name: example for example in examples.EXAMPLES}
 # Where a patched model may go before it is sampled.

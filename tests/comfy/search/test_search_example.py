@@ -10,7 +10,7 @@ from PIL import Image
 
 import dev
 from demo import examples, scenes
-from demo.search_example import NAME
+from demo.examples.search import NAME
 from demo.workflow import cached_run, nodes_of_type, to_prompt
 from gph_core.paths.golden_path import GoldenPath
 from gph_core.schedule import Schedule

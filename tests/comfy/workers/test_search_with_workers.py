@@ -18,7 +18,7 @@ import pytest
 
 import dev
 from demo import examples
-from demo.search_example import NAME
+from demo.examples.search import NAME
 from demo.workflow import nodes_of_type, to_prompt
 
 from ...support.comfy.listener import events_of

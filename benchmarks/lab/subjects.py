@@ -1,0 +1,86 @@
+"""The demo's two models, image and video, as benchmarks use them."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from golden_path_pack.nodes.sample.demo import DemoModel
+
+from demo import network, scenes
+from demo.video import network as video_network
+from demo.video import scenes as video_scenes
+
+IMAGE, VIDEO = "image", "video"
+
+
+class Subject(NamedTuple):
+    """A model.
+
+    Args:
+        draw: a random scene or clip with a caption, which training saw or did not (``held_out``).
+        latent_shape: of one item.
+        shift: of its noise levels.
+        weights: their file.
+    """
+
+    kind: str  # of *Golden Path Demo Model*
+    draw: Callable[..., Any]
+    latent_shape: tuple[int, ...]
+    shift: float
+    weights: Path
+
+    def parts(self) -> tuple[Any, Any, Any]:
+        """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
+        return DemoModel.execute(self.kind).result
+
+    def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
+        """Distinct captions, held out of training or not."""
+        rng = np.random.default_rng(seed)
+        found: dict[str, None] = {}
+        while len(found) < count:
+            found[self.draw(rng, held_out=held_out).caption] = None
+        return list(found)
+
+    @property
+    def name(self) -> str:
+        """The model's name in results."""
+        return "demo model" if self.kind == IMAGE else f"demo model, {self.kind}"
+
+    @property
+    def digest(self) -> str:
+        """First 12 digits of the SHA-256 of its weights."""
+        return hashlib.sha256(self.weights.read_bytes()).hexdigest()[:12]
+
+    def file(self, path: Path) -> Path:
+        """This file for the image model; one beside it for another model."""
+        return path if self.kind == IMAGE else path.with_stem(f"{path.stem}-{self.kind}")
+
+
+SUBJECTS = {
+    IMAGE: Subject(
+        IMAGE, scenes.sample_scene, network.LATENT_SHAPE, network.SHIFT, network.WEIGHTS
+    ),
+    VIDEO: Subject(
+        VIDEO, video_scenes.sample_clip, video_network.LATENT_SHAPE, video_network.SHIFT,
+        video_network.WEIGHTS,
+    ),
+}  # fmt: skip
+BOTH = "demo models"  # their name in results
+
+
+def weights_of(model: str) -> str:
+    """Digest of the weights of a demo model, or of ``BOTH``; "" for another model."""
+    about = [subject for subject in SUBJECTS.values() if model in (subject.name, BOTH)]
+    return ", ".join(subject.digest for subject in about)
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """The option that chooses a model, ``IMAGE`` without it."""
+    parser.add_argument(
+        "--model", choices=SUBJECTS, default=IMAGE, help="which of the demo's models"
+    )

@@ -1,0 +1,1 @@
+"""Benchmarks of how close cached pictures come to those of full runs."""

@@ -1,0 +1,1 @@
+"""The parts of the study; see ``benchmarks/study``."""
