@@ -1,0 +1,180 @@
+"""Fingerprints of all that the pack computes, to show that a change changes nothing.
+
+Write them before and after, with the Python of ``.dev`` and ``COMFYUI_PATH`` set, and compare:
+
+    python -m devtools.fingerprints --out before.json
+    python -m devtools.fingerprints --out after.json --against before.json
+
+A fingerprint is the SHA-256 of the raw bytes of latents and pixels, or of a text or file without
+times, dates and places. Only what workflows use is called: node ids, their inputs, the server, and
+the zoo of tiny models. ``fingerprints_server`` runs the demo, the example workflows, searches and
+measurements on a real server, ``fingerprints_zoo`` policies, methods and samplers in a process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("server", "zoo")
+CONDITIONS = "conditions"
+# Keys of JSON, and words in texts, for what differs from run to run.
+VARYING = re.compile(r"second|speedup|elapsed|minutes|created|date$|version|time$|_at$")
+NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
+IN_TEXTS = (
+    (re.compile(rf"{NUMBER}( ?)(x|×|ms|s|seconds?|min|minutes?|h|hours?|MiB/s)\b"), r"#\1\2"),
+    (
+        re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:[+-]\d\d:?\d\d|Z)?)?"),
+        "#",
+    ),
+    (re.compile(r"(?<![\w.])/[\w./-]*/(?=[\w.-])"), "#/"),
+)
+
+
+class Prints:
+    """Fingerprints by name, with the texts behind those of texts."""
+
+    def __init__(self, texts: Path | None = None) -> None:
+        self.found: dict[str, str] = {}
+        self._texts = texts
+
+    def add(self, name: str, data: bytes) -> None:
+        """Keep raw bytes under a name that is not taken."""
+        if name in self.found:
+            raise ValueError(f"two fingerprints are called {name!r}")
+        self.found[name] = hashlib.sha256(data).hexdigest()
+
+    def text(self, name: str, value: Any) -> None:
+        """Keep a text, or plain data as JSON, without what varies."""
+        shown = value if isinstance(value, str) else json.dumps(value, sort_keys=True, indent=1)
+        self.add(name, shown.encode())
+        if self._texts is not None:
+            file = self._texts / re.sub(r"[^\w.-]+", "_", name)
+            file.write_text(shown, "utf-8")
+
+    def file(self, name: str, path: Path) -> None:
+        """Keep what a file holds: pixels, tensors with their metadata, JSON, or bytes."""
+        if path.suffix in (".png", ".webp"):
+            self.add(name, pixels(path))
+        elif path.suffix in (".safetensors", ".latent"):
+            for part, data in tensors(path):
+                self.add(f"{name} {part}", data)
+        elif path.suffix in (".json", ".jsonl"):
+            lines = path.read_text("utf-8")
+            whole = [lines] if path.suffix == ".json" else lines.splitlines()
+            self.text(name, [stable(json.loads(line)) for line in whole])
+        else:
+            self.add(name, path.read_bytes())
+
+
+def stable(value: Any) -> Any:
+    """Plain data without times, dates and places; text that is JSON is looked into."""
+    if isinstance(value, dict):
+        return {n: stable(v) for n, v in value.items() if not VARYING.search(n)}
+    if isinstance(value, list | tuple):
+        return [stable(v) for v in value]
+    if not isinstance(value, str):
+        return value
+    if value[:1] in "{[":
+        try:
+            return stable(json.loads(value))
+        except ValueError:
+            pass  # a text that begins like it
+    for pattern, instead in IN_TEXTS:
+        value = pattern.sub(instead, value)
+    return value
+
+
+def pixels(path: Path) -> bytes:
+    """Raw bytes of the frames of a picture or a clip."""
+    from PIL import Image, ImageSequence
+
+    with Image.open(path) as opened:
+        frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(opened)]
+    return b"".join(f"{frame.size}".encode() + frame.tobytes() for frame in frames)
+
+
+def tensors(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Raw bytes of the tensors of a file by name, and its metadata."""
+    whole = path.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8:start])
+    metadata = stable(header.pop("__metadata__", {}))
+    yield "metadata", json.dumps(metadata, sort_keys=True).encode()
+    for name, entry in header.items():
+        begin, end = (start + offset for offset in entry["data_offsets"])
+        yield name, f"{entry['dtype']} {entry['shape']}".encode() + whole[begin:end]
+
+
+def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """What differs, is missing or is new, a line each."""
+    lines = []
+    for name in sorted(before.keys() | now.keys()):
+        if name not in now:
+            lines.append(f"missing: {name}")
+        elif name not in before:
+            lines.append(f"new: {name}")
+        elif before[name] != now[name]:
+            lines.append(f"differs: {name}")
+    return lines
+
+
+def collect(texts: Path | None) -> dict[str, str]:
+    """Fingerprints of all parts, which run beside each other, one thread each."""
+    variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    found: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        running = {}
+        for part in PARTS:
+            command = [sys.executable, "-m", f"devtools.fingerprints_{part}", f"{folder}/{part}"]
+            command += [] if texts is None else [str(texts)]
+            running[part] = subprocess.Popen(command, cwd=ROOT, env=variables)
+        if failed := [part for part, process in running.items() if process.wait() != 0]:
+            sys.exit(f"failed: {', '.join(failed)}")
+        for part in PARTS:
+            found |= json.loads(Path(folder, part).read_text("utf-8"))
+    return found
+
+
+def part(make: Callable[[Prints], None]) -> None:
+    """Run a part: its arguments are the file to write and maybe a folder for texts."""
+    out, *texts = map(Path, sys.argv[1:])
+    made = Prints(*texts)
+    make(made)
+    out.write_text(json.dumps(made.found), "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    parser.add_argument("--against", type=Path, help="a file to compare with; exit 1 if it differs")
+    parser.add_argument("--texts", type=Path, help="folder for the texts behind the fingerprints")
+    options = parser.parse_args()
+    if options.texts is not None:
+        options.texts.mkdir(parents=True, exist_ok=True)
+        options.texts = options.texts.resolve()
+    found = collect(options.texts)
+    options.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+    kinds = Counter(name.partition(":")[0] for name in found)
+    print(*(f"{count:6} {kind}" for kind, count in sorted(kinds.items())), sep="\n")
+    if options.against is not None:
+        lines = differences(json.loads(options.against.read_text("utf-8")), found)
+        print(*lines, f"{len(lines)} of {len(found)} fingerprints differ", sep="\n")
+        sys.exit(bool(lines))
+
+
+if __name__ == "__main__":
+    main()
