@@ -14,10 +14,13 @@ measurements on a real server, ``fingerprints_zoo`` policies, methods and sample
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import re
+import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("server", "zoo")
 CONDITIONS = "conditions"
 # Keys of JSON, and words in texts, for what differs from run to run.
-VARYING = re.compile(r"second|speedup|elapsed|minutes|created|date$|version|time$|_at$")
+VARYING = re.compile(r"second|speedup|elapsed|minute|created|prompt_id|^date$|version|_at$")
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 IN_TEXTS = (
     (re.compile(rf"{NUMBER}( ?)(x|×|ms|s|seconds?|min|minutes?|h|hours?|MiB/s)\b"), r"#\1\2"),
@@ -64,7 +67,7 @@ class Prints:
             file.write_text(shown, "utf-8")
 
     def file(self, name: str, path: Path) -> None:
-        """Keep what a file holds: pixels, tensors with their metadata, JSON, or bytes."""
+        """Keep what a file holds: pixels, tensors with their metadata, JSON, rows, or bytes."""
         if path.suffix in (".png", ".webp"):
             self.add(name, pixels(path))
         elif path.suffix in (".safetensors", ".latent"):
@@ -74,6 +77,8 @@ class Prints:
             lines = path.read_text("utf-8")
             whole = [lines] if path.suffix == ".json" else lines.splitlines()
             self.text(name, [stable(json.loads(line)) for line in whole])
+        elif path.suffix == ".sqlite":
+            self.text(name, list(rows(path)))
         else:
             self.add(name, path.read_bytes())
 
@@ -117,6 +122,16 @@ def tensors(path: Path) -> Iterator[tuple[str, bytes]]:
         yield name, f"{entry['dtype']} {entry['shape']}".encode() + whole[begin:end]
 
 
+def rows(path: Path) -> Iterator[list[Any]]:
+    """The rows of a database's tables, in the order in which they were written."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        listed = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        for (table,) in listed.fetchall():
+            for row in database.execute(f'SELECT * FROM "{table}" ORDER BY rowid'):
+                yield [table, stable(dict(row))]
+
+
 def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
     """What differs, is missing or is new, a line each."""
     lines = []
@@ -132,23 +147,39 @@ def differences(before: dict[str, str], now: dict[str, str]) -> list[str]:
 
 def collect(texts: Path | None) -> dict[str, str]:
     """Fingerprints of all parts, which run beside each other, one thread each."""
-    variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    variables = os.environ | {"OMP_NUM_THREADS": "1"}
     found: dict[str, str] = {}
+    running: dict[str, subprocess.Popen] = {}
     with tempfile.TemporaryDirectory() as folder:
-        running = {}
-        for part in PARTS:
-            command = [sys.executable, "-m", f"devtools.fingerprints_{part}", f"{folder}/{part}"]
-            command += [] if texts is None else [str(texts)]
-            running[part] = subprocess.Popen(command, cwd=ROOT, env=variables)
-        if failed := [part for part, process in running.items() if process.wait() != 0]:
-            sys.exit(f"failed: {', '.join(failed)}")
-        for part in PARTS:
-            found |= json.loads(Path(folder, part).read_text("utf-8"))
+        try:
+            for name in PARTS:
+                command = [
+                    sys.executable,
+                    "-m",
+                    f"devtools.fingerprints_{name}",
+                    f"{folder}/{name}",
+                ]
+                command += [] if texts is None else [str(texts)]
+                running[name] = subprocess.Popen(command, cwd=ROOT, env=variables)
+            if failed := [name for name, process in running.items() if process.wait() != 0]:
+                sys.exit(f"failed: {', '.join(failed)}")
+        finally:
+            for process in running.values():
+                process.terminate()  # does nothing to one that has ended
+                process.wait()
+        for name in PARTS:
+            found |= json.loads(Path(folder, name).read_text("utf-8"))
     return found
+
+
+def unwind() -> None:
+    """Make a request to end an exception, so that what was started is stopped."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 def part(make: Callable[[Prints], None]) -> None:
     """Run a part: its arguments are the file to write and maybe a folder for texts."""
+    unwind()
     out, *texts = map(Path, sys.argv[1:])
     made = Prints(*texts)
     make(made)
@@ -163,6 +194,7 @@ def main() -> None:
     parser.add_argument("--against", type=Path, help="a file to compare with; exit 1 if it differs")
     parser.add_argument("--texts", type=Path, help="folder for the texts behind the fingerprints")
     options = parser.parse_args()
+    unwind()
     if options.texts is not None:
         options.texts.mkdir(parents=True, exist_ok=True)
         options.texts = options.texts.resolve()

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import tests.comfy  # before ComfyUI is found, which may have a folder of this name
+import tests.comfy  # noqa: F401 - before ComfyUI is found, which may have a folder of this name
 from demo.comfyui import load_pack, use_comfyui
 
 from .fingerprints import CONDITIONS, Prints, part, stable
