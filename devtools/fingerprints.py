@@ -33,14 +33,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("server", "zoo")
 CONDITIONS = "conditions"
 # Keys of JSON, and words in texts, for what differs from run to run.
-VARYING = re.compile(r"second|speedup|elapsed|minute|created|prompt_id|^date$|version|_at$")
+VARYING = re.compile(
+    r"second|speedup|elapsed|minute|created|prompt_id|^sha256$|^date$|version|_at$"
+)
 NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 IN_TEXTS = (
     (re.compile(rf"{NUMBER}( ?)(x|×|ms|s|seconds?|min|minutes?|h|hours?|MiB/s)\b"), r"#\1\2"),
-    (
-        re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:[+-]\d\d:?\d\d|Z)?)?"),
-        "#",
-    ),
+    (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d[\d:.+Z-]*)?"), "#"),
+    (re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])"), "#"),
     (re.compile(r"(?<![\w.])/[\w./-]*/(?=[\w.-])"), "#/"),
 )
 
@@ -71,7 +71,9 @@ class Prints:
         if path.suffix in (".png", ".webp"):
             self.add(name, pixels(path))
         elif path.suffix in (".safetensors", ".latent"):
-            for part, data in tensors(path):
+            metadata, parts = tensors(path)
+            self.text(f"{name} metadata", metadata)
+            for part, data in parts.items():
                 self.add(f"{name} {part}", data)
         elif path.suffix in (".json", ".jsonl"):
             lines = path.read_text("utf-8")
@@ -110,16 +112,17 @@ def pixels(path: Path) -> bytes:
     return b"".join(f"{frame.size}".encode() + frame.tobytes() for frame in frames)
 
 
-def tensors(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Raw bytes of the tensors of a file by name, and its metadata."""
+def tensors(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The metadata of a file of tensors, and their raw bytes by name."""
     whole = path.read_bytes()
     start = 8 + int.from_bytes(whole[:8], "little")
     header = json.loads(whole[8:start])
     metadata = stable(header.pop("__metadata__", {}))
-    yield "metadata", json.dumps(metadata, sort_keys=True).encode()
+    parts = {}
     for name, entry in header.items():
         begin, end = (start + offset for offset in entry["data_offsets"])
-        yield name, f"{entry['dtype']} {entry['shape']}".encode() + whole[begin:end]
+        parts[name] = f"{entry['dtype']} {entry['shape']}".encode() + whole[begin:end]
+    return metadata, parts
 
 
 def rows(path: Path) -> Iterator[list[Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import tests.comfy  # noqa: F401 - before ComfyUI is found, which may have a folder of this name
+import tests.comfy  # noqa: F401 - first: ComfyUI may have a folder of this name
 from demo.comfyui import load_pack, use_comfyui
 
 from .fingerprints import CONDITIONS, Prints, part, stable
@@ -21,7 +21,7 @@ STRUCTURES = (
     "FLUX dev", "Qwen-Image", "Z-Image", "SD3", "Wan 2.1 1.3B", "HunyuanVideo", "LTX-2",
 )  # fmt: skip
 KEPT_PREFIX = "Qwen-Image 2.1"  # whose stand-in takes only latents that are given as they are
-STEPS, SCHEDULE, SPEED, FULL = 10, "0-2,4,7/10", "Quality", 4
+STEPS, SCHEDULE, SPEED, FULL = 12, "0-2,5,8/12", "Quality", 5
 # Beside the defaults; each policy takes those that it knows.
 OTHERS = {
     "order": 2, "scale": 0.8, "span": 2, "differences": "divided", "max_amplification": 8.0,
@@ -31,6 +31,17 @@ WITH_WEIGHTS = ("causal linear (L2P)", "fitted (golden path)")
 SEARCHES = ("fitted", "residual reuse", "several, keep the best")
 
 
+class Log(logging.Handler):
+    """Keeps lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
 class Nodes:
     """The pack's nodes by id, and the lines that they log."""
 
@@ -38,13 +49,11 @@ class Nodes:
         extension = asyncio.run(load_pack().comfy_entrypoint())
         listed = asyncio.run(extension.get_node_list())
         self._classes = {node.define_schema().node_id: node for node in listed}
-        self._lines: list[str] = []
-        log = logging.getLogger(load_pack().__name__)
-        handler = logging.Handler()
-        handler.emit = lambda record: self._lines.append(record.getMessage())  # type: ignore[method-assign]
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
-        log.propagate = False
+        self._log = Log()
+        logger = logging.getLogger(load_pack().__name__)
+        logger.addHandler(self._log)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
 
     def run(self, kind: str, *args: Any, **inputs: Any) -> tuple[Any, ...]:
         """What a node gives."""
@@ -57,7 +66,7 @@ class Nodes:
 
     def logged(self) -> list[str]:
         """The lines since the last call."""
-        lines, self._lines[:] = self._lines[:], []
+        lines, self._log.lines = self._log.lines, []
         return lines
 
 
@@ -197,7 +206,7 @@ def make(prints: Prints) -> None:
     from comfyui_version import __version__
 
     torch.set_num_threads(1)
-    io.ComfyNode.hidden = SimpleNamespace(unique_id=None, prompt={})  # type: ignore[assignment]
+    io.ComfyNode.hidden = SimpleNamespace(unique_id=None, prompt={})
     nodes = Nodes()
     from tests.comfy.zoo_all import CASES
 
