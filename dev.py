@@ -90,11 +90,11 @@ def main() -> None:
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
-    sub = command("mutants", module, "Plant defects and see which tests find them.")
+    sub = command("mutants", tool, "Plant defects and see which tests find them.")
     sub.set_defaults(module="devtools.mutants")
     sub.add_argument("--check", action="store_true", help="exit with 1 if one is not found")
     sub.add_argument("extra", nargs="*", help="arguments, such as -- --only gph_core/search")
-    sub = command("templates", module, "Say to which families the models of templates belong.")
+    sub = command("templates", tool, "Say to which families the models of templates belong.")
     sub.set_defaults(module="devtools.templates")
     sub.add_argument("--check", action="store_true", help="exit with 1 if one has no family")
     sub.add_argument("--save", action="store_true", help="write the page and every row")
@@ -163,7 +163,7 @@ def bench(options: argparse.Namespace) -> int:
     return tools.run("-m", "benchmarks", options.name, *flags(options), *options.extra)
 
 
-def module(options: argparse.Namespace) -> int:
+def tool(options: argparse.Namespace) -> int:
     tools = prepare(options)
     return tools.run("-m", options.module, *flags(options), *getattr(options, "extra", ()))
 
