@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import tests.comfy  # noqa: F401 - first: ComfyUI may have a folder of this name
+import tests.support  # noqa: F401 - first: ComfyUI may have a folder of this name
 from demo.comfyui import load_pack, use_comfyui
 
 from .fingerprints import CONDITIONS, Prints, part, stable
@@ -74,7 +74,7 @@ class Model:
     """A model of the zoo and what is measured with it."""
 
     def __init__(self, case: Any, nodes: Nodes, prints: Prints) -> None:
-        from tests.comfy import zoo
+        from tests.support.zoo import zoo
 
         self.case, self.model, self._zoo = case, zoo.build(case), zoo
         self._nodes, self._prints = nodes, prints
@@ -206,9 +206,9 @@ def make(prints: Prints) -> None:
     from comfyui_version import __version__
 
     torch.set_num_threads(1)
-    io.ComfyNode.hidden = SimpleNamespace(unique_id=None, prompt={})
+    setattr(io.ComfyNode, "hidden", SimpleNamespace(unique_id=None, prompt={}))  # noqa: B010
     nodes = Nodes()
-    from tests.comfy.zoo_all import CASES
+    from tests.support.zoo.zoo_all import CASES
 
     prints.found[CONDITIONS] = f"ComfyUI {__version__}, torch {torch.__version__}"
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
