@@ -10,7 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import tests.support  # noqa: F401 - first: ComfyUI may have a folder of this name
+# First: ComfyUI may have a folder of this name.
+import tests.support  # noqa: F401 # pyright: ignore[reportMissingImports]
 from demo.comfyui import load_pack, use_comfyui
 
 from .fingerprints import CONDITIONS, Prints, part, stable
@@ -74,7 +75,7 @@ class Model:
     """A model of the zoo and what is measured with it."""
 
     def __init__(self, case: Any, nodes: Nodes, prints: Prints) -> None:
-        from tests.support.zoo import zoo
+        from tests.support.zoo import zoo  # pyright: ignore[reportMissingImports]
 
         self.case, self.model, self._zoo = case, zoo.build(case), zoo
         self._nodes, self._prints = nodes, prints
@@ -208,7 +209,7 @@ def make(prints: Prints) -> None:
     torch.set_num_threads(1)
     setattr(io.ComfyNode, "hidden", SimpleNamespace(unique_id=None, prompt={}))  # noqa: B010
     nodes = Nodes()
-    from tests.support.zoo.zoo_all import CASES
+    from tests.support.zoo.zoo_all import CASES  # pyright: ignore[reportMissingImports]
 
     prints.found[CONDITIONS] = f"ComfyUI {__version__}, torch {torch.__version__}"
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
