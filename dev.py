@@ -11,7 +11,7 @@
     python dev.py bench NAME          a benchmark; --check compares it with its bars
     python dev.py mutants             plant defects and see which tests find them
     python dev.py templates           families of the models in ComfyUI's templates
-    python dev.py study [PART ...]    the source paper's analyses on the demo model, or --quick
+    python dev.py study [PART ...]    the GPH paper's analyses on the demo model, or --quick
 
 The first call brings a ComfyUI (unless it finds one) and a virtual environment into ``.dev/``;
 later calls start at once. Users do not need this file: they install the pack into their own
@@ -98,7 +98,7 @@ def main() -> None:
     sub.set_defaults(module="devtools.templates")
     sub.add_argument("--check", action="store_true", help="exit with 1 if one has no family")
     sub.add_argument("--save", action="store_true", help="write the page and every row")
-    sub = command("study", study, "Repeat the source paper's analyses on the demo model.")
+    sub = command("study", study, "Repeat the GPH paper's analyses on the demo model.")
     sub.add_argument("part", nargs="*", help="all of them without any")
     sub.add_argument("--quick", action="store_true", help="on few prompts, in a temporary folder")
 

@@ -10,4 +10,7 @@ blocks and swaps them for one call, ``run`` ties all this together while a sampl
 ``paths`` turns a user's choice into a schedule. ``quality`` compares images, ``search`` looks for
 the best schedule, ``calibration`` measures what methods have to know about a model. ``analysis``
 examines recorded runs and their errors, ``reports`` puts results into texts, tables and figures.
+
+The *GPH paper* that docstrings name as their source is *The Golden Path Hypothesis: Reusable
+Schedules in Diffusion Caching*.
 """

@@ -131,7 +131,7 @@ def uniform(num_steps: int, num_full: int, first_full: int = 3) -> Schedule:
     If ``num_full`` is too small for all of these, the first ones are dropped, the last of them
     first, then N - 1; step 0 is always full.
 
-    Source: the seed paper's rule for video, ``extra_i = 2 + floor((i + 1)(N - 3) / (m + 1))`` for
+    Source: the GPH paper's rule for video, ``extra_i = 2 + floor((i + 1)(N - 3) / (m + 1))`` for
     m extra steps and three first ones.
     """
     if not 1 <= num_full <= num_steps:
@@ -151,7 +151,7 @@ def image_uniform(num_steps: int, num_full: int) -> Schedule:
     The first and the last free step are always among them, so full steps stand right beside forced
     ones. Halves are rounded to even ranks.
 
-    Source: the seed paper's rule for images.
+    Source: the GPH paper's rule for images.
     """
     if not 1 <= num_full <= num_steps:
         raise ValueError(f"{num_full} full steps do not fit into {num_steps} steps")

@@ -31,7 +31,7 @@ from benchmarks.lab.demo import Silent, cached
 
 FILE = f"cache-{'gpu' if ON_GPU else 'cpu'}.json"
 STEPS = 50
-# Cached steps of the source paper, and the least share of the ideal speed-up: CPU, GPU.
+# Cached steps of the GPH paper, and the least share of the ideal speed-up: CPU, GPU.
 SHARES = {29: (0.93, 0.95), 37: (None, 0.95), 41: (0.85, 0.95)}
 MAX_FULL = 1.02  # a full step with the cache, of one without
 MAX_CACHED = (0.05, 0.02)  # a cached step by residual reuse, of a full one: CPU, GPU

@@ -1,6 +1,6 @@
 """The search for golden paths of a demo model, with the pack's own protocol.
 
-It searches schedule and policy together, scores them on 8 prompts as in the seed paper, or on 32,
+It searches schedule and policy together, scores them on 8 prompts as in the GPH paper, or on 32,
 and validates on 50 others. The scores are kept in ``.dev/``, so a search that was stopped goes on.
 """
 
@@ -40,7 +40,7 @@ PUBLISHED = {
     VIDEO: "Wan 2.1 T2V 1.3B, {full} of 50, BudCache",
 }
 MEMORY = folder("golden-path")
-PAPERS = 8  # scoring prompts in the seed paper
+PAPERS = 8  # scoring prompts in the GPH paper
 # Schedules, by full steps and scoring prompts.
 BUDGETS = {(9, 8): 400, (13, 8): 700, (21, 8): 1000, (9, 32): 400, (13, 32): 400}
 VALIDATION = 50  # prompts
@@ -81,7 +81,7 @@ def _records(subject: str) -> list[dict]:
 
 def schedules(subject: str) -> dict[int, Schedule]:
     """Schedules for residual reuse by number of full steps, searched on as many prompts as the
-    seed paper's."""
+    GPH paper's."""
     return {p.full: p.schedules[str(Reuse())] for p in load(subject) if p.scoring == PAPERS}
 
 

@@ -1,6 +1,6 @@
 """A demo model under one setting: its prompts, calibrations and searches.
 
-Fits and thresholds are calibrated on 50 preparation prompts, as in the source paper; BudCache
+Fits and thresholds are calibrated on 50 preparation prompts, as in the GPH paper; BudCache
 searches on two of them. All results are kept in a folder, so what was stopped goes on.
 """
 
@@ -119,7 +119,7 @@ class Lab:
 
         Args:
             methods: their names; all that are compared without any.
-            counts: of full steps; those of the source paper's ratios without any.
+            counts: of full steps; those of the GPH paper's ratios without any.
 
         Returns:
             Numbers of full steps that a method cannot reach, each with its name.

@@ -14,13 +14,13 @@ from benchmarks.lab.shots import Shot, Shots, Way
 from benchmarks.lab.ways import fixed
 
 DIGITS = 6  # of intervals: errors of latents are small
-DRAWS = 5  # of random schedules, as in the source paper
+DRAWS = 5  # of random schedules, as in the GPH paper
 
 
 def replay(lab: Lab, shots: Shots, way: Way, found: list[Shot]) -> dict:
     """The central test: one schedule for all prompts against the method's own choice for each.
 
-    Source: seed paper, *Selecting shared schedules* and the replay tables.
+    Source: GPH paper, *Selecting shared schedules* and the replay tables.
     """
     schedules = [Schedule.parse(shot.schedule) for shot in found]
     third = len(schedules) // 3

@@ -3,7 +3,7 @@
 Meant for the hundreds of prompts of a study. With few examples it is too narrow: see
 ``search.selection.mean_of`` for these.
 
-Source: seed paper, tables of paired differences: 95 %, resampling prompt–seed runs individually.
+Source: GPH paper, tables of paired differences: 95 %, resampling prompt–seed runs individually.
 """
 
 from __future__ import annotations

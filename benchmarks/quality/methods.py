@@ -1,6 +1,6 @@
 """The ten methods, searched golden paths and baselines on the demo model, side by side.
 
-Images with CFG 1 and 3, videos with CFG 5 under Euler and uni_pc, 50 and 20 steps, the source
+Images with CFG 1 and 3, videos with CFG 5 under Euler and uni_pc, 50 and 20 steps, the GPH
 paper's three cache ratios: every method is calibrated on 50 preparation prompts and sampled on 100
 unseen ones, each compared with the full run of its prompt and noise. Then the paper's central test:
 the most frequent schedule of each adaptive method, selected on a third of the unseen prompts, is

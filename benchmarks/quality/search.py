@@ -3,7 +3,7 @@
 On a space of the demo model of which every schedule is scored (``_space``), so the best one is
 known. The cost unit is a *full step*: one transformer evaluation at full compute of one example.
 Every search runs with 20 seeds until it has found the best schedule. *annealing* has the settings
-of the seed paper's comparison of searches, *recommended* those of Schedule Search: shorter chains,
+of the GPH paper's comparison of searches, *recommended* those of Schedule Search: shorter chains,
 states from which runs go on, racing. Warm starts are left out of both. Medians of 20 seeds differ
 by a quarter, so these two are compared with 100. It takes five minutes, with ``-- --score`` ten
 more to score the space anew.
@@ -51,7 +51,7 @@ class Variant:
     """A search with some of the savings."""
 
     algorithm: str
-    num_proposals: int = 200  # of a chain, as in the seed paper's comparison
+    num_proposals: int = 200  # of a chain, as in the GPH paper's comparison
     keeps_states: bool = False
     races: bool = False
 

@@ -1,4 +1,4 @@
-"""The source paper in miniature, on the demo models: ``python dev.py study [PART ...]``.
+"""The GPH paper in miniature, on the demo models: ``python dev.py study [PART ...]``.
 
 A part is a file of ``parts`` and its name in ``PARTS``. It has
 

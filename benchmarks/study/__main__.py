@@ -31,7 +31,7 @@ class Places:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="dev.py study", description=f"Repeat the source paper's analyses: {', '.join(PARTS)}."
+        prog="dev.py study", description=f"Repeat the GPH paper's analyses: {', '.join(PARTS)}."
     )
     parser.add_argument("part", nargs="*", help="all of them without any")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The four adaptive methods of the source paper on new prompts, calibrated."""
+"""The four adaptive methods of the GPH paper on new prompts, calibrated."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The smaller set has what offline and adaptive methods choose, uniform spacing, a
 schedule with some steps exchanged; the enlarged one further exchanges and random ones, too, and of
 the image model searched schedules. All with residual reuse.
 
-Source: seed paper, appendix *Candidate sets and schedule selection*.
+Source: GPH paper, appendix *Candidate sets and schedule selection*.
 """
 
 from __future__ import annotations

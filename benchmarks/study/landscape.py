@@ -2,7 +2,7 @@
 
 Quality stands in arrays ``[S, P]`` of schedules, in the order of their space, and prompts.
 
-Source: seed paper, appendix *Exhaustive high-ratio schedule search*.
+Source: GPH paper, appendix *Exhaustive high-ratio schedule search*.
 """
 
 from __future__ import annotations

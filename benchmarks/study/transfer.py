@@ -1,6 +1,6 @@
 """Transfer of a ranking of schedules from a few prompts to others.
 
-Source: seed paper, appendix *Exhaustive high-ratio schedule search*.
+Source: GPH paper, appendix *Exhaustive high-ratio schedule search*.
 """
 
 from __future__ import annotations

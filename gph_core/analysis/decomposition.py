@@ -3,7 +3,7 @@
 Notation: states z and velocities v; F of the full run; a tilde marks the cached run's states, a bar
 the velocities that it used; ``v^CF`` is the full model at a cached run's state.
 
-Source: Golden Path Hypothesis, section *Current approximations and earlier errors*, appendices
+Source: GPH paper, section *Current approximations and earlier errors*, appendices
 *State and current contributions* and *Complete cached trajectories*.
 """
 

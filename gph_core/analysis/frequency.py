@@ -14,7 +14,7 @@ from ..schedule import Schedule
 class Frequencies:
     """Runs of each schedule, most frequent first; of equals the one whose text comes first.
 
-    Source: seed paper, appendix on the schedules that adaptive methods choose.
+    Source: GPH paper, appendix on the schedules that adaptive methods choose.
     """
 
     counts: Mapping[Schedule, int]

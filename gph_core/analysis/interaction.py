@@ -1,6 +1,6 @@
 """Interaction of policies and schedules: an additive fit and its residuals.
 
-Source: seed paper, appendix *Schedule and approximation policy comparisons*.
+Source: GPH paper, appendix *Schedule and approximation policy comparisons*.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 One step k of a run under Euler is cached, all others are full. So the error has one source and can
 be followed from the feature to the velocity, the next state and the final latent.
 
-Source: Golden Path Hypothesis, appendix *Derivation and measurement of the four factors*.
+Source: GPH paper, appendix *Derivation and measurement of the four factors*.
 """
 
 from __future__ import annotations

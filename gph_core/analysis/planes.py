@@ -1,6 +1,6 @@
 """The planes in which runs leave their chords, and the angles between them.
 
-Source: Golden Path Hypothesis, shape and direction of individual trajectories.
+Source: GPH paper, shape and direction of individual trajectories.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class RunSpread:
     Args:
         deviation: population standard deviation.
         cv: coefficient of variation in percent, the deviation over the mean; NaN where the mean
-            is zero. Source: Golden Path Hypothesis, step-by-step changes across prompts.
+            is zero. Source: GPH paper, step-by-step changes across prompts.
         low, high: quartiles.
     """
 
@@ -144,7 +144,7 @@ def check_alike(num_steps: Sequence[int], num_coordinates: Sequence[int]) -> Non
 def signal_to_floor(together: Mapping[str, RunSpread]) -> tuple[float, ...]:
     """Ratio of the median turning angles to those by rounding alone.
 
-    Infinite where rounding does nothing. Source: Golden Path Hypothesis, appendix on the precision
+    Infinite where rounding does nothing. Source: GPH paper, appendix on the precision
     of turning angles.
     """
     pairs = zip(together["turning"].median, together["floor"].median, strict=True)

@@ -1,6 +1,6 @@
 """Growth of the error of one cached step until the end, and scores that predict it.
 
-Source: Golden Path Hypothesis, section *Propagation from one cached step* and appendix *Derivation
+Source: GPH paper, section *Propagation from one cached step* and appendix *Derivation
 and measurement of the four factors*. Arrays are ``[P, S]``: prompts, then measured steps.
 """
 

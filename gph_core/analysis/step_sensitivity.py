@@ -34,7 +34,7 @@ class StepSensitivity:
             it is predicted from; empty where not measured.
         conditions: what it holds for, as plain data.
 
-    Source: Golden Path Hypothesis, equation of the propagation gain, averaged over all prompts.
+    Source: GPH paper, equation of the propagation gain, averaged over all prompts.
     """
 
     sigmas: tuple[float, ...]

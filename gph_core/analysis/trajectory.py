@@ -84,7 +84,7 @@ def chord_fractions(states: Tensor) -> Tensor:
 def off_chord_vectors(states: Tensor) -> Tensor:
     """Vectors from the chord to each state, at right angles to the chord: ``[N + 1, D]``.
 
-    Exactly zero for the first and the last state. Source: Golden Path Hypothesis, off-chord vector.
+    Exactly zero for the first and the last state. Source: GPH paper, off-chord vector.
     """
     points = _points(states)
     return points - points[0] - torch.outer(chord_fractions(states), points[-1] - points[0])
@@ -116,7 +116,7 @@ def turning_angles(states: Tensor, window: int = WINDOW) -> Tensor:
     Returns:
         ``[N + 1 - 2w]`` for the states w to N - w.
 
-    Source: Golden Path Hypothesis, turning angle. Computed as 2 atan2(|u - v|, |u + v|) of unit
+    Source: GPH paper, turning angle. Computed as 2 atan2(|u - v|, |u + v|) of unit
     vectors, as arccos loses half of the digits of small angles.
     """
     points = _points(states)
@@ -142,7 +142,7 @@ def rounding_floor(
     Returns:
         ``[N + 1 - 2w]`` for the states w to N - w.
 
-    Source: Golden Path Hypothesis, appendix on the precision of turning angles. With h half of the
+    Source: GPH paper, appendix on the precision of turning angles. With h half of the
     way between the two states and e the rounding error, the angle between h + e and h - e is
     atan2(2 |h ∧ e|, |h|² - |e|²).
     """

@@ -1,6 +1,6 @@
 """TeaCache's polynomial: how far the output moves, given how far the signal moved.
 
-Source: TeaCache, arXiv 2411.19108, fitted as the seed paper does: both changes between steps that
+Source: TeaCache, arXiv 2411.19108, fitted as the GPH paper does: both changes between steps that
 follow each other, on full runs; four of five examples to fit and the fifth to check.
 """
 

@@ -9,7 +9,7 @@ with Euclidean norms. Times are noise levels in [0, 1]. Jt grows with the size o
 ``jt`` = Jt / sqrt(numel) is kept: with it the rule predicts the RMS change of the velocity, and
 needs no constant of the latent's size.
 
-Source: SenCache, arXiv 2602.24208, aggregated as the seed paper does.
+Source: SenCache, arXiv 2602.24208, aggregated as the GPH paper does.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def find_threshold(
         OutOfReach: so many steps cannot be cached.
         ValueError: there are no examples, or ``start`` is not positive.
 
-    Source: seed paper, calibration of thresholds, its "mean first" rule; there on a given list of
+    Source: GPH paper, calibration of thresholds, its "mean first" rule; there on a given list of
     thresholds.
     """
     if num_examples < 1 or not (start > 0 and math.isfinite(start)):

@@ -21,7 +21,7 @@ from .relative_l1 import relative_change, relative_changes
 from .spectral import wiener_filtered
 
 # By family, the cache ratio beyond which DiCache computes a first tenth of the run in full, else a
-# fifth: in the seed paper's code a tenth at 0.82, for Wan at 0.74 too.
+# fifth: in the GPH paper's code a tenth at 0.82, for Wan at 0.74 too.
 DICACHE_TENTH = {"Wan": 0.66, "": 0.78}
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .base import Gate, GateInput, Look
 
-# Limits of the seed paper's code by family, see ``Setting.of_family``, at its cache ratios 0.58,
+# Limits of the GPH paper's code by family, see ``Setting.of_family``, at its cache ratios 0.58,
 # 0.74 and 0.82: threshold of the first steps, their share of the run, cached steps in a row of 50.
 LIMITS = {
     "HunyuanVideo": ((0.2, 0.2, 10), (0.2, 0.2, 10), (1.2, 0.2, 10)),

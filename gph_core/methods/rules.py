@@ -27,7 +27,7 @@ from ..schedule import Schedule, image_uniform, uniform
 from .method import Method, Setting
 
 L2P_OWN = "L2P (full steps only)"
-HIGH_RATIO, MEDIUM_RATIO = 0.78, 0.66  # between the seed paper's cache ratios 0.82, 0.74, 0.58
+HIGH_RATIO, MEDIUM_RATIO = 0.78, 0.66  # between the GPH paper's cache ratios 0.82, 0.74, 0.58
 
 
 def by_threshold(gate: Callable[[float], Gate]) -> Callable[[float, Setting], Gate]:
@@ -168,6 +168,6 @@ def num_full(setting: Setting) -> int:
 
 
 def spaced(setting: Setting) -> Schedule:
-    """Uniform spacing, as the seed paper spaces images and videos."""
+    """Uniform spacing, as the GPH paper spaces images and videos."""
     rule = uniform if is_video(setting.family) else image_uniform
     return rule(setting.num_steps, num_full(setting))

@@ -1,7 +1,7 @@
 """The methods: how each chooses its full steps and how it predicts the others. One row each.
 
 An *adaptive* method decides during the run, by a threshold; a *planned* one chooses a schedule
-before any run, for a number of full steps. ``METHODS`` has the ten methods of the seed paper,
+before any run, for a number of full steps. ``METHODS`` has the ten methods of the GPH paper,
 ``VARIANTS`` other forms of these, ``BASELINES`` rules that users know from elsewhere.
 """
 
@@ -165,7 +165,7 @@ TEACACHE_RAW = "TeaCache (as published)"
 VARIANTS: dict[str, Method] = {
     row.title: row
     for row in (
-        # As in the authors' codes, where these differ from the seed paper's.
+        # As in the authors' codes, where these differ from the GPH paper's.
         replace(
             METHODS["TeaCache"],
             form="as published",

@@ -197,7 +197,7 @@ def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
 def _rank(policy: Policy, path: GoldenPath) -> int:
     """Fit of a path to a policy: 1 best, 0 not at all.
 
-    Schedules searched with reuse are good with other policies, too (source paper, which evaluates
+    Schedules searched with reuse are good with other policies, too (GPH paper, which evaluates
     five policies on them); those that another method chose are taken with its own policy only.
     """
     if path.origin not in (SEARCHED, SHARED, PUBLISHED) or not _keeps(policy, path.schedule):

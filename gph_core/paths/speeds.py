@@ -8,7 +8,7 @@ from .choice import Choice, Conditions, choose
 from .golden_path import GoldenPath
 from .retarget import num_full
 
-# Full steps of 50 in the seed paper, whose cache ratios are 0.58, 0.74 and 0.82.
+# Full steps of 50 in the GPH paper, whose cache ratios are 0.58, 0.74 and 0.82.
 SPEEDS = {"Quality": 21, "Balanced": 13, "Fast": 9}
 OF_STEPS = 50
 

@@ -1,6 +1,6 @@
 """DPCache: the schedule whose jumps predict the features of full runs best.
 
-Source: DPCache, arXiv 2602.22654, as the seed paper's authors reproduced it. Their program keeps
+Source: DPCache, arXiv 2602.22654, as the GPH paper's authors reproduced it. Their program keeps
 only the best way to each full step (``greedy`` here); the default is exact.
 """
 

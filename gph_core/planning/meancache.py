@@ -1,6 +1,6 @@
 """MeanCache: the schedule whose jumps stay closest to the mean velocities of full runs.
 
-Source: MeanCache, arXiv 2601.19961, with the constants of the seed paper's authors, who published
+Source: MeanCache, arXiv 2601.19961, with the constants of the GPH paper's authors, who published
 the only program of the search. Unlike there, a jump to the next step is free, as it is computed.
 """
 

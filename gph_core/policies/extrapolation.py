@@ -143,7 +143,7 @@ class Extrapolation(Prediction):
 class Taylor(Extrapolation):
     """``F0 + x D1 + x²/2 D2``.
 
-    Source: TaylorSeer, arXiv 2503.06923, applied to the whole-stack residual as in the seed paper.
+    Source: TaylorSeer, arXiv 2503.06923, applied to the whole-stack residual as in the GPH paper.
     """
 
     name: ClassVar[str] = "Taylor"

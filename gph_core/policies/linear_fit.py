@@ -4,7 +4,7 @@ The fit needs only the Gram matrix of a run, ``[N, N]`` products of the outputs 
 matrices add up over runs, branches and streams, so no output is kept. A second sum, over other
 prompts, shows how good the weights are where they were not fitted.
 
-Source: L2P, arXiv 2604.26365, as the seed paper's authors reproduced it.
+Source: L2P, arXiv 2604.26365, as the GPH paper's authors reproduced it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class MeanVelocity(Prediction):
         span: steps to look back, 1 to 6, on every cached step that ``spans`` does not name.
         spans: pairs of a cached step and its own span, as published with a schedule.
 
-    Source: MeanCache, arXiv 2601.19961. On a schedule without spans of its own the seed paper
+    Source: MeanCache, arXiv 2601.19961. On a schedule without spans of its own the GPH paper
     takes 4.
     """
 

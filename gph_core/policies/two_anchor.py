@@ -22,7 +22,7 @@ class TwoAnchor(ProbedPrediction):
     the one before, P that of the first block now. Each sample of the batch has its own γ, so that
     none depends on the others.
 
-    Source: DiCache, arXiv 2508.17356, with the clamp of the seed paper on every model; its own code
+    Source: DiCache, arXiv 2508.17356, with the clamp of the GPH paper on every model; its own code
     for Wan goes to 2.
     """
 

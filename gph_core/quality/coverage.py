@@ -3,7 +3,7 @@
 Quality, where higher is better (see ``objective``), is in arrays ``[S, P]`` of S schedules, or
 other ways of sampling, and P prompts.
 
-Source: seed paper, appendix *The coverage test*.
+Source: GPH paper, appendix *The coverage test*.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The network of LPIPS, from a file of torchvision's weights. Nothing is ever downloaded here.
 
 The package ``lpips`` has the distance with its learned weights, but lets torchvision download the
-network below it, AlexNet (as in the source paper) or VGG16. So that network is made with random
+network below it, AlexNet (as in the GPH paper) or VGG16. So that network is made with random
 weights, which those of a file replace.
 """
 

@@ -1,6 +1,6 @@
 """Quality margins: how much a prompt may lose, in units of the cost of one more cached step.
 
-Source: seed paper, appendix *Quality margins and coverage under SSIM and LPIPS*.
+Source: GPH paper, appendix *Quality margins and coverage under SSIM and LPIPS*.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def psnr(reference: Tensor, test: Tensor) -> Tensor:
 def psnr_8bit(reference: Tensor, test: Tensor) -> Tensor:
     """PSNR in dB of the images rounded to 8 bit, peak 255; ``inf`` where these are identical.
 
-    Source: Golden Path Hypothesis, which compares 8-bit images. Values outside [0, 1] are clipped.
+    Source: GPH paper, which compares 8-bit images. Values outside [0, 1] are clipped.
     """
     return psnr(_rounded_to_8_bit(reference), _rounded_to_8_bit(test))
 
@@ -80,7 +80,7 @@ def frame_change(reference: Tensor, test: Tensor, network: Network) -> Tensor:
     test minus that of the reference: positive where the test flickers more, negative where it moves
     less. The mean over the pairs is the source's temporal LPIPS change.
 
-    Source: Golden Path Hypothesis, temporal LPIPS change of videos.
+    Source: GPH paper, temporal LPIPS change of videos.
     """
     _check_shapes(reference, test)
     if len(reference) < 2:

@@ -65,7 +65,7 @@ def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
     Args:
         probed: for each schedule of a probe, the metrics of its examples.
 
-    Source: seed paper, appendix *Schedule Search*: mean and sample standard deviation of the
+    Source: GPH paper, appendix *Schedule Search*: mean and sample standard deviation of the
     example averages over the probe's 50 schedules.
     """
     averages = [

@@ -11,7 +11,7 @@ from ..texts import counted
 def threshold_text(
     found: FoundThreshold, num_steps: int, num_examples: int, notes: Sequence[str]
 ) -> str:
-    """Outcome of a threshold, in the form of the source paper's tables, and further lines."""
+    """Outcome of a threshold, in the form of the GPH paper's tables, and further lines."""
     histogram = ", ".join(f"{count}: {number}" for count, number in found.histogram.items())
     lines = [
         f"threshold {found.threshold:.5g}; to use it, choose the same speed in Adaptive Cache",

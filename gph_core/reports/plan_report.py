@@ -25,7 +25,7 @@ def plan_text(name: str, plan: Plan, method: Method | None, family: str) -> Iter
     yield f"{name}: {method.rule} ({method.source})" if method else name
     if method is None or "uniform" in method.rule:
         of_videos = is_video(family) if method else RULES[name] is uniform
-        line = f"spaced by the source paper's rule for {'videos' if of_videos else 'images'}"
+        line = f"spaced by the GPH paper's rule for {'videos' if of_videos else 'images'}"
         is_guess = method is not None and not family
         yield line + ("; if your model makes videos, connect it to model" if is_guess else "")
     yield (

@@ -20,7 +20,7 @@ from . import figures, runs_report
 FORMAT = "golden-path-schedule-statistics-1"
 MOST_SCHEDULES = 3  # of a recording that are drawn as strips
 _CURVE = 10  # most frequent schedules whose shares are added up
-TOP = (1, 3, 10)  # r, for the share of the r most frequent schedules, as in the seed paper
+TOP = (1, 3, 10)  # r, for the share of the r most frequent schedules, as in the GPH paper
 
 
 def report_of(
@@ -145,7 +145,7 @@ def _interaction_lines(fit: Mapping[str, Any], metric: str) -> list[str]:
 def figure(report: Mapping[str, Any]) -> Tensor:
     """Most frequent schedules, their cumulative shares, and policies by schedule, ``[1, H, W, 3]``.
 
-    Source: seed paper, its figures of schedule frequencies and of the interaction.
+    Source: GPH paper, its figures of schedule frequencies and of the interaction.
     """
     from matplotlib.figure import Figure
 

@@ -45,7 +45,7 @@ class SearchProgress:
     """Counts units in a row that gain less than 2 standard errors of the best mean.
 
     A unit that began before anything was scored is exempt, and so is a single example, which has no
-    standard error. Source: seed paper, stopping rule; the exemptions are those of its program.
+    standard error. Source: GPH paper, stopping rule; the exemptions are those of its program.
 
     Args:
         best: the best score before the search.

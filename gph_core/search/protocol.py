@@ -5,7 +5,7 @@ interact. Delivered is the pair with the best mean on validation examples, which
 Baselines compete, too, so that nothing worse is delivered unnoticed, and so does the best schedule
 of each policy that did not go on: a few scoring examples may have misjudged it.
 
-Source: seed paper, *Searching for Golden Paths* and appendix *Schedule Search*.
+Source: GPH paper, *Searching for Golden Paths* and appendix *Schedule Search*.
 """
 
 from __future__ import annotations

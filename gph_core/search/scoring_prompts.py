@@ -1,8 +1,8 @@
-"""Prompts and seeds of scoring examples: those of the seed paper, and those in a text."""
+"""Prompts and seeds of scoring examples: those of the GPH paper, and those in a text."""
 
 from __future__ import annotations
 
-# Source: seed paper, appendix *Schedule Search*. Six are captions of COCO 2014 (CC BY 4.0) or a
+# Source: GPH paper, appendix *Schedule Search*. Six are captions of COCO 2014 (CC BY 4.0) or a
 # fixed template, two prompts of DiffusionDB (CC0).
 PROMPTS = (
     "Two giraffes in a room with people looking at them.",

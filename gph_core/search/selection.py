@@ -111,7 +111,7 @@ def finalists(
     Taken by falling mean, equal ones in the order of ``scores``, if at least ``distance`` steps
     away from all taken before. If these are too few, the best of the others follow.
 
-    Source: seed paper, appendix *Schedule Search*, candidate validation.
+    Source: GPH paper, appendix *Schedule Search*, candidate validation.
     """
     whole = (schedule for schedule, score in scores.items() if score.is_whole)
     ordered = sorted(whole, key=lambda schedule: -scores[schedule].mean)
@@ -127,7 +127,7 @@ def paired_gain(score: Score, other: Score) -> Gain:
     """Gain of a schedule over another on the same examples.
 
     The interval is Student's for the mean of the differences; infinite for a single example. The
-    seed paper's bootstrap over thousands of runs would be too narrow for tens of examples.
+    GPH paper's bootstrap over thousands of runs would be too narrow for tens of examples.
     """
     if not (score.is_whole and other.is_whole) or len(score.values) != len(other.values):
         raise ValueError(

@@ -50,7 +50,7 @@ class Coverage(Node):
                     options=[PUBLISHED, DERIVED, OWN],
                     default=PUBLISHED,
                     tooltip=(
-                        "How far from the best still counts as close. published: the paper's "
+                        "How far from the best still counts as close. published: the GPH paper's "
                         "margins. derived: half, one and two times what one more cached step "
                         "costs here; this needs shootouts with two numbers of full steps. values "
                         "below: your own margins."

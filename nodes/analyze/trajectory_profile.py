@@ -79,7 +79,7 @@ class TrajectoryProfile(Node):
                     default="float32",
                     tooltip=(
                         "For the turning angles that rounding alone causes. float32: as "
-                        "recorded. bfloat16: as in the paper."
+                        "recorded. bfloat16: as in the GPH paper."
                     ),
                     advanced=True,
                 ),

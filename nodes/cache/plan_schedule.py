@@ -32,7 +32,7 @@ from ..schema.types import (
 
 GAIN = Method(
     "propagation gain",
-    "source paper, propagation from one cached step",
+    "GPH paper, propagation from one cached step",
     "cheapest path through feature errors, each multiplied by its propagation gain",
     Reuse(),  # the plan's is that of the measurement
     plan=lambda s: plan_by_sensitivity(s.fit, _full_of(s)),

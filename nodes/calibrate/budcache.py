@@ -21,8 +21,8 @@ from ..sample.workload import Workload
 from .calibration_runs import OnPart
 
 NAME = "BudCache"
-EXAMPLES = 2  # on which it searches, as the seed paper does
-TYPICAL = 400  # schedules that it scores, about: 179 to 727 in the seed paper
+EXAMPLES = 2  # on which it searches, as the GPH paper does
+TYPICAL = 400  # schedules that it scores, about: 179 to 727 in the GPH paper
 STATE_BYTES = 4 * 2**30  # of main memory for states that runs of its search share
 
 

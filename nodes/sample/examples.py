@@ -45,7 +45,7 @@ class ScoringExamples(Node):
                     default="\n".join(PROMPTS),
                     multiline=True,
                     tooltip=(
-                        "One per line. The default is the eight prompts of the source paper. Use "
+                        "One per line. The default is the eight prompts of the GPH paper. Use "
                         "the kind of prompts that you will use later. More prompts make the "
                         "search slower but its result more reliable. They need clip."
                     ),

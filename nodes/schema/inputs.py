@@ -13,7 +13,7 @@ from ...gph_core.reports.shootout import reading
 from .types import COUNT, ExamplesType, SemanticType, WorkersType
 
 WHATEVER = "As in your workflow, with its LoRAs and other patches."
-KIND = "From Scoring Examples: prompts of the kind you use. The source paper uses 50."
+KIND = "From Scoring Examples: prompts of the kind you use. The GPH paper uses 50."
 MOST = 20  # inputs that grow
 SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
 

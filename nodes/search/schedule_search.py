@@ -56,7 +56,7 @@ from .search_live import SearchLive
 from .search_session import SearchInputs, check_study
 
 SEVERAL = "several, keep the best"
-# Five that differ: of the source paper's five without Taylor (Hermite was better there), and
+# Five that differ: of the GPH paper's five without Taylor (Hermite was better there), and
 # velocity reuse.
 POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
 FITTED, REUSE = "fitted", "residual reuse"

@@ -10,7 +10,7 @@ from golden_path_pack.gph_core.search.proposals import END_OF_UNIT, Proposal, Sc
 
 from benchmarks.study.landscape import near_best_mean, near_every_optimum, optima, shared
 
-# Source paper, K = 41 on FLUX.1-dev: the optimum of each run, and what the schedule with the best
+# GPH paper, K = 41 on FLUX.1-dev: the optimum of each run, and what the schedule with the best
 # mean has there.
 OPTIMA = [22.334, 28.621, 20.915, 20.765]
 BEST_MEAN = [21.086, 28.590, 20.813, 20.496]

@@ -1,4 +1,4 @@
-"""The source paper's coverage tables, a line each: metric, model, cached steps of 50, candidates,
+"""The GPH paper's coverage tables, a line each: metric, model, cached steps of 50, candidates,
 prompts, then shares at three margins with their one-sided 95 % lower bounds.
 
 The bounds of the first three groups are unadjusted; those of the enlarged sets, of PSNR at one

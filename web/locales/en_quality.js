@@ -49,7 +49,7 @@ export default {
   "quality.psnr": "PSNR",
   "quality.psnr.tip": "Peak signal-to-noise ratio: higher is better, 6 dB more is half the error",
   "quality.psnr_8bit": "PSNR 8-bit",
-  "quality.psnr_8bit.tip": "PSNR of the images rounded to 8 bits, as they are saved and as the paper measures it",
+  "quality.psnr_8bit.tip": "PSNR of the images rounded to 8 bits, as they are saved and as the GPH paper measures it",
   "quality.ssim": "SSIM",
   "quality.ssim.tip": "Structural similarity: higher is better, 1 is identical",
   "quality.lpips": "LPIPS",

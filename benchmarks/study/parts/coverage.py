@@ -1,6 +1,6 @@
 """Share of new prompts for which one schedule comes near the best of several candidates.
 
-Source: seed paper, appendix *The coverage test*. SSIM stands for its LPIPS, too.
+Source: GPH paper, appendix *The coverage test*. SSIM stands for its LPIPS, too.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 On some new prompts every single step is cached alone. On others whole schedules are taken apart,
 and those that the single steps propose are compared with uniform spacing.
 
-Source: seed paper, section *Evaluating Schedules by Final-Output Quality* and appendix *Additional
+Source: GPH paper, section *Evaluating Schedules by Final-Output Quality* and appendix *Additional
 Cache-Error Analysis*. Planning by propagation gains is ours.
 """
 

@@ -1,6 +1,6 @@
 """Number of scoring examples that it takes to choose a schedule that holds on new prompts.
 
-The source paper leaves this open. On the exhaustive table, so what is chosen is the best schedule
+The GPH paper leaves this open. On the exhaustive table, so what is chosen is the best schedule
 of the whole space for the examples, and no search stands between.
 """
 

@@ -1,6 +1,6 @@
 """A space of which every schedule is scored: how near one schedule comes to every prompt's best.
 
-Source: seed paper, appendix *Exhaustive high-ratio schedule search*, which has four prompts. Here
+Source: GPH paper, appendix *Exhaustive high-ratio schedule search*, which has four prompts. Here
 schedules are chosen on the first four of the scoring prompts, too, and on all of them.
 """
 

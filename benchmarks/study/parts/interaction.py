@@ -2,7 +2,7 @@
 
 The source's four schedules, that of MeanCache and random ones, each under its five policies.
 
-Source: seed paper, section *The approximation policy changes schedule quality* and appendix
+Source: GPH paper, section *The approximation policy changes schedule quality* and appendix
 *Schedule and approximation policy comparisons*, which has the four.
 """
 

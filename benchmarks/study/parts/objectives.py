@@ -3,7 +3,7 @@
 All with residual reuse, so that only schedules differ. Searches score eight prompts; what they
 deliver is compared on new ones.
 
-Source: seed paper, section *Searching for Golden Paths*. SSIM stands for its LPIPS.
+Source: GPH paper, section *Searching for Golden Paths*. SSIM stands for its LPIPS.
 """
 
 from __future__ import annotations

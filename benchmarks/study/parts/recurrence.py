@@ -1,6 +1,6 @@
 """Number of different schedules that adaptive methods choose over many prompts.
 
-Source: seed paper, section *Shared Schedules Recur and Transfer* and appendix
+Source: GPH paper, section *Shared Schedules Recur and Transfer* and appendix
 *Schedule-distribution statistics*.
 """
 

@@ -3,7 +3,7 @@
 The schedule is selected on a third of the prompts and replayed on the others where the method chose
 another one; so are random schedules of as many full steps.
 
-Source: seed paper, section *Shared schedules retain quality on new prompts* and its appendix on
+Source: GPH paper, section *Shared schedules retain quality on new prompts* and its appendix on
 images.
 """
 

@@ -1,7 +1,7 @@
 """Quality of a schedule that was found with Euler under other samplers.
 
 The best schedule of the exhaustive table on the scoring prompts, and other schedules of its space,
-under each sampler on the new prompts. The source paper leaves this out.
+under each sampler on the new prompts. The GPH paper leaves this out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 On the exhaustive table, where looking up the mean of a schedule is one evaluation.
 
-Source: seed paper, appendix *Comparing search procedures using exhaustive scores*. Its space has
+Source: GPH paper, appendix *Comparing search procedures using exhaustive scores*. Its space has
 1.4 million schedules, so the same number of evaluations means more there.
 """
 

@@ -1,6 +1,6 @@
 """Quality of shared schedules at other step counts, beside runs of just as many plain steps.
 
-The source paper has 50 steps only, and no baseline of fewer steps. A schedule is searched for each
+The GPH paper has 50 steps only, and no baseline of fewer steps. A schedule is searched for each
 number of steps and of full steps, on eight prompts and with residual reuse.
 """
 

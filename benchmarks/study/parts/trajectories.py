@@ -3,7 +3,7 @@
 Each prompt is sampled from three noises, and each noise is that of three prompts, so that pairs of
 runs share one of both, or neither.
 
-Source: seed paper, section *Common Patterns in Full-Compute Denoising*.
+Source: GPH paper, section *Common Patterns in Full-Compute Denoising*.
 """
 
 from __future__ import annotations

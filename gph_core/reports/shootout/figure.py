@@ -17,7 +17,7 @@ from .table import mean_of, title_of
 def figure(report: Mapping[str, Any]) -> Tensor:
     """The most frequent schedules of each row with their shares, ``[1, H, W, 3]``.
 
-    Source: seed paper, its Figure 1(a).
+    Source: GPH paper, its Figure 1(a).
     """
     from matplotlib.figure import Figure
 

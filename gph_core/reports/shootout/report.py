@@ -15,7 +15,7 @@ from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ...quality.shootout import CandidateRun, ahead, figures
 from ...schedule import Schedule
 
-MOST_SCHEDULES = 5  # of a candidate, as in the seed paper's figure
+MOST_SCHEDULES = 5  # of a candidate, as in the GPH paper's figure
 OTHER_COUNT = 0.5  # as far from the wanted number of full steps, a mean is another number
 
 

@@ -43,7 +43,7 @@ def draw(report: Mapping[str, Any], sheet) -> None:
         report: from ``report.report_of``.
         sheet: a figure of matplotlib, which gets the size that this takes.
 
-    Source: Golden Path Hypothesis, its figures of trajectories.
+    Source: GPH paper, its figures of trajectories.
     """
     sheet.set_size_inches(14, 10.5)
     axes = sheet.subplots(3, 3, height_ratios=(3, 1.5, 3))

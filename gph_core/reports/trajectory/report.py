@@ -84,7 +84,7 @@ def _notes(runs: Sequence[RecordedRun], profiles: Sequence[Profile]) -> list[str
     notes = []
     if cached:
         notes.append(
-            f"{counted(cached, 'run')} with cached steps: the paper's profiles are of full runs"
+            f"{counted(cached, 'run')} with cached steps: the GPH paper's profiles are of full runs"
         )
     if without:
         notes.append(f"{counted(without, 'run')} without a plane: bent in one direction at most")

@@ -1,4 +1,4 @@
-"""Simulated annealing, as in the seed paper and as in BudCache.
+"""Simulated annealing, as in the GPH paper and as in BudCache.
 
 A chain accepts a worse schedule with a probability that falls with the loss and, over the chain,
 with the temperature, which has the units of the objective (dB for PSNR).
@@ -34,7 +34,7 @@ def simulated_annealing(
         num_proposals: of a chain.
         rounds: of steepest ascent, at most.
 
-    Source: seed paper, appendix *Schedule Search*.
+    Source: GPH paper, appendix *Schedule Search*.
     """
     for start in starts(space, rng, seeds):
         state = start, (yield Proposal(start))
@@ -140,9 +140,9 @@ class BudCache(NamedTuple):
 
 
 def as_in_seed_paper(num_steps: int, num_full: int, rng: random.Random) -> BudCache:
-    """The seed paper's reproduction: steps 0, 1, 2 and the last full, and no far or double moves.
+    """The GPH paper's reproduction: steps 0, 1, 2 and the last full, and no far or double moves.
 
-    Source: seed paper, appendix *Calibration, schedule search, and evaluation separation*, and its
+    Source: GPH paper, appendix *Calibration, schedule search, and evaluation separation*, and its
     program; two prompts, three for Qwen-Image.
     """
     space = ScheduleSpace(num_steps, num_steps - num_full, (0, 1, 2, num_steps - 1))

@@ -1,6 +1,6 @@
 """Searches that only ever go up: hill climbing and coordinate ascent, each with restarts.
 
-Source: seed paper, appendix *Schedule Search*.
+Source: GPH paper, appendix *Schedule Search*.
 """
 
 from __future__ import annotations

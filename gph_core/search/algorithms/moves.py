@@ -38,7 +38,7 @@ def local_swap(space: ScheduleSpace, schedule: Schedule, rng: random.Random) -> 
     A uniform cached step becomes full. The full step that is cached instead is drawn within
     ``REACH`` of it in 70 % of the cases, if there is one, else from all that may move.
 
-    Source: seed paper, appendix *Schedule Search*, annealing proposal.
+    Source: GPH paper, appendix *Schedule Search*, annealing proposal.
     """
     movable, cached = space.movable_steps(schedule), schedule.cached_steps
     if not movable or not cached:

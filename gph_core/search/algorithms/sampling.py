@@ -54,7 +54,7 @@ def _propose(schedules: Iterable[Schedule]) -> Search:
 def probe_pairs(space: ScheduleSpace, rng: random.Random, count: int) -> list[Pair]:
     """Uniform schedules, each with one annealing proposal of it.
 
-    Source: seed paper, appendix *Schedule Search*: 25 pairs, scored before the search.
+    Source: GPH paper, appendix *Schedule Search*: 25 pairs, scored before the search.
     """
     draws = (space.sample(rng) for _ in range(count))
     return [(schedule, local_swap(space, schedule, rng)) for schedule in draws]
@@ -71,7 +71,7 @@ def temperatures(median: float) -> tuple[float, float]:
     Ten times the median, to two significant figures, and a thousandth of that. With a median of
     zero, nothing worse is accepted.
 
-    Source: seed paper, appendix *Schedule Search*.
+    Source: GPH paper, appendix *Schedule Search*.
     """
     t_max = float(f"{10 * median or 1e-9:.2g}")
     return t_max, float(f"{t_max / 1000:.2g}")

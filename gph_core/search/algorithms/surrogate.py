@@ -34,7 +34,7 @@ def additive_cost(
         batch: proposals between two fits.
         ridge: penalty of the squared weights.
 
-    Source: seed paper, comparison of search procedures: learned additive cost.
+    Source: GPH paper, comparison of search procedures: learned additive cost.
     """
     terms = np.broadcast_to(np.arange(space.num_steps + 1), (space.num_steps, space.num_steps + 1))
     return _learn(space, rng, seeds, terms, initial, batch, ridge)
@@ -48,7 +48,7 @@ def pairwise_cost(
 
     For the arguments see ``additive_cost``.
 
-    Source: seed paper, comparison of search procedures: learned pairwise cost.
+    Source: GPH paper, comparison of search procedures: learned pairwise cost.
     """
     terms = np.arange(space.num_steps * (space.num_steps + 1)).reshape(space.num_steps, -1)
     return _learn(space, rng, seeds, terms, initial, batch, ridge)
@@ -171,7 +171,7 @@ def bayesian_optimization(
             not larger is its own pool.
         trees: of the forest; mean and deviation of their predictions are the posterior.
 
-    Source: seed paper, comparison of search procedures: Bayesian optimization.
+    Source: GPH paper, comparison of search procedures: Bayesian optimization.
     """
     forest = _forest()
     scores: dict[Schedule, Score] = {}

@@ -213,7 +213,7 @@ def test_runs_with_cached_steps_are_reported(model):
     changes = {"examples": EXAMPLES[:2], "keep_latents": True}
     runs, _ = RecordRuns.execute(**inputs(adaptive(model, 0.6), **changes)).result
     text = profile(Trajectories("mine", runs)).ui["gph_summary"][0]["text"]
-    assert "2 runs with cached steps: the paper's profiles are of full runs" in text
+    assert "2 runs with cached steps: the GPH paper's profiles are of full runs" in text
 
 
 def rewrite(number, change):

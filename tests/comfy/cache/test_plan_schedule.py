@@ -100,7 +100,7 @@ def test_the_weights_of_l2p_are_refused_by_another_model(model):
     calibrate(model)
     schedule, policy, text = plan("L2P")
     assert isinstance(policy, CausalLinear)
-    assert "spaced by the source paper's rule for images\n" in text  # the calibration is of FLUX
+    assert "spaced by the GPH paper's rule for images\n" in text  # the calibration is of FLUX
     walk = torch.randn(STEPS + 1, 40, generator=torch.Generator().manual_seed(1)).cumsum(0)
     torch.testing.assert_close(policy.matrix, fit(gram(walk[:-1])).matrix)
     case = next(case for case in zoo_images.CASES if case.name == "Qwen-Image")

@@ -21,9 +21,7 @@ def test_spaced_methods_need_nothing(method):
     assert schedule == (videos if "videos" in method else images)
     assert policy == NEED_NONE[method]
     assert "9 of 50 steps full, at most 5.56x faster" in text
-    expected = (
-        f"spaced by the source paper's rule for {'videos' if 'videos' in method else 'images'}"
-    )
+    expected = f"spaced by the GPH paper's rule for {'videos' if 'videos' in method else 'images'}"
     is_guess = "uniform" not in method
     guess = "; if your model makes videos, connect it to model" if is_guess else ""
     assert text.splitlines()[1] == expected + guess
@@ -37,7 +35,7 @@ def test_a_model_says_whether_images_or_videos_are_spaced(name, kind, expected):
     other = zoo.build(next(c for c in zoo_images.CASES + zoo_videos.CASES if name in c.name))
     schedule, _, text = plan("TaylorSeer", 50, 9, NONE, model=other)
     assert schedule == expected
-    assert text.splitlines()[1] == f"spaced by the source paper's rule for {kind}"
+    assert text.splitlines()[1] == f"spaced by the GPH paper's rule for {kind}"
     # The two rules that are chosen by name stay what they are.
     assert plan("uniform (images)", 50, 9, NONE, model=other)[0] == "0-3,14,25,37,48-49/50"
 

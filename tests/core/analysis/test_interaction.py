@@ -5,7 +5,7 @@ import pytest
 
 from gph_core.analysis.interaction import interaction
 
-# Source paper: mean PSNR of its six searched schedules under five policies, equal weight over four
+# GPH paper: mean PSNR of its six searched schedules under five policies, equal weight over four
 # datasets. Reuse, Taylor 1, Hermite 2, interval average, two-anchor.
 SEARCHED = [
     [29.104, 29.931, 30.257, 30.342, 30.775], [24.001, 24.013, 24.513, 24.542, 24.990],

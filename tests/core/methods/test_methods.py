@@ -67,7 +67,7 @@ def test_a_method_either_decides_in_the_run_or_plans_before_it(name):
 
 @pytest.mark.parametrize(
     ("family", "num_full", "num_steps", "first"),
-    # A fifth of the steps and one more; a tenth at the highest of the source paper's ratios, on Wan
+    # A fifth of the steps and one more; a tenth at the highest of the GPH paper's ratios, on Wan
     # at the middle one too.
     [
         ("FLUX", 21, 50, 11), ("FLUX", 13, 50, 11), ("FLUX", 9, 50, 6), ("FLUX", 5, 28, 3),
@@ -89,7 +89,7 @@ def test_a_policy_may_need_more_full_steps_than_the_rule():
 @pytest.mark.parametrize(
     ("family", "num_steps", "num_full", "limits"),
     [
-        # The source paper's settings at 50 steps: in a row, window, its threshold.
+        # The GPH paper's settings at 50 steps: in a row, window, its threshold.
         ("FLUX", 50, 21, (10, 10, 0.005)),
         ("FLUX", 50, 13, (39, 10, 0.005)),
         ("Wan", 50, 9, (43, 6, 0.005)),

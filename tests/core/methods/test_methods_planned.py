@@ -11,7 +11,7 @@ from gph_core.policies.as_json import policy_from_json, policy_to_json
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.schedule import Schedule
 
-# The published schedules of 13 full steps of 50 by the source paper's rule for images.
+# The published schedules of 13 full steps of 50 by the GPH paper's rule for images.
 UNIFORM = Schedule.parse("0-3,9,14,20,25,31,37,42,48-49/50")
 
 

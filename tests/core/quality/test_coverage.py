@@ -1,4 +1,4 @@
-"""Coverage against worked examples and the source paper's tables."""
+"""Coverage against worked examples and the GPH paper's tables."""
 
 import math
 

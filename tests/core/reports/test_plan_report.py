@@ -44,9 +44,7 @@ def test_a_plan_whose_policy_extrapolates_far_warns_below_its_speed():
 def test_even_spacing_says_whose_rule_it_is(name, family, words):
     plan = Plan(PLAN.schedule, PLAN.policy, 0.0)
     method = None if name in RULES else PLANNED[name]
-    assert list(plan_text(name, plan, method, family))[1] == (
-        f"spaced by the source paper's {words}"
-    )
+    assert list(plan_text(name, plan, method, family))[1] == (f"spaced by the GPH paper's {words}")
 
 
 def test_conditions_that_could_not_be_compared_are_named():

@@ -52,7 +52,7 @@ def test_one_run_has_no_variation():
     ("cached", "is_reported"), [((), False), ((1, 2), True)], ids=["full", "with cached steps"]
 )
 def test_cached_steps_are_reported(cached, is_reported):
-    text = "2 runs with cached steps: the paper's profiles are of full runs"
+    text = "2 runs with cached steps: the GPH paper's profiles are of full runs"
     assert (text in summary(reported(2, cached=cached))) == is_reported
 
 

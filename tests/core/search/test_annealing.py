@@ -1,4 +1,4 @@
-"""Annealing as the seed paper does it, and BudCache's with the settings of its sources."""
+"""Annealing as the GPH paper does it, and BudCache's with the settings of its sources."""
 
 import math
 import random

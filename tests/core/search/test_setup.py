@@ -85,7 +85,7 @@ def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
 @pytest.mark.parametrize(
     ("steps", "full", "policy", "fixed_ends", "required"),
     [
-        (50, 9, Reuse(), None, (0, 1, 2, 49)),  # the seed paper's
+        (50, 9, Reuse(), None, (0, 1, 2, 49)),  # the GPH paper's
         (28, 8, Reuse(), None, (0, 1, 27)),  # 3 of 50 are 1.68 of 28
         (20, 7, Hermite(2), None, (0, 1, 2, 19)),  # it needs three anchors
         (20, 3, Reuse(), None, (0, 19)),
