@@ -34,6 +34,7 @@ class Way:
         num_full: full steps, or plain ones.
         alone: it decides for a batch as a whole, so prompts are sampled one by one.
         sampler: another than the lab's; empty: that.
+        schedule: where it is fixed.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Way:
     num_full: int
     alone: bool = False
     sampler: str = ""
+    schedule: Any = None
 
 
 class Shots:

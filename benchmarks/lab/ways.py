@@ -111,7 +111,8 @@ def fixed(name: str, schedule, policy) -> Way:
     """A schedule with a policy."""
     plan = run_plan.fixed(schedule, policy)
     options = list(options_of(policy).values())
-    return Way(name, f"{schedule} {policy} {digest(options)}", plan, schedule.num_full)
+    key = f"{schedule} {policy} {digest(options)}"
+    return Way(name, key, plan, schedule.num_full, schedule=schedule)
 
 
 def digest(*values) -> str:

@@ -16,7 +16,7 @@ from golden_path_pack.gph_core.policies.extrapolation import (
 )
 from golden_path_pack.gph_core.schedule import Schedule
 
-from benchmarks.lab import demo, replay, shots
+from benchmarks.lab import demo, replay
 from benchmarks.lab.lab import Lab, Prompts
 from benchmarks.lab.results import FOLDER
 from benchmarks.lab.shots import Shot, Shots, Way
@@ -71,7 +71,7 @@ def test_plain_steps_have_fewer_noise_levels(lab):
 
 def test_what_is_known_is_not_sampled_again(lab, monkeypatch):
     first = Shots(lab).of(CACHED, [0, 2])
-    monkeypatch.setattr(shots, "prepare", None)
+    monkeypatch.setattr(Shots, "_sampled", None)
     assert Shots(lab).of(CACHED, [2, 0]) == first[::-1]
     assert len((lab.memory / "shots.jsonl").read_text("utf-8").splitlines()) == 1
 
@@ -83,7 +83,7 @@ class Table:
         self.values = values
 
     def of(self, way: Way, numbers) -> list[Shot]:
-        text = str(way.plan.custom)
+        text = str(way.schedule)
         return [Shot(self.values[text][n], self.values[text][n] / 100, 0.0, text) for n in numbers]
 
 

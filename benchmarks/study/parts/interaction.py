@@ -72,7 +72,7 @@ def policies() -> dict:
 def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
     """Schedules by name, those under which every policy can predict."""
     found = {UNIFORM: spacing(lab.steps, full, len(FIRST))}
-    found |= {name: way_of(name, lab, full).plan.custom for name in OFFLINE}
+    found |= {name: way_of(name, lab, full).schedule for name in OFFLINE}
     (dicache,) = of_lab(lab, [full], ["DiCache"])
     found[DICACHE] = other_origins.frequent(dicache.found, full)
     found |= other_origins.drawn(lab.steps, full, count)

@@ -66,7 +66,7 @@ def searches(lab: Lab, full: int, budget: int) -> Iterator[tuple[str, Schedule]]
 def offline(lab: Lab, full: int) -> Iterator[tuple[str, Schedule]]:
     """What offline methods choose, and uniform spacing, by name."""
     for name in OFFLINE:
-        yield name, way_of(name, lab, full).plan.custom
+        yield name, way_of(name, lab, full).schedule
     yield "uniform", spacing(lab.steps, full)
 
 

@@ -158,7 +158,7 @@ def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluation
         ({"sampler": "dpmpp_2m"}, "Error Decomposition covers .* euler and ddim .* not dpmpp_2m"),
         ({"schedule": ""}, "nothing to analyse: write schedules, one per line, or connect a model"),
         ({"schedule": "0-7/8"}, "0-7/8: no step is cached, so there is no error"),
-        ({"schedule": "0,2/10"}, "covers 10 steps but the sampler runs 8; choose a schedule of 8"),
+        ({"schedule": "0,2/10"}, "covers 10 steps but the sampler runs 8; set the same step count"),
         ({"schedule": "0,2"}, "has no step count"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_speed_is_found_for_adaptive_cache_with_the_same_speed():
     with pytest.raises(ValueError, match="no threshold for 10 cached steps"):
         realised("DiCache", given, "Fast")
     plan = adaptive.plan_of("DiCache", "Quality", 0.0, "mine")
-    assert plan.threshold is None
+    assert plan.needs_threshold
     (kept,) = calibrations.load("mine", "DiCache").thresholds
     assert f"threshold {kept['threshold']:.5g}; to use it, choose the same" in text
 

@@ -88,9 +88,8 @@ def test_a_method_that_looks_into_an_unknown_transformer_is_refused(foreign, nam
     assert_refused(
         foreign,
         plan(name, FLUX, 1e9),
-        "Foreign is not a supported transformer (docs/models.md lists them); policies on outputs "
-        "and velocities and paths with fitted weights work with any model, of the adaptive methods "
-        "EasyCache",
+        "Foreign is not a supported transformer (docs/models.md lists them); use an output or "
+        "velocity policy, a path with fitted weights, or EasyCache: these work with any model",
     )
     assert_refused(
         foreign,

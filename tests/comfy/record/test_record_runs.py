@@ -8,6 +8,7 @@ import comfy.model_management
 import comfy.samplers
 import pytest
 import torch
+from golden_path_pack.gph_core.paths.choice import Conditions
 from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.run import record_file
 from golden_path_pack.nodes.hook import patching
@@ -17,7 +18,7 @@ from golden_path_pack.nodes.record.record_runs import RecordRuns
 from golden_path_pack.nodes.sample.sampling import Sampling
 
 from ...support.comfy import tiny
-from ...support.comfy.tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, plan, run
+from ...support.comfy.tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, run
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -37,10 +38,11 @@ def sampled(monkeypatch):
 
 def test_a_model_tells_the_plan_that_it_samples_under(model):
     assert patching.plan_of(model) is None
-    assert patching.plan_of(adaptive(model)) == plan(0.6)
-    assert patching.plan_of(adaptive(model).clone()) == plan(0.6)
-    assert patching.plan_of(patching.without_cache(adaptive(model))) is None
-    assert str(patching.plan_of(fixed(adaptive(model))).custom) == "0-2,5,7/8"
+    cached, run_of_eight = adaptive(model), Conditions("", {}, [1 - n / 8 for n in range(9)], None)
+    assert "threshold 0.6" in patching.plan_of(cached).choose(run_of_eight).origin
+    assert patching.plan_of(cached.clone()) is patching.plan_of(cached)
+    assert patching.plan_of(patching.without_cache(cached)) is None
+    assert str(patching.plan_of(fixed(cached)).choose(run_of_eight).schedule) == "0-2,5,7/8"
 
 
 def test_each_run_is_the_one_that_ksampler_makes(model):
