@@ -110,7 +110,7 @@ class Lab:
 
     def entries(self) -> dict:
         """Calibrations by method."""
-        return file.load_for(self.file, self.preparation.conditions())
+        return file.load_for(self.file, self.preparation.setup.conditions)
 
     def calibrate(
         self, methods: Collection[str] = (), counts: Collection[int] = ()

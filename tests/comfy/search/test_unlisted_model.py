@@ -25,9 +25,8 @@ pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]
 
 STEPS = 12  # Quality: 5 of them full
 WORDS = (
-    "UNetModel is not a supported transformer (docs/models.md lists them); policies on outputs "
-    "and velocities and paths with fitted weights work with any model, of the adaptive methods "
-    "EasyCache"
+    "UNetModel is not a supported transformer (docs/models.md lists them); use an output or "
+    "velocity policy, a path with fitted weights, or EasyCache: these work with any model"
 )
 
 
