@@ -8,10 +8,9 @@ from typing import Any, Protocol, TypeVar
 from torch import Tensor
 
 from ..calibration.steps import Steps
-from ..paths.choice import Choice, Conditions
+from ..paths.choice import Conditions
 from ..policies.base import Policy
 from ..quality.objective import Metrics
-from ..run_plan import RunPlan
 from ..schedule import Schedule
 from ..search.study import Measurement
 
@@ -20,11 +19,6 @@ Result = TypeVar("Result")
 
 class Setup(Protocol):
     """What all runs of a workflow have in common."""
-
-    @property
-    def sigmas(self) -> list[float]:
-        """N + 1 noise levels."""
-        ...
 
     @property
     def num_steps(self) -> int: ...
@@ -40,18 +34,6 @@ class Setup(Protocol):
 
     def incompatibility(self, policy: Policy) -> str | None:
         """Reason why no run can be cached under a policy, with a remedy; None if one can."""
-        ...
-
-    def refusal(self, choice: Choice) -> str | None:
-        """Reason why a run cannot be cached under a choice: the policy's, else the gate's."""
-        ...
-
-    def check(self, choice: Choice) -> None:
-        """Raise ``ValueError`` unless runs can be cached under a choice."""
-        ...
-
-    def choice_of(self, plan: RunPlan) -> Choice:
-        """Choice that a plan makes for a run."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -90,14 +90,15 @@ class SearchSession:
         return self._contestant(policy, fits, validation, {}, starts, controls)
 
     def _contestant(
-        self, policy: Policy, scoring: UnderPolicy | UnderFits, validation: UnderPolicy, *more: Any
-    ) -> Contestant:
-        baselines, *rest = more
-        log = self.logs.of(SCORING, policy)
-        if not len(self.validation):
-            return Contestant(policy, scoring, log, baselines, None, None, *rest)
-        validated = self.logs.of(VALIDATION, policy)
-        return Contestant(policy, scoring, log, baselines, validation, validated, *rest)
+        self, policy: Policy, scoring: UnderPolicy | UnderFits, validation: UnderPolicy,
+        baselines: Mapping[str, Schedule], starts: Sequence[Schedule] = (),
+        controls: Sequence[Control] = (),
+    ) -> Contestant:  # fmt: skip
+        log, validates = self.logs.of(SCORING, policy), len(self.validation) > 0
+        return Contestant(
+            policy, scoring, log, baselines, validation if validates else None,
+            self.logs.of(VALIDATION, policy) if validates else None, starts, controls,
+        )  # fmt: skip
 
     @cached_property
     def fitted_for(self) -> dict[str, Any]:
