@@ -22,8 +22,7 @@ import psutil
 import torch
 from golden_path_pack.nodes.compare.image_metrics import measured_beside_first
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
-from golden_path_pack.nodes.sample.assessing import assessor_for
-from golden_path_pack.nodes.shootout.shootout_session import assessor_of
+from golden_path_pack.nodes.sample.assessing import assessor_for, assessor_of
 from torch import Tensor
 
 from benchmarks.lab import report

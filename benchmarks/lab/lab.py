@@ -17,19 +17,23 @@ import torch
 from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.calibration.table import RECIPES
 from golden_path_pack.gph_core.calibration.threshold import OutOfReach
+from golden_path_pack.gph_core.experiments.budcache import NAME as BUDCACHE
+from golden_path_pack.gph_core.experiments.calibrating import calibrate_all
 from golden_path_pack.gph_core.experiments.examples import UnderFits, UnderPolicy
+from golden_path_pack.gph_core.experiments.ratio import calibrate_ratio
 from golden_path_pack.gph_core.files.condition_diff import plain
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
 from golden_path_pack.gph_core.paths.retarget import num_full
 from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.gph_core.search.log import StudyLog
 from golden_path_pack.gph_core.search.protocol import Contestant
-from golden_path_pack.nodes.calibrate import budcache, calibrating
-from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
+from golden_path_pack.nodes.calibrate import budcache
+from golden_path_pack.nodes.calibrate.calibration_runs import CalibrationRuns
 from golden_path_pack.nodes.sample.assessing import Assessor
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.runner import LocalRunner
 from golden_path_pack.nodes.sample.workload import Workload
+from golden_path_pack.nodes.workers.jobs import here
 
 from benchmarks.lab import demo
 from benchmarks.lab.memory import folder
@@ -131,18 +135,19 @@ class Lab:
         missing: set[tuple[int, str]] = set()
         self.memory.mkdir(parents=True, exist_ok=True)
         workload, methods = self.preparation, methods or compared(ALL)
+        runs = CalibrationRuns(workload)
         if fitted := [name for name in RECIPES if name in methods]:
-            calibrating.calibrate_all(workload, fitted, self.entries(), save=save)
+            calibrate_all(workload, runs.facts, fitted, self.entries(), here(runs), save)
         for full in counts or self.counts:
-            searched = self.entries().get(budcache.NAME)
+            searched = self.entries().get(BUDCACHE)
             is_found = searched is not None and str(full) in searched.values
-            if budcache.NAME in methods and not is_found:
-                save(budcache.search(workload, full, searched))
+            if BUDCACHE in methods and not is_found:
+                save(budcache.search(workload, full, entry=searched))
             for name in (name for name in compared(ADAPTIVE) if name in methods):
                 method, entry = ALL[name], self.entries().get(ALL[name].name)
                 try:
                     _, found = calibrate_ratio(
-                        workload, method, method.policy, full, entry, save=save
+                        workload, runs.under, method, method.policy, full, entry, save=save
                     )
                 except OutOfReach as reason:
                     print(f"{self}, {full} full, {name}: {reason}", flush=True)

@@ -15,7 +15,7 @@ from ..planning.planners import mean_costs
 from ..policies.linear_fit import fit, gram, relative_errors
 from ..texts import counted
 from .polynomial import HELD_OUT
-from .samples import Measured, Observed, Sample, Setup, Tensors, whole
+from .samples import Measured, Observed, RunFacts, Sample, Tensors, whole
 
 CPU = torch.device("cpu")
 
@@ -44,8 +44,8 @@ class TokenJumps(Sample):
     The tokens wait in main memory; where that is too small, none is kept.
     """
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
         self._tokens: list[Tensor] = []
         self._device = CPU
         self._too_large = ""
@@ -54,8 +54,8 @@ class TokenJumps(Sample):
         before, added = observed.tokens, observed.residual
         if self._too_large or observed.branch != 0 or added is None or before is None:
             return
-        needed = self._setup.num_steps * before.nbytes
-        if not self._tokens and not self._setup.has_room(needed, CPU):
+        needed = self._facts.num_steps * before.nbytes
+        if not self._tokens and not self._facts.has_room(needed, CPU):
             # The run goes on for the other methods.
             self._too_large = (
                 f"DPCache compares the tokens of all steps, {needed / 2**30:.1f} GiB, which do "
@@ -70,7 +70,7 @@ class TokenJumps(Sample):
     def tensors(self, last: Tensor) -> dict[str, Tensor]:
         if self._too_large:
             raise ValueError(self._too_large)
-        n = self._setup.num_steps
+        n = self._facts.num_steps
         (tokens,) = whole({0: self._tokens}, n, "DPCache", "what the blocks add")
         reach = max(int(JUMP_SHARE * n), LONGEST_JUMP)
         return {"costs": jump_costs(self._on_the_device(tokens), reach)}
@@ -79,7 +79,7 @@ class TokenJumps(Sample):
         """Tokens where thousands of comparisons are fast: on the device, if they fit there."""
         # Some are widened to float32 on the way, and one more is predicted.
         needed = sum(t.nbytes for t in tokens) + 8 * 4 * tokens[0].numel()
-        if self._device == CPU or not self._setup.has_room(needed, self._device):
+        if self._device == CPU or not self._facts.has_room(needed, self._device):
             return tokens
         return [each.to(self._device) for each in tokens]
 

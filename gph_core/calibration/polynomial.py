@@ -18,7 +18,7 @@ from torch import Tensor
 from ..gates.coefficients import SignalKind
 from ..gates.relative_l1 import relative_change
 from ..texts import counted
-from .samples import Measured, Observed, Sample, Setup, Tensors, whole
+from .samples import Measured, Observed, RunFacts, Sample, Tensors, whole
 
 DEGREE = 4
 HELD_OUT = 5  # one example of so many, at least one
@@ -63,9 +63,9 @@ class Changes(Sample):
         return {"x": pairs[..., 0].contiguous(), "y": pairs[..., 1].contiguous()}
 
 
-def values(samples: Sequence[Tensors], setup: Setup) -> Measured:
+def values(samples: Sequence[Tensors], facts: RunFacts) -> Measured:
     """The polynomial, and the signal that it belongs to."""
-    is_time = setup.times() is not None
+    is_time = facts.times() is not None
     found = fit(samples, time_only=is_time)
     signal = SignalKind.TIME_PROJECTION if is_time else SignalKind.MODULATED
     return found._replace(values={**found.values, "signal": signal.value})

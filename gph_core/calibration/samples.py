@@ -16,8 +16,8 @@ Value = TypeVar("Value")
 Tensors = Mapping[str, Tensor]  # of one sample
 
 
-class Setup(NamedTuple):
-    """Facts about the runs to calibrate on that a method may have to know.
+class RunFacts(NamedTuple):
+    """RunFacts about the runs to calibrate on that a method may have to know.
 
     Args:
         levels: N + 1 noise levels.

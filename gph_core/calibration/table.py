@@ -16,7 +16,7 @@ from ..policies.extrapolation import Reuse
 from ..policies.mean_velocity import MeanVelocity
 from ..texts import counted
 from . import planned, polynomial, residual_ratios, sensitivities
-from .samples import Measured, Sample, Setup, Tensors
+from .samples import Measured, RunFacts, Sample, Tensors
 
 Facts = Mapping[str, Any]
 
@@ -42,44 +42,44 @@ class Recipe(NamedTuple):
     """
 
     site: Policy
-    sample: Callable[[Setup], Sample]
+    sample: Callable[[RunFacts], Sample]
     form: Callable[[int], Form]
-    values: Callable[[Sequence[Tensors], Setup], Measured]
+    values: Callable[[Sequence[Tensors], RunFacts], Measured]
     described: Callable[[Facts], str] = _number
-    refusal: Callable[[Setup], str] = lambda setup: ""
+    refusal: Callable[[RunFacts], str] = lambda facts: ""
     needed: tuple[str, ...] = OF_VALUES
 
 
-def _no_states(setup: Setup) -> str:
-    if not setup.shows_states:
+def _no_states(facts: RunFacts) -> str:
+    if not facts.shows_states:
         return "the states of another extension's sampler cannot be read"
-    if not setup.calls_once:
-        return f"it needs a sampler that calls the model once per step, not {setup.sampler}"
+    if not facts.calls_once:
+        return f"it needs a sampler that calls the model once per step, not {facts.sampler}"
     return ""
 
 
 RECIPES = {
     "TeaCache": Recipe(
         Reuse(),
-        lambda setup: polynomial.Changes(setup.num_steps, setup.times()),
+        lambda facts: polynomial.Changes(facts.num_steps, facts.times()),
         lambda n: Form(("x", "y"), (None, n - 1)),
         polynomial.values,
         polynomial.described,
-        lambda setup: (
-            f"the input of the first block of {setup.model} cannot be read"
-            if setup.hides_input
+        lambda facts: (
+            f"the input of the first block of {facts.model} cannot be read"
+            if facts.hides_input
             else ""
         ),
     ),
     "SenCache": Recipe(
         Reuse(Site.OUTPUT),
-        lambda setup: sensitivities.Slopes(setup.num_steps),
+        lambda facts: sensitivities.Slopes(facts.num_steps),
         lambda n: Form(("sigmas", "jx", "jt"), (n,)),
-        lambda samples, setup: sensitivities.table(samples),
+        lambda samples, facts: sensitivities.table(samples),
         sensitivities.described,
-        lambda setup: (
-            f"its noise levels are those of flow models, 0 to 1, not {max(setup.levels):g}"
-            if max(setup.levels) > 1
+        lambda facts: (
+            f"its noise levels are those of flow models, 0 to 1, not {max(facts.levels):g}"
+            if max(facts.levels) > 1
             else ""
         ),
         # Nobody has measured whether sensitivities are the same at other sizes.
@@ -87,29 +87,29 @@ RECIPES = {
     ),
     "MagCache": Recipe(
         Reuse(),
-        lambda setup: residual_ratios.Ratios(setup.num_steps),
+        lambda facts: residual_ratios.Ratios(facts.num_steps),
         lambda n: Form((residual_ratios.LEADER,), (n,)),
-        lambda samples, setup: residual_ratios.table(samples),
+        lambda samples, facts: residual_ratios.table(samples),
         residual_ratios.described,
     ),
     "L2P": Recipe(
         Reuse(Site.OUTPUT),
-        lambda setup: planned.OutputProducts(setup.num_steps),
+        lambda facts: planned.OutputProducts(facts.num_steps),
         lambda n: Form(("gram",), (n, n)),
-        lambda samples, setup: planned.products(samples),
+        lambda samples, facts: planned.products(samples),
         planned.described,
     ),
     "DPCache": Recipe(
         Reuse(),
         planned.TokenJumps,
         lambda n: Form(("costs",), (n, n, n + 1), are_costs=True),
-        lambda samples, setup: planned.costs(samples),
+        lambda samples, facts: planned.costs(samples),
     ),
     "MeanCache": Recipe(
         MeanVelocity(),
-        lambda setup: planned.StateJumps(setup.levels),
+        lambda facts: planned.StateJumps(facts.levels),
         lambda n: Form(("costs",), (len(SPANS), n, n + 1), are_costs=True),
-        lambda samples, setup: planned.costs(samples),
+        lambda samples, facts: planned.costs(samples),
         refusal=_no_states,
     ),
 }

@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeVar
 from torch import Tensor
 
 from ..calibration.steps import Steps
-from ..paths.choice import Conditions
+from ..paths.choice import Choice, Conditions
 from ..policies.base import Policy
 from ..quality.objective import Metrics
+from ..run_plan import RunPlan
 from ..schedule import Schedule
 from ..search.study import Measurement
 
@@ -24,6 +25,16 @@ class Setup(Protocol):
     def num_steps(self) -> int: ...
 
     @property
+    def sigmas(self) -> list[float]:
+        """N + 1 noise levels."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Name of the model's family, or of its class."""
+        ...
+
+    @property
     def conditions(self) -> dict[str, Any]:
         """Conditions of a calibration or of fitted weights."""
         ...
@@ -34,6 +45,57 @@ class Setup(Protocol):
 
     def incompatibility(self, policy: Policy) -> str | None:
         """Reason why no run can be cached under a policy, with a remedy; None if one can."""
+        ...
+
+    def refusal(self, choice: Choice) -> str | None:
+        """Reason why a run cannot be cached under a choice: the policy's, else the gate's."""
+        ...
+
+    def choice_of(self, plan: RunPlan) -> Choice:
+        """Choice that a plan makes for a run."""
+        ...
+
+    def check(self, choice: Choice) -> None:
+        """Raise ``ValueError`` unless runs can be cached under a choice."""
+        ...
+
+
+class Example(Protocol):
+    """What people know of an example."""
+
+    @property
+    def prompt(self) -> str: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+class Examples(Protocol):
+    """Examples of one model under one setting, known by number."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def examples(self) -> Sequence[Example]: ...
+
+    @property
+    def setup(self) -> Setup: ...
+
+    @property
+    def num_steps(self) -> int: ...
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the user, in sentences."""
+        ...
+
+    @property
+    def run_conditions(self) -> dict[str, Any]:
+        """Conditions of the latents of full runs, except for the examples themselves."""
+        ...
+
+    def names(self) -> list[str]:
+        """Identifiers of the examples, equal in every session."""
         ...
 
 

@@ -1,93 +1,21 @@
-"""Runs of *Error Decomposition*: each example in full and cached at once, for each schedule."""
+"""Runs in full and cached at once, for *Error Decomposition*."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 
 from torch import Tensor
 
-from ...gph_core.analysis.decomposition import LINES, Decomposition, Split, decompose
+from ...gph_core.analysis.decomposition import Decomposition, decompose
 from ...gph_core.paths.choice import Choice
 from ...gph_core.run_plan import RunPlan
 from ..hook import fingerprint
 from ..hook.calls import Switch
-from ..library.user_files import UserFiles
 from ..sample import euler
 from ..sample.euler import Velocities
 from ..sample.sampling import Observer
 from ..sample.workload import Workload
-
-NAME = "Error Decomposition"
-_MOST_EVALUATIONS = 3  # of the model in a step: as the run has it, and in full at both states
-FILES = UserFiles("decompositions", ".jsonl")
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """Decomposed runs of examples under plans, in a file.
-
-    Args:
-        plans: by name.
-
-    Raises:
-        ValueError: the analysis does not cover the sampler, or a plan cannot cache this workflow.
-    """
-
-    workload: Workload
-    plans: Mapping[str, RunPlan]
-    name: str
-
-    def __post_init__(self) -> None:
-        euler.refuse_others(NAME, self.workload.sampler)
-        for name, plan in self.plans.items():
-            try:
-                self._check(self._choice(plan))
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-
-    @property
-    def num_evaluations(self) -> int:
-        """Maximal number of model evaluations in a run."""
-        return _MOST_EVALUATIONS * self.workload.num_steps
-
-    @cached_property
-    def choices(self) -> dict[str, Choice]:
-        """Choices of the plans in each run, by name."""
-        return {name: self._choice(plan) for name, plan in self.plans.items()}
-
-    def begin(self) -> dict[tuple[str, str], Decomposition]:
-        """Load known results, by plan and example; those of others are left out."""
-        work = self.workload
-        known = {
-            (split.plan, split.example): split.decomposition
-            for split in LINES.begin(FILES.path_of(self.name), work.run_conditions)
-        }
-        plans = {name: _identity(choice) for name, choice in self.choices.items()}
-        examples = work.names()
-        wanted = {(name, e): (plan, e) for name, plan in plans.items() for e in examples}
-        return {key: known[stored] for key, stored in wanted.items() if stored in known}
-
-    def add(self, name: str, number: int, callback: Callable) -> Decomposition:
-        """Decompose a run of one of the examples, by number, under a plan, and keep it."""
-        work = self.workload
-        try:
-            found = decomposed(work, number, self.plans[name], callback)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-        example, plan = work.examples[number], _identity(self.choices[name])
-        split = Split(work.names()[number], example.prompt, example.seed, name, plan, found)
-        LINES.append(FILES.path_of(self.name), split)
-        return found
-
-    def _choice(self, plan: RunPlan) -> Choice:
-        return self.workload.setup.choice_of(plan)
-
-    def _check(self, choice: Choice) -> None:
-        self.workload.setup.check(choice)
-        if not choice.schedule.num_cached:
-            raise ValueError("no step is cached, so there is no error; choose another schedule")
 
 
 def decomposed(
@@ -112,8 +40,8 @@ def decomposed(
     return found[0]
 
 
-def _identity(choice: Choice) -> str:
-    """Identity of a decomposed run."""
+def identity(choice: Choice) -> str:
+    """Identity of a decomposed run, the same in every session."""
     policy = fingerprint.of_policy(choice.policy)
     return fingerprint.of_values(str(choice.schedule), policy, repr(choice.gate))
 

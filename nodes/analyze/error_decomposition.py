@@ -6,6 +6,7 @@ from typing import Any
 
 from comfy_api.latest import io
 
+from ...gph_core.experiments.decomposing import MOST_EVALUATIONS, NAME, DecomposedRuns
 from ...gph_core.methods.candidates import schedules_of
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
@@ -14,6 +15,8 @@ from ...gph_core.reports import decomposition_report, figures
 from ...gph_core.run_plan import RunPlan, fixed
 from ...gph_core.schedule import Schedule
 from ..hook import patching
+from ..library.user_files import UserFiles
+from ..sample import euler
 from ..sample.examples import Example
 from ..sample.progress import Progress
 from ..sample.workload import Workload, guider_for
@@ -21,7 +24,9 @@ from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, PolicyType, ScheduleType
-from .decomposing import FILES, NAME, Analysis
+from .decomposing import decomposed, identity
+
+FILES = UserFiles("decompositions", ".jsonl")
 
 
 class ErrorDecomposition(Node):
@@ -102,18 +107,17 @@ class ErrorDecomposition(Node):
         plans = plans_of(guider.model_patcher if guider else model, schedule, policy or Reuse())
         guider = guider_for(model, guider, cfg, examples[0])
         work = Workload(guider, examples, latent, sampler, sigmas)
-        analysis = Analysis(work, plans, name)
-        known = analysis.begin()
-        names = {example: number for number, example in enumerate(work.names())}
-        missing = [(p, e) for p in plans for e in names if (p, e) not in known]
-        count = analysis.num_evaluations
-        progress = Progress(guider.model_patcher, count * len(missing))
-        for plan, example in missing:
-            known[plan, example] = analysis.add(plan, names[example], progress.callback(count))
-        found = {plan: [known[plan, example] for example in names] for plan in plans}
+        euler.refuse_others(NAME, sampler)
+        runs = DecomposedRuns(work, plans, FILES.path_of(name), identity)
+        missing = len(plans) * len(work) - len(runs.known())
+        count = MOST_EVALUATIONS * work.num_steps
+        progress = Progress(guider.model_patcher, count * missing)
+        found = runs.complete(
+            lambda number, plan: decomposed(work, number, plan, progress.callback(count))
+        )
         report = decomposition_report.report_of(
             found,
-            analysis.choices,
+            runs.choices,
             [{"prompt": example.prompt, "seed": example.seed} for example in work.examples],
         )
         text = decomposition_report.text_of(report, work.notes)

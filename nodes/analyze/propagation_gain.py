@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from comfy_api.latest import io
 
 from ...gph_core.analysis.step_sensitivity import StepSensitivity
+from ...gph_core.calibration.fitted import check_policy
+from ...gph_core.experiments.isolating import NAME, Isolation
 from ...gph_core.paths.library import check_name
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import figures, propagation_report
+from ..hook.fingerprint import of_policy
+from ..library.user_files import UserFiles
+from ..sample import euler
 from ..sample.examples import Example
 from ..sample.progress import Progress
 from ..sample.workload import Workload, guider_for
@@ -18,7 +24,9 @@ from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, PolicyType, SensitivityType
-from .isolating import FILES, NAME, Isolation
+from .isolating import isolate, new_run
+
+FILES = UserFiles("propagation", ".jsonl")
 
 
 class PropagationGain(Node):
@@ -109,22 +117,38 @@ class PropagationGain(Node):
         work = Workload(guider, examples, latent, sampler, sigmas)
         policy, levels = policy or Reuse(), sigmas.tolist()
         reach = min(longest_jump, work.num_steps) - 1
-        isolation = Isolation(work, policy, reach, name)
-        found = isolation.begin()
-        missing = [[k for k in isolation.steps if k not in steps] for steps in found.values()]
-        counts = list(map(isolation.num_evaluations, missing))
-        progress = Progress(guider.model_patcher, sum(counts))
-        for number, (steps, wanted) in enumerate(zip(found.values(), missing, strict=True)):
-            if wanted:
-                callback = progress.callback(counts[number])
-                steps |= isolation.measure(number, wanted, callback)
-        prompts = [[steps[k] for k in isolation.steps] for steps in found.values()]
+        notes = [*work.notes, *_checked(work, policy, reach)]
+        conditions = {
+            **work.run_conditions,
+            "policy": of_policy(policy),
+            "longest jump": reach + 1,
+        }
+        isolation = Isolation(work, FILES.path_of(name), conditions)
+        missing = map(isolation.missing, isolation.known())
+        progress = Progress(guider.model_patcher, sum(map(isolation.num_evaluations, missing)))
+
+        def isolated(number: int, wanted: Sequence[int], on_measured: Callable) -> None:
+            callback = progress.callback(isolation.num_evaluations(wanted))
+            run = new_run(work, policy, reach)
+            isolate(work, number, run, wanted, on_measured, callback)
+
+        prompts = isolation.complete(isolated)
         named = [{"prompt": e.prompt, "seed": e.seed} for e in work.examples]
         report = propagation_report.report_of(prompts, named, levels, policy)
-        text = propagation_report.text_of(report, isolation.notes)
+        text = propagation_report.text_of(report, notes)
         return io.NodeOutput(
             StepSensitivity.of(prompts, levels, policy, work.setup.conditions),
             propagation_report.figure(report),
             json_text(report),
             ui=summary_output(text),
         )
+
+
+def _checked(work: Workload, policy: Policy, reach: int) -> list[str]:
+    """Notes on a policy; ``ValueError`` where the analysis does not cover it or the sampler."""
+    euler.refuse_others(NAME, work.sampler)
+    if reason := work.setup.incompatibility(policy):
+        raise ValueError(reason)
+    new_run(work, policy, reach)
+    note = check_policy(policy, work.setup.conditions)
+    return [note] if note else []

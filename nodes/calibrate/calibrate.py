@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from functools import partial
 
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.calibration.table import RECIPES
+from ...gph_core.experiments.budcache import NAME as BUDCACHE
+from ...gph_core.experiments.calibrating import Calibrated, calibrate_all
 from ...gph_core.paths.library import check_name
 from ...gph_core.paths.speeds import full_of
 from ...gph_core.texts import counted
@@ -28,8 +29,7 @@ from ..schema.types import COUNT, METHODS, CalibrationType
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
 from . import budcache
-from .calibrating import Bar, Calibrated, calibrate_all
-from .calibration_runs import CalibrationRuns
+from .calibration_runs import Bar, CalibrationRuns
 
 ALL = "all"
 
@@ -70,7 +70,7 @@ class Calibrate(OnFile):
                 *sampling_inputs(),
                 io.Combo.Input(
                     "method",
-                    options=[ALL, *RECIPES, budcache.NAME],
+                    options=[ALL, *RECIPES, BUDCACHE],
                     default=ALL,
                     tooltip=(
                         "all: every method that this model allows, from one full run per example "
@@ -107,21 +107,21 @@ class Calibrate(OnFile):
     ) -> io.NodeOutput:  # fmt: skip
         check_name(calibration)
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
-        if capture.take(CalibrationRuns(workload)):  # in a worker
+        runs = CalibrationRuns(workload)
+        if capture.take(runs):  # in a worker
             return io.NodeOutput()
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.setup.conditions)
         save = partial(file.save, path)
-        if method != budcache.NAME:
+        if method != BUDCACHE:
             methods = tuple(RECIPES) if method == ALL else (method,)
-            with jobs.shared(workers, CalibrationRuns(workload), cls.hidden) as shared:
-                done = calibrate_all(workload, methods, entries, progress, save, shared.mapped)
+            with jobs.shared(workers, runs, cls.hidden) as shared:
+                done = calibrate_all(workload, runs.facts, methods, entries, shared.jobs, save)
             done.notes.extend(shared.notes)
         else:
             count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
             assert count is not None
-            with closing(budcache.log_of(workload, path)) as log:
-                found = budcache.search(workload, count, entries.get(method), progress, log)
+            found = budcache.search(workload, count, path, entries.get(method), progress)
             if found is not entries.get(method):
                 save(found)
             done = Calibrated({method: found}, {}, workload.notes)

@@ -7,6 +7,7 @@ from functools import partial
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
+from ...gph_core.experiments.ratio import calibrate_ratio
 from ...gph_core.methods.table import ADAPTIVE, ALL
 from ...gph_core.paths.library import check_name
 from ...gph_core.paths.speeds import full_of
@@ -17,8 +18,7 @@ from ..sample.examples import Example
 from ..schema.inputs import count_input, guider_input, sampling_inputs, speed_input
 from ..schema.types import COUNT, METHODS, CalibrationType, PolicyType
 from .calibrate import OnFile, name_input, workload_of
-from .calibrating import Bar
-from .ratio import calibrate_ratio
+from .calibration_runs import Bar, CalibrationRuns
 
 
 class CalibrateRatio(OnFile):
@@ -92,7 +92,14 @@ class CalibrateRatio(OnFile):
         row = ALL[method]
         policy = policy or row.policy
         _, found = calibrate_ratio(
-            workload, row, policy, count, entries.get(row.name), progress, partial(file.save, path)
+            workload,
+            CalibrationRuns(workload).under,
+            row,
+            policy,
+            count,
+            entries.get(row.name),
+            progress,
+            partial(file.save, path),
         )
         progress(1.0)
         report = threshold_text(found, workload.num_steps, len(workload), workload.notes)

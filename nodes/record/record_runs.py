@@ -15,7 +15,7 @@ from ..schema.types import METHODS, RunsType
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
 from . import recordings
-from .recordings import Recording
+from .recordings import RecordedRuns
 
 
 class RecordRuns(Node):
@@ -98,10 +98,10 @@ class RecordRuns(Node):
         work = Workload(
             guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
         )
-        session = Recording(work, plan, recording, keep_signals, keep_latents)
-        if capture.take(session):  # in a worker
+        sampled = RecordedRuns(work, plan, recording, keep_signals, keep_latents)
+        if capture.take(sampled):  # in a worker
             return io.NodeOutput()
-        with jobs.shared(workers, session, cls.hidden) as shared:
-            runs, num_new = session.complete(shared.mapped)
+        with jobs.shared(workers, sampled, cls.hidden) as shared:
+            runs, num_new = sampled.recording.complete(shared.jobs)
         text = "\n".join([runs_report.summary(runs, num_new), *work.notes, *shared.notes])
         return io.NodeOutput(runs, text)

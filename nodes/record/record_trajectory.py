@@ -15,8 +15,9 @@ from ..schema.inputs import check_known, guider_input, sampling_inputs
 from ..schema.node import Node
 from ..schema.summary import fingerprint, summary_output
 from ..schema.types import ANALYSIS, TrajectoriesType
+from ..workers.jobs import here
 from . import recordings
-from .recordings import Recording, Trajectories
+from .recordings import RecordedRuns, Trajectories
 
 
 class RecordTrajectory(Node):
@@ -80,8 +81,8 @@ class RecordTrajectory(Node):
             guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
         )
         # As Record Runs keeps full runs by default, so that each takes up what the other began.
-        session = Recording(work, None, recording, keeps_signals=True, keeps_latents=True)
-        runs, num_new = session.complete()
+        sampled = RecordedRuns(work, None, recording, keeps_signals=True, keeps_latents=True)
+        runs, num_new = sampled.recording.complete(here(sampled))
         text = "\n".join([
             f"{counted(len(runs), 'run')}, {num_new} of them new: {work.num_steps + 1} states each",
             *work.notes,

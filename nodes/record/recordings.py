@@ -1,10 +1,10 @@
-"""The user's recordings: runs of examples, each kept as soon as it ends."""
+"""The user's recordings, and the runs of examples for them."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from comfy.samplers import KSAMPLER
 
+from ...gph_core.experiments.jobs import Answer
+from ...gph_core.experiments.recording import Recording
 from ...gph_core.files import states_file, whole_file
 from ...gph_core.paths.library import NONE
 from ...gph_core.policies.base import Site
@@ -26,7 +28,6 @@ from ..sample.progress import Progress
 from ..sample.sampler_variants import reporting_states
 from ..sample.sampling import check_finite
 from ..sample.workload import Workload
-from ..workers.jobs import Mapped
 
 FILES = UserFiles("runs", "/runs.jsonl")
 
@@ -83,8 +84,8 @@ def names_with_states() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Recording:
-    """Runs of examples under one plan, in a folder.
+class RecordedRuns:
+    """Runs of examples under one plan, sampled here or by a worker.
 
     Args:
         plan: None: every step is full.
@@ -109,54 +110,40 @@ class Recording:
                 "keep_latents"
             )
 
-    def complete(self, mapped: Mapped | None = None) -> tuple[tuple[RecordedRun, ...], int]:
-        """Runs of all examples, and how many of them were sampled now; the others existed.
+    @property
+    def recording(self) -> Recording:
+        """The recording of this name, which these runs complete."""
+        file = FILES.path_of(self.name)
 
-        A bar shows the progress. A run is kept as soon as it ends, so cancelling loses one at most.
+        def keep_states(example: str, states: bytes) -> None:
+            whole_file.write(states_path(file, example), states)
 
-        Args:
-            mapped: of workers that sample the examples; none: they are sampled here.
-        """
-        work = self.workload
-        begun = record_file.begin(FILES.path_of(self.name), self._conditions)
-        runs = {run.example: run for run in begun}
-        wanted = {name: number for number, name in enumerate(work.names())}
-        missing = {name: number for name, number in wanted.items() if name not in runs}
-        jobs = ((number,) for number in missing.values())
-        for run in self._by_workers(jobs, mapped) if mapped else self._sampled_here(missing):
-            record_file.append(FILES.path_of(self.name), run)
-            runs[run.example] = run
-        return tuple(runs[name] for name in wanted), len(missing)
+        return Recording(self.workload, file, self._conditions, keep_states)
 
     @property
     def conditions(self) -> dict[str, Any]:
         """Conditions that are the same on every worker."""
         return self._conditions | {"examples": self.workload.names()}
 
-    def job(self, number: int) -> dict[str, Any]:
-        """Run of an example as a worker gives it, with the bytes of its states if they are kept."""
+    def job(self, number: int, progress: Progress | None = None) -> Iterator[Answer]:
+        """Run of an example in JSON, and the bytes of its states if they are still to be kept."""
+        callback = progress and progress.callback(self.workload.num_steps)
+        if progress is not None:  # in this process: states of a video may not fit into memory
+            file = states_path(FILES.path_of(self.name), self.workload.names()[number])
+            yield self._answer(number, file, callback)
+            return
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "states"
-            run = self._sampled(number, file, lambda *_: None)
+            answer = self._answer(number, file, callback)
             states = file.read_bytes() if self.keeps_latents else None
-        result = json.dumps(record_file.to_data(run)), states
-        return {"result": result, "full_steps": len(run.record.full_steps)}
+        yield answer._replace(result=(answer.result[0], states))
 
-    def _by_workers(self, jobs: Iterable[tuple[int]], mapped: Mapped) -> Iterator[RecordedRun]:
-        for data, states in mapped(jobs):
-            run = record_file.from_data(json.loads(data))
-            if states is not None:
-                whole_file.write(states_path(FILES.path_of(self.name), run.example), states)
-            yield run
+    def _answer(self, number: int, file: Path, callback: Callable | None) -> Answer:
+        run = self._sampled(number, file, callback)
+        result = json.dumps(record_file.to_data(run)), None
+        return Answer(result, len(run.record.full_steps))
 
-    def _sampled_here(self, missing: Mapping[str, int]) -> Iterator[RecordedRun]:
-        work = self.workload
-        progress = Progress(work.guider.model_patcher, work.num_steps * len(missing))
-        for name, number in missing.items():
-            file = states_path(FILES.path_of(self.name), name)
-            yield self._sampled(number, file, progress.callback(work.num_steps))
-
-    def _sampled(self, number: int, file: Path, callback: Callable) -> RecordedRun:
+    def _sampled(self, number: int, file: Path, callback: Callable | None) -> RecordedRun:
         """Run of an example; its states, if they are kept, are in a file then."""
         work = self.workload
         example, sampling = work.examples[number], work.sampling(number)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...gph_core.quality import metrics
 from ...gph_core.quality.comparison import Figures, in_color
-from ...gph_core.quality.metric_table import OF_FRAMES, OF_IMAGES, Metric
+from ...gph_core.quality.metric_table import COMPARED, OF_FRAMES, OF_IMAGES, Metric
 from ...gph_core.quality.objective import Metrics, metrics_of
 from ...gph_core.quality.semantic.guard import with_changes
 from ..hook import fingerprint
@@ -178,3 +178,31 @@ def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
     if any(row.needs_network for row in rows):
         files["LPIPS weights"] = lpips_weights.file_name(lpips)
     return files
+
+
+def assessor_of(
+    vae, lpips: str, video: bool = False, semantic: SemanticMetrics | None = None
+) -> tuple[Assessor, dict[str, str], str | None]:
+    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network.
+
+    Images have no metrics of consecutive frames, which is no reason to tell.
+    """
+    rows = [
+        row for key, row in COMPARED.items() if key in OF_IMAGES and (video or not row.of_frames)
+    ]
+    if vae is None:
+        needs = "it compares images: connect vae"
+        return Assessor(None, {}), {row.key: needs for row in rows}, None
+    found: dict[str, ImageMetric] = {}
+    unavailable, network = {}, None
+    blank = torch.zeros(2, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
+    for row in rows:
+        try:
+            metric, backbone = image_metric(row, lpips)
+            if backbone is None:
+                metric(blank, blank)  # its package may be missing
+        except (ImportError, OSError, ValueError) as error:
+            unavailable[row.key] = str(error)
+            continue
+        found[row.key], network = metric, network or backbone
+    return Assessor(vae, found, semantic), unavailable, network

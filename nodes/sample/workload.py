@@ -112,17 +112,25 @@ class Workload:
         """Identifiers of the examples in a calibration, short and equal in every session."""
         return list(self._names)
 
-    @cached_property
+    @property
     def setup(self) -> SamplingSetup:
         """What all runs have in common."""
+        return self._setup
+
+    @cached_property
+    def _setup(self) -> SamplingSetup:
         samples = self._samples
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
         return SamplingSetup(self.guider, self.sampler, self.sigmas.tolist(), samples.shape)
 
-    @cached_property
+    @property
     def run_conditions(self) -> dict[str, Any]:
         """Conditions of the latents of full runs, except for the examples themselves."""
+        return self._run_conditions
+
+    @cached_property
+    def _run_conditions(self) -> dict[str, Any]:
         own = all(example.negative is not None for example in self.examples)
         replaced = {"positive", "negative"} if own else {"positive"}
         return fingerprint.of_sampling(

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import comfy.model_management
 from comfy.samplers import KSAMPLER
 
+from ...gph_core.experiments.candidates import Candidate
+from ...gph_core.experiments.jobs import Answer
+from ...gph_core.methods.candidates import FULL
+from ...gph_core.paths.choice import Choice
+from ...gph_core.policies.base import options_of
 from ...gph_core.quality.shootout import CandidateRun
+from ...gph_core.run.levels import along
 from ...gph_core.run.record import RunRecord
+from ...gph_core.run_plan import settled
+from ..hook import fingerprint
 from ..hook.branch_calls import OUT_OF_MEMORY
 from ..sample.assessing import Assessor
 from ..sample.progress import Progress
 from ..sample.sampler_variants import ending_after
 from ..sample.sampling import CPU, Sampling
 from ..sample.workload import Workload
-from .candidates import Candidate
-
-Job = tuple[int, list[str]]  # number of an example, names of candidates
-Found = tuple[CandidateRun, bool]  # and whether to keep it
 
 
 @dataclass(frozen=True)
@@ -36,34 +40,36 @@ class CandidateRuns:
     workload: Workload
     candidates: Sequence[Candidate]
     assessor: Assessor
+    conditions: Mapping[str, Any]  # the same on every worker
     on_run: Callable[[int, str], None] = lambda *_: None
-    conditions: Mapping[str, Any] = field(default_factory=dict)  # the same on every worker
     _warm: set[tuple[str, type]] = field(default_factory=set)
 
-    def mapped(self, jobs: Iterable[Job]) -> Iterator[Iterator[Found]]:
-        """Runs of each job, made one by one; a bar shows the progress."""
-        jobs = list(jobs)
-        self._warm_up([name for _, names in jobs for name in names])
-        full = self.candidates[0]
-        count = sum(
-            candidate.schedule.num_steps
-            for _, names in jobs
-            for candidate in self._named({full.name, *names})
-        )
-        progress = Progress(self.workload.guider.model_patcher, count)
-        for number, names in jobs:
-            yield self._example(number, names, progress)
-
-    def job(self, number: int, names: Sequence[str]) -> dict[str, Any]:
-        """Runs of one example as a worker gives them."""
+    def job(
+        self, number: int, names: Sequence[str], progress: Progress | None = None
+    ) -> Iterator[Answer]:
+        """Runs of one example in JSON, one by one, each with whether to keep it."""
         self._warm_up(names)
-        progress = Progress(self.workload.guider.model_patcher, 1)
-        found = list(self._example(number, names, progress))
-        steps = [len(run.record.full_steps) for run, _ in found if run.record]
-        return {
-            "result": [(run.to_json(), is_kept) for run, is_kept in found],
-            "full_steps": self.workload.num_steps + sum(steps),
-        }
+        progress = progress or Progress(self.workload.guider.model_patcher, 1)
+        example, sampling = self.workload.names()[number], self.workload.sampling(number)
+        reference, full_seconds = None, 0.0
+        # The full run comes first in any case.
+        for candidate in self._named({FULL, *names}):
+            self.on_run(number, candidate.name)
+            latent, seconds, record = self._timed(candidate, sampling, progress)
+            metrics = {}
+            if reference is None:
+                reference = self.assessor.reference(latent, sampling.prompts)
+                full_seconds = seconds
+            else:
+                result = self.assessor.result(latent, sampling.prompts)
+                (metrics,) = self.assessor.metrics(result, reference)
+            if candidate.name in names:
+                parts = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
+                # Another time there may be enough memory.
+                is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
+                steps = len(record.full_steps) if record else candidate.schedule.num_steps
+                run = CandidateRun(example, *parts).to_json()
+                yield Answer((run, not is_short), steps)
 
     def _named(self, names: Collection[str]) -> list[Candidate]:
         return [candidate for candidate in self.candidates if candidate.name in names]
@@ -83,41 +89,37 @@ class CandidateRuns:
             self._warm.add(kind)
             comfy.model_management.throw_exception_if_processing_interrupted()
             sampler = ending_after(sampling.sampler, candidate.schedule.cached_steps[0] + 1)
-            latent, _ = candidate.sample(replace(sampling, sampler=sampler), lambda *_: None)
+            latent, _ = self._sampled(candidate, replace(sampling, sampler=sampler))
             latent.to(CPU)  # waits for the device
 
-    def _example(self, number: int, names: Sequence[str], progress: Progress) -> Iterator[Found]:
-        example, sampling = self.workload.names()[number], self.workload.sampling(number)
-        reference, full_seconds = None, 0.0
-        # The full run comes first in any case.
-        for candidate in self._named({self.candidates[0].name, *names}):
-            self.on_run(number, candidate.name)
-            latent, seconds, record = _timed(candidate, sampling, progress)
-            metrics = {}
-            if reference is None:
-                reference = self.assessor.reference(latent, sampling.prompts)
-                full_seconds = seconds
-            else:
-                result = self.assessor.result(latent, sampling.prompts)
-                (metrics,) = self.assessor.metrics(result, reference)
-            if candidate.name in names:
-                run = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
-                # Another time there may be enough memory.
-                is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
-                yield CandidateRun(example, *run), not is_short
+    def _timed(
+        self, candidate: Candidate, sampling: Sampling, progress: Progress
+    ) -> tuple[Any, float, RunRecord | None]:
+        """Latent in main memory, the seconds from the first step on, and the record."""
+        comfy.model_management.throw_exception_if_processing_interrupted()
+        clock = Clock()
+        sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
+        callback = progress.callback(candidate.schedule.num_steps)
+        latent, record = self._sampled(candidate, sampling, callback)
+        latent = latent.to(CPU)  # waits for the device
+        return latent, clock.seconds, record
+
+    def _sampled(
+        self, candidate: Candidate, sampling: Sampling, callback: Callable | None = None
+    ) -> tuple[Any, RunRecord | None]:
+        if candidate.choice is not None:
+            return sampling.under(settled(candidate.choice), callback)
+        if candidate.name == FULL:
+            return sampling.full(callback), None
+        levels = along(self.workload.sigmas)(candidate.schedule.num_steps)
+        return sampling.plain(levels, callback), None
 
 
-def _timed(
-    candidate: Candidate, sampling: Sampling, progress: Progress
-) -> tuple[Any, float, RunRecord | None]:
-    """Latent in main memory, the seconds from the first step on, and the record."""
-    comfy.model_management.throw_exception_if_processing_interrupted()
-    clock = Clock()
-    sampling = replace(sampling, sampler=clock.started_by(sampling.sampler))
-    callback = progress.callback(candidate.schedule.num_steps)
-    latent, record = candidate.sample(sampling, callback)
-    latent = latent.to(CPU)  # waits for the device
-    return latent, clock.seconds, record
+def identity(choice: Choice) -> str:
+    """Identity of a candidate's choice, the same in every session."""
+    policy = choice.policy
+    options = list(options_of(policy).values())
+    return fingerprint.of_values(str(choice.schedule), repr(policy), options, repr(choice.gate))
 
 
 class Clock:

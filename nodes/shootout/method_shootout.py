@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import partial
 
+import comfy.model_management
 from comfy_api.latest import io
 
 from ...gph_core.calibration import file
 from ...gph_core.calibration.entry import Calibration
+from ...gph_core.experiments.candidates import LineUp
+from ...gph_core.experiments.shootout import Shootout
 from ...gph_core.methods.candidates import USUAL, names_of, schedules_of
 from ...gph_core.methods.table import ALL, VARIANTS
 from ...gph_core.paths.library import NONE, check_name
@@ -22,9 +26,10 @@ from ...gph_core.reports.shootout.figure import figure
 from ...gph_core.reports.shootout.report import report_of
 from ...gph_core.reports.shootout.table import table
 from ..hook import fingerprint
-from ..library import calibrations
+from ..library import calibrations, user_paths
+from ..library.user_files import UserFiles
 from ..sample import lpips_weights
-from ..sample.assessing import is_video
+from ..sample.assessing import assessor_of, is_video
 from ..sample.examples import Example
 from ..sample.sampling import samples_of
 from ..sample.workload import Workload, guider_for
@@ -43,12 +48,11 @@ from ..schema.types import COMPARE, COUNT, PolicyType, ScheduleType
 from ..semantic.judges import SemanticMetrics
 from ..workers import capture, jobs
 from ..workers.ray_actors import Workers
-from . import shootout_session as session
-from .candidate_runs import CandidateRuns
-from .candidates import LineUp
+from .candidate_runs import CandidateRuns, identity
 from .shootout_live import ShootoutLive
 
 NAME = "Method Shootout"
+FILES = UserFiles("shootouts", ".jsonl")
 _LOG = logging.getLogger(__name__)
 
 
@@ -186,33 +190,40 @@ class MethodShootout(Node):
         workload = Workload(guider, examples, latent, sampler, sigmas)
         steps = workload.num_steps
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
-        line_up = LineUp(workload, full, entries_of(calibration), policy or Reuse())
+        line_up = LineUp(
+            workload.setup, full, entries_of(calibration), policy or Reuse(), user_paths.every(),
+            identity,
+        )  # fmt: skip
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))
         video = is_video(samples_of(guider.model_patcher, latent), vae)
         texts = [example.prompt for example in workload.examples]
         if semantic is not None:
             semantic.check(texts, vae)
-        assessor, unavailable, network = session.assessor_of(vae, lpips, video, semantic)
-        assessed_by = {
+        assessor, unavailable, network = assessor_of(vae, lpips, video, semantic)
+        device = guider.model_patcher.load_device
+        conditions = {
+            **workload.run_conditions,
+            "device": comfy.model_management.get_torch_device_name(device),
             "VAE": vae and fingerprint.of_module(vae),
             "LPIPS weights": network and lpips_weights.file_name(lpips),
             **(semantic.conditions(texts) if semantic else {}),
         }
-        conditions = session.conditions_of(workload, assessed_by)
         plans = {candidate.name: candidate.plan for candidate in candidates}
         known = conditions | {"examples": workload.names(), "candidates": plans}
-        runs = CandidateRuns(workload, candidates, assessor, conditions=known)
+        runs = CandidateRuns(workload, candidates, assessor, known)
         if capture.take(runs):  # in a worker
             return io.NodeOutput()
-        results = Results(session.FILES.path_of(name), conditions)
+        results = Results(FILES.path_of(name), conditions)
+        live = ShootoutLive(cls.hidden.unique_id, len(workload))
+        runs = replace(runs, on_run=live.runs)
         reported = partial(
             report_of, num_full=full, absent=absent, unavailable=unavailable, network=network
         )
-        live = ShootoutLive(cls.hidden.unique_id, len(workload))
+        measured = {"latent_mse", *assessor.image_metrics}
         with jobs.shared(workers, runs, cls.hidden) as shared:
-            shootout = session.Shootout(
-                workload, candidates, assessor, results, live.runs,
-                lambda s: live.shows(reported(s.standing())), shared.mapped,
+            shootout = Shootout(
+                workload, candidates, measured, results, shared.jobs,
+                lambda s: live.shows(reported(s.standing())),
             )  # fmt: skip
             shootout.run()
         report = reported(shootout.standing())

@@ -1,23 +1,22 @@
-"""Independent jobs on several workers: each takes the next one when it is idle."""
+"""Jobs in this process, or on workers of which each takes the next one when it is idle."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import Any, NamedTuple
 
 import comfy.model_management
 
+from ...gph_core.experiments.jobs import Answer, Job, Jobs
+from ..sample.progress import Progress
 from ..schema import prompts
 from .activity import Activity
 from .crew import Crew
 from .ray_actors import Lost, Request, Workers
 from .upstream import upstream
-
-Job = tuple[Any, ...]
-Mapped = Callable[[Iterable[Job]], Iterator[Any]]
 
 
 class _Running(NamedTuple):
@@ -27,11 +26,11 @@ class _Running(NamedTuple):
     began: float
 
 
-class Jobs(Crew):
+class JobCrew(Crew):
     """Workers for the jobs of a session, whose method ``job`` takes and gives plain values."""
 
-    def mapped(self, jobs: Iterable[Job]) -> Iterator[Any]:
-        """Results of jobs, in their order.
+    def results(self, jobs: Iterable[Job]) -> Iterator[list[Any]]:
+        """Results of each job, in their order.
 
         A job is taken from the iterable when a worker is idle. That of a lost worker goes to
         another one.
@@ -80,32 +79,39 @@ class Jobs(Crew):
 
 
 class Shared(NamedTuple):
-    """What workers offer to a node.
+    """Who does the jobs of a node, and what the user should know of workers."""
 
-    Args:
-        mapped: see ``Jobs.mapped``; None: there are no workers.
-        notes: what the user should know of them.
-    """
-
-    mapped: Mapped | None
+    jobs: Jobs
     notes: list[str]
+
+
+def here(session: Any) -> Jobs:
+    """Jobs of a session are done in this process, with a progress bar."""
+
+    def results(jobs: Iterable[Job], num_steps: int) -> Iterator[Iterator[Any]]:
+        progress = Progress(session.workload.guider.model_patcher, num_steps)
+        for job in jobs:
+            answers: Iterable[Answer] = session.job(*job, progress=progress)
+            yield (answer.result for answer in answers)
+
+    return results
 
 
 @contextmanager
 def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Shared]:
-    """Workers for the jobs of a node's session, if there are any; they end with the block.
+    """Jobs of a node's session are done by workers, if there are any; they end with the block.
 
     Args:
-        session: see ``Jobs``; also has what ``Crew`` and ``controls.scores`` need.
+        session: see ``JobCrew``; also has what ``Crew`` and ``controls.scores`` need.
         hidden: of the node, with its id and the prompt; it has an input ``workers``.
     """
     if workers is None:
-        yield Shared(None, [])
+        yield Shared(here(session), [])
         return
     notes: list[str] = []
     with ExitStack() as started:
 
-        def mapped(jobs: Iterable[Job]) -> Iterator[Any]:
+        def results(jobs: Iterable[Job], num_steps: int) -> Iterator[list[Any]]:
             waiting = iter(jobs)
             first = next(waiting, None)
             if first is None:  # all is known from former sessions: nothing to start workers for
@@ -113,12 +119,12 @@ def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Share
             prompt = upstream(hidden.prompt, hidden.unique_id, without="workers")
             check = comfy.model_management.throw_exception_if_processing_interrupted
             activity = Activity(check, _Text(hidden.unique_id).tell)
-            crew = Jobs(workers, session, (prompt, hidden.unique_id), activity)
+            crew = JobCrew(workers, session, (prompt, hidden.unique_id), activity)
             started.callback(crew.close)
-            yield from crew.mapped(chain([first], waiting))
+            yield from crew.results(chain([first], waiting))
             notes.extend(crew.notes)
 
-        yield Shared(mapped, notes)
+        yield Shared(results, notes)
 
 
 class _Text:

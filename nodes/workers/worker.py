@@ -78,9 +78,13 @@ class Worker:
             return controls.scores(self._session.workload)
 
     def job(self, *arguments: Any) -> dict[str, Any]:
-        """Do a job of the node that has handed over its session, see ``Jobs``."""
+        """Do a job of the node that has handed over its session, see ``JobCrew``."""
         with torch.inference_mode():
-            return self._session.job(*arguments)
+            answers = list(self._session.job(*arguments))
+        return {
+            "result": [answer.result for answer in answers],
+            "full_steps": sum(answer.full_steps for answer in answers),
+        }
 
     def add_shard(self, shard: int, scoring: list[int], validation: list[int]) -> None:
         """Take over examples, by their numbers."""

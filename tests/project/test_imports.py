@@ -80,7 +80,7 @@ ROOMS = {
     "gph_core": (
         "__init__", "schedule_text", "schedule", "architecture", "texts", "files", "policies",
         "gates", "model", "planning", "methods", "run", "paths", "quality", "search", "calibration",
-        "run_plan", "analysis", "reports", "experiments",
+        "run_plan", "analysis", "experiments", "reports",
     ),
     "nodes": (
         "schema", "hook", "library", "cache", "semantic", "sample", "compare", "workers",

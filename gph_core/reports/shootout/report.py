@@ -4,52 +4,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from ...analysis.frequency import Frequencies
+from ...experiments.candidates import Candidate
+from ...experiments.shootout import Standing
 from ...methods.candidates import FULL, UNIFORM
-from ...paths.choice import Choice
 from ...quality import reports
 from ...quality.comparison import IDENTICAL
 from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ...quality.shootout import CandidateRun, ahead, figures
-from ...schedule import Schedule
 
 MOST_SCHEDULES = 5  # of a candidate, as in the GPH paper's figure
 OTHER_COUNT = 0.5  # as far from the wanted number of full steps, a mean is another number
-
-
-class ReportedCandidate(Protocol):
-    """A way of sampling; its choice is None without a cache."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def plan(self) -> str: ...
-    @property
-    def origin(self) -> str: ...
-    @property
-    def schedule(self) -> Schedule: ...
-    @property
-    def choice(self) -> Choice | None: ...
-
-
-class Standing(NamedTuple):
-    """Results on the examples that all candidates have run.
-
-    Args:
-        candidates: the full run first.
-        found: results by name of the candidate, in the order of the examples.
-        prompts: name, prompt and seed of each example.
-        num_steps: of the full run.
-        conditions: what all results depend on.
-    """
-
-    candidates: Sequence[ReportedCandidate]
-    found: Mapping[str, Sequence[CandidateRun]]
-    prompts: Sequence[Mapping[str, Any]]
-    num_steps: int
-    conditions: Mapping[str, Any]
 
 
 def report_of(
@@ -93,7 +60,7 @@ def report_of(
 
 
 def _row(
-    candidate: ReportedCandidate,
+    candidate: Candidate,
     results: Sequence[CandidateRun],
     num_full: int,
     metrics: Sequence[str],
@@ -129,7 +96,7 @@ def _row(
     }
 
 
-def _kind(candidate: ReportedCandidate) -> str:
+def _kind(candidate: Candidate) -> str:
     """Kind of a candidate; a method that decides before the run is fixed."""
     if candidate.choice is None:
         return reports.FULL if candidate.name == FULL else reports.PLAIN

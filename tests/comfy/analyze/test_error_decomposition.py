@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.prefix import State
-from golden_path_pack.nodes.analyze import decomposing
+from golden_path_pack.nodes.analyze import error_decomposition
 from golden_path_pack.nodes.analyze.error_decomposition import ErrorDecomposition
 from golden_path_pack.nodes.sample.sampler_variants import reporting_states, starting_from
 from golden_path_pack.nodes.sample.sampling import Sampling
@@ -141,7 +141,7 @@ def test_a_cancelled_analysis_goes_on_and_takes_more_schedules(model, evaluation
     evaluations["cancel"] = evaluations["now"] + evaluations["now"] * 3 // 4
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = decomposition.LINES.read(decomposing.FILES.path_of("mine"))
+    kept = decomposition.LINES.read(error_decomposition.FILES.path_of("mine"))
     assert [split.seed for split in kept] == [0]
     assert runs_of(run(model).result, "0-2,5,7/8") == whole
     before = evaluations["now"]

@@ -12,7 +12,7 @@ from golden_path_pack.gph_core.analysis import isolated_steps
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.nodes.analyze import isolating
+from golden_path_pack.nodes.analyze import propagation_gain
 from golden_path_pack.nodes.analyze.propagation_gain import PropagationGain
 
 from ...support.comfy import tiny
@@ -141,7 +141,7 @@ def test_a_cancelled_measurement_keeps_each_step_and_goes_on_there(model, evalua
     evaluations["cancel"] = evaluations["now"] + per_example - 1
     with pytest.raises(comfy.model_management.InterruptProcessingException):
         run(model)
-    kept = isolated_steps.LINES.read(isolating.FILES.path_of("mine"))
+    kept = isolated_steps.LINES.read(propagation_gain.FILES.path_of("mine"))
     assert [(found.seed, found.step.step) for found in kept] == [(0, 1), (0, 2), (0, 3)]
     began = evaluations["now"]
     again = run(model)

@@ -9,6 +9,7 @@ import torch
 from golden_path_pack.gph_core import run_plan
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
+from golden_path_pack.gph_core.experiments.candidates import LineUp
 from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.model.families import FAMILIES
@@ -19,7 +20,6 @@ from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
-from golden_path_pack.nodes.shootout.candidates import LineUp
 
 import dev
 
@@ -70,7 +70,7 @@ def test_a_variant_takes_no_part_in_a_comparison_with_the_threshold_of_its_row(m
     settings = settings_of(row, setting_of(run, 4), row.policy)
     found = FoundThreshold(4, 0.5, 0.0, math.inf, (4,), 1, "")
     entry = Calibration("DiCache", work.setup.conditions).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, {"DiCache": entry}, Reuse()).candidates(
+    taking_part, absent = LineUp(work.setup, 4, {"DiCache": entry}, Reuse(), (), str).candidates(
         ["DiCache", "DiCache (delta minus)"], {}
     )
     assert [candidate.name for candidate in taking_part] == ["full", "DiCache"]

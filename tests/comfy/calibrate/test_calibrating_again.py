@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 from golden_path_pack.gph_core.calibration.table import RECIPES
-from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 
 from ...support.comfy import calibrating_runs
-from ...support.comfy.calibrating_runs import CASES, calibrate, workload
+from ...support.comfy.calibrating_runs import CASES, calibrate, calibrate_all, workload
 from ...support.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("inference")

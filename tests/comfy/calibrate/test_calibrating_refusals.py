@@ -10,11 +10,10 @@ import pytest
 from golden_path_pack.gph_core.calibration.sensitivities import Slopes
 from golden_path_pack.gph_core.calibration.table import RECIPES
 from golden_path_pack.nodes.calibrate import calibration_runs
-from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.hook import compatibility
 
 from ...support.comfy import calibrating_runs
-from ...support.comfy.calibrating_runs import EXAMPLES, STEPS, calibrate, workload
+from ...support.comfy.calibrating_runs import EXAMPLES, STEPS, calibrate, calibrate_all, workload
 
 pytestmark = pytest.mark.usefixtures("inference")
 

@@ -12,10 +12,9 @@ from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.calibrate import budcache
-from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
 from golden_path_pack.nodes.sample.workload import guider_for
 
-from ...support.comfy.calibrating_runs import CFG, EXAMPLES, STEPS, workload
+from ...support.comfy.calibrating_runs import CFG, EXAMPLES, STEPS, calibrate_all, workload
 from ...support.comfy.recorded_runs import array, change, quantile, recorded
 
 pytestmark = pytest.mark.usefixtures("inference")
@@ -210,10 +209,10 @@ def test_budcache_finds_the_best_of_all_schedules_of_a_small_space():
     found = budcache.search(work, 5)
     assert found.values == {"5": min(errors, key=errors.get)}
     assert found.report["5"]["latent_mse"] == pytest.approx(min(errors.values()), rel=1e-4)
-    more = budcache.search(work, 6, found)
+    more = budcache.search(work, 6, entry=found)
     assert set(ALL["BudCache"].read(more.values)) == {5, 6}
     with pytest.raises(ValueError, match="4 to 6 of 7 steps can be full, not 3"):
         budcache.search(work, 3)
     with pytest.raises(ValueError, match=r"5 full steps from 2 examples, more than the 1 of this"):
-        budcache.search(workload("FLUX dev", steps=7, count=1), 5, more)
-    assert set(ALL["BudCache"].read(budcache.search(work, 4, more).values)) == {4, 5, 6}
+        budcache.search(workload("FLUX dev", steps=7, count=1), 5, entry=more)
+    assert set(ALL["BudCache"].read(budcache.search(work, 4, entry=more).values)) == {4, 5, 6}

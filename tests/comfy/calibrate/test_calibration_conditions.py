@@ -164,9 +164,10 @@ def test_scores_are_of_one_image_one_mask_and_one_negative_prompt():
         guider.set_cfg(3.0)
         guider.set_conds(*(CASES["FLUX dev"].conditioning(n, 5) for n in (1, seed)))
         work = Workload(guider, bare, latent, given["sampler"], given["sigmas"])
-        with closing(budcache.log_of(work, calibrations.FILES.path_of("mine"))) as log:
-            if searches:
-                budcache.search(work, 5, log=log)
+        file = calibrations.FILES.path_of("mine")
+        if searches:
+            budcache.search(work, 5, file)
+        with closing(budcache._log_of(work, file)) as log:
             return len(log)
 
     assert num_scores(searches=True) == num_scores() > 0

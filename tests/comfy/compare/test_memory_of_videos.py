@@ -6,8 +6,7 @@ import pytest
 import torch
 from golden_path_pack.nodes.compare.image_metrics import measured_beside_first
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
-from golden_path_pack.nodes.sample.assessing import assessor_for
-from golden_path_pack.nodes.shootout.shootout_session import assessor_of
+from golden_path_pack.nodes.sample.assessing import assessor_for, assessor_of
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 

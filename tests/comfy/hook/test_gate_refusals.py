@@ -9,17 +9,18 @@ import torch
 from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
+from golden_path_pack.gph_core.experiments.candidates import LineUp
+from golden_path_pack.gph_core.experiments.ratio import calibrate_ratio
 from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ALL
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run_plan import by_speed, setting_of
-from golden_path_pack.nodes.calibrate.ratio import calibrate_ratio
+from golden_path_pack.nodes.calibrate.calibration_runs import CalibrationRuns
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
-from golden_path_pack.nodes.shootout.candidates import LineUp
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import CASES, FLUX, STEPS, plan
@@ -217,9 +218,9 @@ UNKNOWN = (
 
 
 def test_no_threshold_is_sought_where_a_gate_cannot_decide():
-    row = ALL["SeaCache"]
+    row, work = ALL["SeaCache"], workload(CASES["Z-Image"])
     with torch.inference_mode(), pytest.raises(ValueError, match="no threshold in this") as raised:
-        calibrate_ratio(workload(CASES["Z-Image"]), row, row.policy, 4)
+        calibrate_ratio(work, CalibrationRuns(work).under, row, row.policy, 4)
     assert str(raised.value) == f"SeaCache has no threshold in this workflow: {UNKNOWN}"
 
 
@@ -230,7 +231,7 @@ def test_a_gate_that_cannot_decide_takes_no_part_in_a_comparison():
     setting = setting_of(run, 4)
     settings = settings_of(row, setting, row.policy)
     entry = Calibration("SeaCache", work.setup.conditions).with_threshold(settings, found)
-    taking_part, absent = LineUp(work, 4, {"SeaCache": entry}, Reuse()).candidates(
+    taking_part, absent = LineUp(work.setup, 4, {"SeaCache": entry}, Reuse(), (), str).candidates(
         ["SeaCache", "uniform"], {}
     )
     assert [candidate.name for candidate in taking_part] == ["full", "uniform"]

@@ -19,13 +19,13 @@ from golden_path_pack.gph_core.paths.golden_path import DRAWN, GoldenPath
 from golden_path_pack.gph_core.paths.library import UserPaths
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes import GoldenPathExtension, GoldenPathLibrary, SaveGoldenPath
-from golden_path_pack.nodes.analyze import decomposing, isolating
+from golden_path_pack.nodes.analyze import error_decomposition, propagation_gain
 from golden_path_pack.nodes.cache import policy
 from golden_path_pack.nodes.library import calibrations, user_paths
 from golden_path_pack.nodes.record import recordings
 from golden_path_pack.nodes.schema import prompts, users
 from golden_path_pack.nodes.search.search_session import studies_folder
-from golden_path_pack.nodes.shootout import shootout_session
+from golden_path_pack.nodes.shootout import method_shootout
 from golden_path_pack.nodes.workers import crew, worker
 from golden_path_pack.nodes.workers.ray_actors import Workers
 
@@ -210,7 +210,7 @@ def test_a_server_with_one_user_asks_for_none(monkeypatch):
 
 def test_every_file_that_is_written_lies_in_the_folder_of_the_user(root):
     users.assume("ann")
-    files = (calibrations, recordings, shootout_session, decomposing, isolating)
+    files = (calibrations, recordings, method_shootout, error_decomposition, propagation_gain)
     found = [module.FILES.path_of("x") for module in files]
     found += [studies_folder(), user_paths.library().folder]
     kinds = [path.relative_to(root / "ann" / "golden_path").parts[0] for path in found]

@@ -8,7 +8,7 @@ from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.nodes.hook.branch_calls import OUT_OF_MEMORY, StackCalls
 from golden_path_pack.nodes.sample.sampler_variants import ending_after
 from golden_path_pack.nodes.sample.sampling import Sampling
-from golden_path_pack.nodes.shootout.shootout_session import FILES
+from golden_path_pack.nodes.shootout.method_shootout import FILES
 
 from ...support.comfy.demo_examples import examples
 from ...support.comfy.shootouts import calibrate, report_of

@@ -5,7 +5,7 @@ import pytest
 import torch
 from golden_path_pack.nodes.workers import crew, jobs
 from golden_path_pack.nodes.workers.activity import Activity
-from golden_path_pack.nodes.workers.jobs import Jobs
+from golden_path_pack.nodes.workers.jobs import JobCrew
 from golden_path_pack.nodes.workers.ray_actors import Lost, Workers
 
 CONDITIONS = {"sampler": "euler"}
@@ -59,7 +59,7 @@ def opened(monkeypatch):
         fakes = Fakes(count, **faults)
         monkeypatch.setattr(crew, "Actors", lambda *_: fakes)
         nobody = Activity(lambda: None, lambda rows: None)
-        return Jobs(Workers(), Session(), ({}, "1"), nobody), fakes
+        return JobCrew(Workers(), Session(), ({}, "1"), nobody), fakes
 
     return open_jobs
 
@@ -70,7 +70,7 @@ def numbers(count):
 
 def test_results_come_in_the_order_of_the_jobs(opened):
     found, fakes = opened(3)
-    assert list(found.mapped(numbers(7))) == [0, 10, 20, 30, 40, 50, 60]
+    assert list(found.results(numbers(7))) == [0, 10, 20, 30, 40, 50, 60]
     assert [job for _, job in fakes.taken] == list(range(7))
     # The last of three answers first, so its worker takes what follows.
     assert fakes.taken[:4] == [(0, 0), (1, 1), (2, 2), (2, 3)]
@@ -79,14 +79,14 @@ def test_results_come_in_the_order_of_the_jobs(opened):
 def test_a_job_is_taken_only_when_a_worker_is_idle(opened):
     found, fakes = opened(2)
     fakes.done = lambda references: references[:1]
-    results = found.mapped(numbers(10))
+    results = found.results(numbers(10))
     next(results)
     assert len(fakes.taken) == 2
 
 
 def test_the_job_of_a_lost_worker_goes_to_another_one(opened):
     found, fakes = opened(2, dies_at=[(1, 1)])
-    assert list(found.mapped(numbers(4))) == [0, 10, 20, 30]
+    assert list(found.results(numbers(4))) == [0, 10, 20, 30]
     assert sorted(job for _, job in fakes.taken) == [0, 1, 1, 2, 3]
     assert found.notes == ["worker 1 was lost (it died); others have taken its examples"]
 
@@ -97,13 +97,13 @@ def test_the_job_of_a_worker_that_hangs_goes_to_another_one(opened, monkeypatch)
     monkeypatch.setattr(crew, "PATIENCE", 0.0)
     monkeypatch.setattr(crew, "UNKNOWN_S", 0.0)
     fakes.done = lambda references: [r for r in references if r[0] == 1]
-    assert list(found.mapped(numbers(3))) == [0, 10, 20]
+    assert list(found.results(numbers(3))) == [0, 10, 20]
     assert fakes.alive == [1]
 
 
 def test_without_any_worker_left_it_stops(opened):
     found, _ = opened(1, dies_at=[(0, 1)])
-    results = found.mapped(numbers(3))
+    results = found.results(numbers(3))
     assert next(results) == 0
     with pytest.raises(RuntimeError, match="All results are saved: queue again"):
         next(results)
@@ -113,9 +113,6 @@ def test_workers_start_only_if_there_is_something_to_do(monkeypatch):
     def none(*_):
         raise AssertionError("workers were started")
 
-    monkeypatch.setattr(jobs, "Jobs", none)
+    monkeypatch.setattr(jobs, "JobCrew", none)
     with jobs.shared(Workers(), Session(), None) as shared:
-        assert shared.mapped is not None
-        assert list(shared.mapped([])) == []
-    with jobs.shared(None, Session(), None) as shared:
-        assert shared.mapped is None
+        assert list(shared.jobs([], 0)) == []

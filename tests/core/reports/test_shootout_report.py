@@ -1,36 +1,29 @@
 """``reports/shootout/report``: kinds, order, who is comparable and who is ahead."""
 
-from dataclasses import dataclass
-
 import pytest
 
+from gph_core.experiments.candidates import Candidate
+from gph_core.experiments.shootout import Standing
 from gph_core.gates.easycache import EasyCache
 from gph_core.paths.choice import Choice
 from gph_core.policies.extrapolation import Reuse
 from gph_core.quality.shootout import CandidateRun
-from gph_core.reports.shootout.report import Standing, report_of
+from gph_core.reports.shootout.report import report_of
 from gph_core.schedule import Schedule
 
 EVEN, MORE = Schedule.parse("0,3,6,9/10"), Schedule.parse("0-4,6/10")
 PROMPTS = [{"example": f"{seed} abc", "prompt": "a", "seed": seed} for seed in (1, 2)]
 
 
-@dataclass(frozen=True)
-class Made:
-    """Candidate as the report sees it."""
-
-    name: str
-    schedule: Schedule
-    choice: Choice | None = None
-    plan: str = "a plan"
-    origin: str = "by hand"
+def made(name, schedule, choice=None):
+    return Candidate(name, "by hand", schedule, "a plan", choice)
 
 
 def cached(name, schedule=EVEN, gate=None):
-    return Made(name, schedule, Choice(schedule, "by hand", Reuse(), gate))
+    return made(name, schedule, Choice(schedule, "by hand", Reuse(), gate))
 
 
-FULL = Made("full", Schedule.all_full(10))
+FULL = made("full", Schedule.all_full(10))
 
 
 def reported(found):
@@ -53,7 +46,7 @@ def reported(found):
 def test_the_full_run_is_first_then_the_best_and_other_counts_are_last():
     report = reported({
         cached("uniform"): (20.0, 22.0), cached("more", MORE): (40.0, 40.0),
-        cached("best"): (30.0, 32.0), Made("plain steps", Schedule.all_full(4)): (10.0, 10.0),
+        cached("best"): (30.0, 32.0), made("plain steps", Schedule.all_full(4)): (10.0, 10.0),
     })  # fmt: skip
     assert [row["name"] for row in report["rows"]] == [
         "full", "best", "uniform", "plain steps", "more",
@@ -78,7 +71,7 @@ def test_who_is_comparable_is_ahead_of_uniform_example_by_example():
 def test_a_kind_is_what_decides_on_the_full_steps():
     report = reported({
         cached("uniform"): (20.0, 22.0), cached("EasyCache", gate=EasyCache(0.1)): (19.0, 19.0),
-        Made("plain steps", Schedule.all_full(4)): (10.0, 10.0),
+        made("plain steps", Schedule.all_full(4)): (10.0, 10.0),
     })  # fmt: skip
     assert {row["name"]: row["kind"] for row in report["rows"]} == {
         "full": "full", "uniform": "fixed", "EasyCache": "adaptive", "plain steps": "plain",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import comfy.samplers
 import pytest
-from golden_path_pack.nodes.calibrate.calibrating import calibrate_all
+from golden_path_pack.gph_core.experiments import calibrating
+from golden_path_pack.nodes.calibrate.calibration_runs import CalibrationRuns
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
+from golden_path_pack.nodes.workers.jobs import here
 
 from ..zoo import zoo, zoo_images, zoo_videos
 
@@ -26,6 +28,12 @@ def workload(name, model=None, steps=STEPS, count=EXAMPLES, sampler="euler", cfg
         {"samples": zoo.empty_latent(case)}, comfy.samplers.sampler_object(sampler),
         zoo.sigmas(model, steps),
     )  # fmt: skip
+
+
+def calibrate_all(work, methods, entries, save=lambda *entries: None):
+    """Several methods' calibrations, sampled in this process."""
+    runs = CalibrationRuns(work)
+    return calibrating.calibrate_all(work, runs.facts, methods, entries, here(runs), save)
 
 
 def calibrate(work, method, entry=None, **options):

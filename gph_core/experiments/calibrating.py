@@ -1,21 +1,17 @@
-"""Calibration of methods on a workload: sample the input of their fits, then fit."""
+"""Calibration of methods on examples: sample what their fits need, then fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import comfy.model_management
-import comfy.utils
-
-from ...gph_core.calibration.entry import COUNTS, Calibration
-from ...gph_core.calibration.samples import Setup
-from ...gph_core.calibration.table import RECIPES, Recipe
-from ...gph_core.texts import counted, named
-from ..sample.workload import Workload
-from ..workers.jobs import Job, Mapped
-from .calibration_runs import CalibrationRuns, OnPart
+from ..calibration.entry import COUNTS, Calibration
+from ..calibration.samples import RunFacts
+from ..calibration.table import RECIPES, Recipe
+from ..texts import counted, named
+from .jobs import Job, Jobs
+from .runner import Examples
 
 Save = Callable[..., None]  # of entries
 
@@ -28,21 +24,9 @@ class Calibrated(NamedTuple):
     notes: list[str]
 
 
-class Bar:
-    """Progress bar of a node, where the user can cancel."""
-
-    def __init__(self, node_id: str | None) -> None:
-        self._bar = comfy.utils.ProgressBar(1000, node_id=node_id)
-
-    def __call__(self, part: float) -> None:
-        comfy.model_management.throw_exception_if_processing_interrupted()
-        self._bar.update_absolute(round(1000 * part))
-
-
 def calibrate_all(
-    workload: Workload, methods: Sequence[str], entries: Mapping[str, Calibration],
-    progress: OnPart = lambda part: None, save: Save = lambda *entries: None,
-    mapped: Mapped | None = None,
+    examples: Examples, facts: RunFacts, methods: Sequence[str],
+    entries: Mapping[str, Calibration], jobs: Jobs, save: Save = lambda *entries: None,
 ) -> Calibrated:  # fmt: skip
     """Calibrate methods on the same full runs; impossible ones are left out.
 
@@ -52,14 +36,15 @@ def calibrate_all(
         methods: of ``RECIPES``.
         entries: what there is already: only what is missing is sampled, and an entry without a
             new example keeps its values and thresholds.
+        jobs: take the number of an example and methods, and give the tensors of its run by
+            method, or the reason why a method has none.
         save: told the entries that have changed, after each example and in the end.
-        mapped: of workers that sample the examples; none: they are sampled here.
 
     Raises:
         ValueError: none of the methods is possible, or an entry was made under other conditions.
     """
-    runs, conditions = CalibrationRuns(workload), workload.setup.conditions
-    reasons = reasons_against(runs)
+    conditions = examples.setup.conditions
+    reasons = reasons_against(examples, facts)
     left_out = {method: reason for method in methods if (reason := reasons[method])}
     found = {m: entries.get(m) or Calibration(m, conditions) for m in methods if not reasons[m]}
     if not found:
@@ -68,68 +53,59 @@ def calibrate_all(
     for entry in found.values():
         entry.check(conditions)
     done = Calibrated(found, left_out, [])
-    _sample_missing(runs, done, progress, save, mapped)
+    _sample_missing(examples, done, jobs, save)
     for method, entry in list(found.items()):
         with _leaving_out(method, done):
-            found[method] = _with_values(entry, runs.setup)
-    done.notes.extend(_notes(workload, done, entries))
+            found[method] = _with_values(entry, facts)
+    done.notes.extend(_notes(examples, done, entries))
     changed = [entry for method, entry in found.items() if entry is not entries.get(method)]
     if changed:
         save(*changed)
     return done
 
 
-def reasons_against(runs: CalibrationRuns) -> dict[str, str]:
+def reasons_against(examples: Examples, facts: RunFacts) -> dict[str, str]:
     """Reasons why methods cannot be calibrated on these runs, by method; empty if they can."""
 
     def reason(recipe: Recipe) -> str:
-        setup = runs.workload.setup
-        found = recipe.refusal(runs.setup) or setup.incompatibility(recipe.site)
-        return (found or "").partition(";")[0]  # the remedy is for runs that cache
+        why = recipe.refusal(facts) or examples.setup.incompatibility(recipe.site) or ""
+        return why.partition(";")[0]  # the remedy is for runs that cache
 
-    found = {method: reason(recipe) for method, recipe in RECIPES.items()}
-    return {method: f"{method}: {why}" if why else "" for method, why in found.items()}
+    reasons = {method: reason(recipe) for method, recipe in RECIPES.items()}
+    return {method: f"{method}: {why}" if why else "" for method, why in reasons.items()}
 
 
-def _sample_missing(
-    runs: CalibrationRuns, done: Calibrated, progress: OnPart, save: Save, mapped: Mapped | None
-) -> None:
+def _sample_missing(examples: Examples, done: Calibrated, jobs: Jobs, save: Save) -> None:
     """Sample the examples that methods lack, each in one run for all of these methods."""
-    found = done.entries
-    names = runs.workload.names()
-    missing = [n for n, name in enumerate(names) if any(e.missing([name]) for e in found.values())]
+    entries, names = done.entries, examples.names()
     taken: list[tuple[int, list[str]]] = []
 
-    def jobs() -> Iterator[tuple[int, list[str]]]:
+    def lacking(name: str) -> list[str]:
+        return [method for method, entry in entries.items() if entry.missing([name])]
+
+    missing = [number for number, name in enumerate(names) if lacking(name)]
+
+    def asked() -> Iterator[Job]:
         for number in missing:
-            methods = [m for m, entry in found.items() if entry.missing([names[number]])]
-            if methods:  # those that lack it may have failed meanwhile
+            if methods := lacking(names[number]):  # others may have failed meanwhile
                 taken.append((number, methods))
                 yield taken[-1]
 
-    def here(jobs: Iterable[Job]) -> Iterator[Any]:
-        for number, methods in jobs:
-            yield runs.samples(
-                number, methods, lambda part: progress((count + part) / len(missing))
-            )
-
-    count = 0
-    for count, samples in enumerate((mapped or here)(jobs()), 1):
-        number, methods = taken[count - 1]
+    for count, (samples,) in enumerate(jobs(asked(), len(missing) * examples.num_steps)):
+        number, methods = taken[count]
         for method in methods:
-            if method not in found:  # it has failed on an example before this one
+            if method not in entries:  # it has failed on an example before this one
                 continue
             with _leaving_out(method, done):
                 tensors = samples[method]
                 if isinstance(tensors, str):
                     raise ValueError(tensors)
-                found[method] = found[method].with_sample(names[number], tensors)
-        progress(count / len(missing))
-        if sampled := [found[method] for method in methods if method in found]:
+                entries[method] = entries[method].with_sample(names[number], tensors)
+        if sampled := [entries[method] for method in methods if method in entries]:
             save(*sampled)
 
 
-def _with_values(entry: Calibration, setup: Setup) -> Calibration:
+def _with_values(entry: Calibration, facts: RunFacts) -> Calibration:
     """Entry with values fitted to all its examples; unchanged where it has them already.
 
     On another machine the same fit may end in another last digit, which is no reason to drop
@@ -138,10 +114,10 @@ def _with_values(entry: Calibration, setup: Setup) -> Calibration:
     if sum(entry.report.get(count, 0) for count in COUNTS) == len(entry.samples):
         return entry
     recipe = RECIPES[entry.method]
-    form = recipe.form(setup.num_steps)
+    form = recipe.form(facts.num_steps)
     with entry.damaged("samples"):
         samples = [form.read(sample) for sample in entry.samples.values()]
-    return entry.with_values(recipe.values(samples, setup))
+    return entry.with_values(recipe.values(samples, facts))
 
 
 @contextmanager
@@ -155,11 +131,11 @@ def _leaving_out(method: str, done: Calibrated) -> Iterator[None]:
 
 
 def _notes(
-    workload: Workload, done: Calibrated, former: Mapping[str, Calibration]
+    examples: Examples, done: Calibrated, former: Mapping[str, Calibration]
 ) -> Iterator[str]:  # fmt: skip
-    """Further notes on calibrations that extend former ones."""
-    yield from workload.notes
-    given = set(workload.names())
+    """Notes on examples, and on calibrations that extend former ones."""
+    yield from examples.notes
+    given = set(examples.names())
     others = max((len(e.samples.keys() - given) for e in done.entries.values()), default=0)
     if others:
         yield (

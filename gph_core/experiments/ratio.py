@@ -1,33 +1,37 @@
-"""Threshold at which an adaptive method caches a wanted number of steps on a workload."""
+"""Threshold at which an adaptive method caches a wanted number of steps on examples."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...gph_core.calibration.entry import Calibration, fit_of
-from ...gph_core.calibration.outcome import Outcome, decided, outcome_in
-from ...gph_core.calibration.threshold import FoundThreshold, find_threshold
-from ...gph_core.methods.method import Method, Setting, settings_of
-from ...gph_core.paths.choice import Choice
-from ...gph_core.policies.base import Policy
-from ...gph_core.run_plan import adaptive, setting_of
-from ...gph_core.schedule import Schedule
-from ...gph_core.texts import counted
-from ..sample.sampling import check_finite
-from ..sample.workload import Workload
+from ..calibration.entry import Calibration, fit_of
+from ..calibration.outcome import Outcome, decided, outcome_in
+from ..calibration.threshold import FoundThreshold, find_threshold
+from ..methods.method import Method, Setting, settings_of
+from ..paths.choice import Choice
+from ..policies.base import Policy
+from ..run.record import RunRecord
+from ..run_plan import RunPlan, adaptive, setting_of
+from ..schedule import Schedule
+from ..texts import counted
 from .calibrating import Save
-from .calibration_runs import OnPart
+from .runner import Examples
 
 RUNS_OF_EACH = 6  # about as many runs of each example find a threshold
 SAVE_PAUSE_S = 5.0
 
+OnPart = Callable[[float], None]  # told the part that is done, 0 to 1; cancels by an exception
+# Record of the run of an example, by number, under a plan. Tells the steps that are done, and
+# raises ``ValueError`` if the result is not finite.
+Under = Callable[[int, RunPlan, Callable[[int], None]], RunRecord]
+
 
 def calibrate_ratio(
-    workload: Workload, method: Method, policy: Policy, num_full: int,
+    examples: Examples, under: Under, method: Method, policy: Policy, num_full: int,
     entry: Calibration | None = None, progress: OnPart = lambda part: None,
     save: Save = lambda *entries: None,
 ) -> tuple[Calibration, FoundThreshold]:  # fmt: skip
@@ -42,22 +46,24 @@ def calibrate_ratio(
             all in this workflow, the entry was made under other conditions, or it has this
             threshold from more examples.
     """
-    conditions = workload.setup.conditions
+    conditions = examples.setup.conditions
     entry = entry or Calibration(method.name, conditions)
     entry.check(conditions)
-    setting = setting_of(workload.setup.known(policy), num_full, fit_of(method, entry))
+    setting = setting_of(examples.setup.known(policy), num_full, fit_of(method, entry))
     assert method.select is not None  # as of every method that has a threshold
     selected = method.select(1.0, setting)  # says what it lacks
     is_decided = isinstance(selected, Schedule)
     forced = method.forced(setting, policy)
     gate, title = None if is_decided else selected, method.title
     choice = Choice(forced, title, policy, gate, method=title)
-    if reason := workload.setup.refusal(choice):
+    if reason := examples.setup.refusal(choice):
         raise ValueError(f"{method.title} has no threshold in this workflow: {reason}")
     settings = settings_of(method, setting, policy)
-    _keep_better(entry, settings, workload)
-    trials = _Trials(workload, method, policy, num_full, forced, entry, settings, progress, save)
-    target, most = workload.num_steps - num_full, forced.num_cached
+    _keep_better(entry, settings, examples)
+    trials = _Trials(
+        examples, under, method, policy, num_full, forced, entry, settings, progress, save
+    )
+    target, most = examples.num_steps - num_full, forced.num_cached
     if is_decided:  # alike for all examples
         run = partial(decided, partial(_schedule, method, setting, forced))
         found = find_threshold(run, 1, target, max_cached=most)
@@ -69,13 +75,13 @@ def calibrate_ratio(
     return changed, found
 
 
-def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Workload) -> None:
-    found = entry.facts_on(settings, workload.num_steps - settings["full steps"])
-    if found is not None and found["num_examples"] > len(workload):
+def _keep_better(entry: Calibration, settings: Mapping[str, Any], examples: Examples) -> None:
+    found = entry.facts_on(settings, examples.num_steps - settings["full steps"])
+    if found is not None and found["num_examples"] > len(examples):
         raise ValueError(
             f"{entry.file} has the threshold of {entry.method} for {settings['full steps']} full "
             f"steps from {counted(found['num_examples'], 'example')}, more than the "
-            f"{len(workload)} of this run; use that threshold, connect as many examples, or "
+            f"{len(examples)} of this run; use that threshold, connect as many examples, or "
             "choose another name"
         )
 
@@ -84,7 +90,8 @@ def _keep_better(entry: Calibration, settings: Mapping[str, Any], workload: Work
 class _Trials:
     """Runs of the examples at thresholds, and the entry that keeps them."""
 
-    workload: Workload
+    examples: Examples
+    under: Under
     method: Method
     policy: Policy
     num_full: int
@@ -96,7 +103,7 @@ class _Trials:
 
     def find(self, target: float, most: int) -> FoundThreshold:
         """Find the threshold for a target; runs made so far are saved if it cannot be found."""
-        names = self.workload.names()
+        names = self.examples.names()
         earlier = self.entry.outcomes(self.settings, names)
         self._count, self._saved_at = 0, time.monotonic()
         before = len(self.entry.runs)
@@ -117,7 +124,7 @@ class _Trials:
 
     def run(self, example: int, threshold: float) -> Outcome:
         """Run one example at a threshold."""
-        total = RUNS_OF_EACH * len(self.workload)
+        total = RUNS_OF_EACH * len(self.examples)
 
         def on_part(part: float) -> None:
             self.progress(min((self._count + part) / total, 1))
@@ -125,9 +132,8 @@ class _Trials:
         on_part(0.0)
         plan = adaptive(self.method, self.policy, threshold, self.num_full, self.entry)
         plan = replace(plan, calibration=None)  # its conditions were checked before
-        sampling, n = self.workload.sampling(example), self.workload.num_steps
-        latent, record = sampling.under(plan, lambda step, *_: on_part((step + 1) / n))
-        check_finite(latent, record)
+        n = self.examples.num_steps
+        record = self.under(example, plan, lambda step: on_part((step + 1) / n))
         self._count += 1
         return outcome_in(record, threshold, self.forced)
 
