@@ -1,4 +1,4 @@
-"""The ComfyUI nodes: thin, everything they compute is in ``gph_core``."""
+"""The ComfyUI nodes, kept thin: ``gph_core`` does the computing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .workers.search_workers import SearchWorkers
 
 
 class GoldenPathExtension(ComfyExtension):
-    """Extension that gives ComfyUI the list of nodes."""
+    """Extension that gives ComfyUI the nodes, and registers routes and prompt handlers."""
 
     async def on_load(self) -> None:
         server = getattr(PromptServer, "instance", None)

@@ -1,4 +1,4 @@
-"""What is wrong with the value of an input, in words."""
+"""Error messages for wrong values of inputs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from .types import ScheduleType
 
 MAX_SHOWN = 100
-EXAMPLES = {ScheduleType.io_type: "0-2,5,9/10"}  # of texts that have a form
+EXAMPLES = {ScheduleType.io_type: "0-2,5,9/10"}  # for texts with a format
 
 
 def value_fault(name: str, kind: str, options: Mapping[str, Any], value: Any) -> str | None:
-    """What is wrong with a value that a prompt gives; None if it fits.
+    """Error message for a value in a prompt; None if it is valid.
 
     Args:
         name: the input's.
-        kind: ComfyUI's types of the input, with commas between.
-        options: what its schema says beside the type.
-        value: the value; None stands for the null of JSON.
+        kind: ComfyUI's types of the input, separated by commas.
+        options: the rest of its schema.
+        value: None stands for JSON's null.
     """
     kinds = kind.split(",")
     if "STRING" in kinds or "COMBO" in kinds:
@@ -28,14 +28,14 @@ def value_fault(name: str, kind: str, options: Mapping[str, Any], value: Any) ->
         fits, needed = _is_number(kind, value, options), _number(kind, options)
     elif kind == "BOOLEAN":
         fits, needed = isinstance(value, bool), "true or false"
-    else:  # a socket; null is as good as unconnected
+    else:  # a socket; null means unconnected
         fits = value is None and options.get("optional", False)
         needed = f"connected to an output of type {kind}"
     return None if fits else f"the {name} must be {needed}; found {shown(value)}"
 
 
 def choice_fault(name: str, options: Mapping[str, Any], value: str) -> str | None:
-    """What is wrong with a text that has to be one of the choices; None if it is."""
+    """Error message for a text that is not one of the choices; None if it is."""
     choices = options.get("options", ())
     if value in choices:
         return None
@@ -55,7 +55,7 @@ def _number(kind: str, options: Mapping[str, Any]) -> str:
 
 
 def _is_number(kind: str, value: Any, options: Mapping[str, Any]) -> bool:
-    """Whether a value is a finite number within the limits; of JSON, which has NaN here."""
+    """Whether a value is a finite number within the limits; NaN passes ComfyUI's JSON parser."""
     if isinstance(value, bool) or not isinstance(value, int if kind == "INT" else int | float):
         return False
     is_within = options.get("min", value) <= value <= options.get("max", value)
@@ -63,7 +63,7 @@ def _is_number(kind: str, value: Any, options: Mapping[str, Any]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value of JSON, by its name there."""
+    """A JSON value as error messages show it, with its type."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -75,10 +75,10 @@ def shown(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in quotation marks, without the end of a long one."""
+    """A text in quotation marks, cut if it is long."""
     return repr(short(text))
 
 
 def short(text: str, most: int = MAX_SHOWN) -> str:
-    """A text, without the end of a long one."""
+    """A text, cut if it is long."""
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,4 +1,4 @@
-"""Inputs that several nodes have in common."""
+"""Inputs that several nodes share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .types import COUNT, ExamplesType, SemanticType, WorkersType
 
 WHATEVER = "As in your workflow, with its LoRAs and other patches."
 KIND = "From Scoring Examples: prompts of the kind you use. The GPH paper uses 50."
-MOST = 20  # inputs that grow
+MOST = 20  # slots of a growing input
 SHARES = "How many steps stay full: Quality 42 %, Balanced 26 %, Fast 18 %, as in Golden Path Cache"
 
 
 def check_known(*checks: tuple[Callable[[Any], Any], Any]) -> None:
-    """Check the inputs of a node that are known.
+    """Check the inputs of a node whose values are known.
 
     Args:
-        checks: pairs of a function that raises ``ValueError`` and its value; None stands for a
-            linked value that is not known yet.
+        checks: pairs of a function that raises ``ValueError`` and the value to check; None stands
+            for a linked input, whose value is not known yet.
     """
     for check, value in checks:
         if value is not None:
@@ -31,7 +31,7 @@ def check_known(*checks: tuple[Callable[[Any], Any], Any]) -> None:
 
 
 def check_choice(value: str | None, choices: Collection[str], what: str) -> None:
-    """Raise ``ValueError`` unless a value is one of the choices, or not known yet."""
+    """Raise ``ValueError`` unless a value is one of the choices, or None: not known yet."""
     if value is not None and value not in choices:
         raise ValueError(f"{value!r} is not {what}; choose one of {', '.join(choices)}")
 
@@ -39,7 +39,7 @@ def check_choice(value: str | None, choices: Collection[str], what: str) -> None
 def sampling_inputs(
     model: str = WHATEVER, examples: str = KIND, sampler: str = "As in your workflow."
 ) -> list[Any]:
-    """Required inputs for sampling the examples, with tooltips for some of them."""
+    """Required inputs for sampling examples; the arguments are tooltips."""
     return [
         io.Model.Input("model", tooltip=model),
         ExamplesType.Input("examples", tooltip=examples),
@@ -73,7 +73,7 @@ def workers_input(more: str = "") -> io.Input:
 
 
 def semantic_input(more: str) -> io.Input:
-    """Optional input for judges of images; ``more`` says what they do in a node."""
+    """Optional input for judges of images; ``more`` extends its tooltip."""
     tooltip = "From Semantic Metrics: how well images fit their prompts, beside how close they are."
     return SemanticType.Input("semantic", optional=True, tooltip=f"{tooltip} {more}")
 
@@ -86,7 +86,7 @@ def speed_input(tooltip: str = f"{SHARES}.", **options: Any) -> io.Combo.Input:
 
 
 def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.Int.Input:
-    """Input for the number of full steps that ``COUNT`` stands for."""
+    """Input for the number of full steps, used if the speed is ``COUNT``."""
     return io.Int.Input(
         "full_steps",
         default=10,
@@ -99,21 +99,21 @@ def count_input(when: str = "Only for", fewest: int = 2, **options: Any) -> io.I
 
 def shootouts_input(tooltip: str, fewest: int) -> io.Autogrow.Input:
     """Growing input for JSON of *Method Shootout*, with at least ``fewest`` reports."""
-    one = io.String.Input("shootout", tooltip="JSON of Method Shootout.")
-    template = io.Autogrow.TemplatePrefix(one, prefix="shootout", min=fewest, max=MOST)
+    report = io.String.Input("shootout", tooltip="JSON of Method Shootout.")
+    template = io.Autogrow.TemplatePrefix(report, prefix="shootout", min=fewest, max=MOST)
     return io.Autogrow.Input("shootouts", template, optional=not fewest, tooltip=tooltip)
 
 
 def reports_of(shootouts: Mapping[str, Any] | None) -> list[Any]:
-    """Reports in the texts of that input; ``ValueError`` names a text that is none."""
-    found = []
+    """Reports read from that input; ``ValueError`` names a text that is no report."""
+    reports = []
     for name, text in (shootouts or {}).items():
         try:
             if text is not None:
-                found.append(reading.read(text))
+                reports.append(reading.read(text))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
-    return found
+    return reports
 
 
 def metric_input(tooltip: str) -> io.Combo.Input:

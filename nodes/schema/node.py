@@ -1,8 +1,8 @@
-"""The base of all nodes: it answers wrong inputs at validation, in words.
+"""Base class of all nodes: validates inputs, and says what is wrong with them.
 
-ComfyUI converts numbers, plain texts and switches itself, looks for choices in their lists, and
-says what is wrong with them. It leaves the rest unchecked: a null where a schedule is needed would
-reach ``execute``. So ``validate_inputs`` is made here for every node, from its schema.
+ComfyUI itself converts and checks numbers, plain texts, switches and choices, and reports errors in
+them. It leaves the rest unchecked: a null in place of a schedule would reach ``execute``. So this
+module makes ``validate_inputs`` for every node, from its schema.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ CHECKED_BY_COMFYUI = {"BOOLEAN", "COMBO", "INT", "STRING"}
 
 
 class _Validation:
-    """The function ``validate_inputs`` of the node that it is read from."""
+    """Descriptor that gives each node its own ``validate_inputs``."""
 
     def __get__(self, _: Any, node: type[Node]) -> MethodType:
         return MethodType(_validation_of(node), node)
 
 
 class Node(io.ComfyNode):
-    """A node whose inputs are checked by its schema, then by itself.
+    """Node whose inputs are checked against its schema, then by ``check_inputs``.
 
-    What a link brings is known when the node runs: its form is checked then.
+    The value of a link is known only when the node runs; its form is checked then.
     """
 
     validate_inputs: Any = _Validation()
@@ -42,57 +42,57 @@ class Node(io.ComfyNode):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         execute = vars(cls).get("execute")
-        # ComfyUI makes a clone for every call, which has the function of its original.
+        # ComfyUI clones the class for every call; a clone has the wrapped function already.
         if execute is not None and not hasattr(execute.__func__, "__wrapped__"):
             cls.execute = cast(Any, classmethod(_checking(cls, execute.__func__)))
-        found = vars(cls).get("fingerprint_inputs")
-        if found is not None and not hasattr(found.__func__, "__wrapped__"):
-            cls.fingerprint_inputs = cast(Any, classmethod(_by_user(found.__func__)))
+        fingerprint = vars(cls).get("fingerprint_inputs")
+        if fingerprint is not None and not hasattr(fingerprint.__func__, "__wrapped__"):
+            cls.fingerprint_inputs = cast(Any, classmethod(_by_user(fingerprint.__func__)))
 
     @classmethod
     def fingerprint_inputs(cls, **inputs: Any) -> Any:
-        """What an output depends on beside the inputs; the user is always part of it.
+        """What an output depends on besides the inputs; always includes the user.
 
-        Else ComfyUI would give one user what it keeps of another's files, or save nothing.
+        Otherwise ComfyUI would reuse one user's results for another, or not save a file again.
         """
         return users.current()
 
     @classmethod
     def check_inputs(cls) -> None:
-        """Raise ``ValueError`` that says what is wrong with some inputs.
+        """Raise ``ValueError`` if an input is wrong.
 
-        An override has these inputs as arguments. None stands for one that is linked, and so not
-        known yet. ComfyUI does not look for their values in lists.
+        An override takes the inputs that it checks as arguments. None stands for a linked input,
+        whose value is not known yet. ComfyUI then no longer looks for them in lists of choices.
         """
 
 
 @functools.cache
 def _inputs_of(node: type[Node]) -> dict[str, io.Input]:
-    """Inputs by name; their types stay, only the choices of some change with the files."""
+    """Inputs by name; cached, since only the choices of some change, with the files."""
     return {} if node is Node else {given.id: given for given in node.define_schema().inputs}
 
 
 def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., Any]:
-    """The function ``execute`` of a node, which begins when what the links brought has its form."""
+    """Wrap a node's ``execute`` so that it first checks the form of values from links."""
     bind = inspect.signature(execute).bind
 
     @functools.wraps(execute)
-    def checking(cls: type[Node], *known: Any, **values: Any) -> Any:
+    def checking(cls: type[Node], *args: Any, **values: Any) -> Any:
         inputs = _inputs_of(node)
-        for name, value in bind(cls, *known, **values).arguments.items():
+        for name, value in bind(cls, *args, **values).arguments.items():
             fault = None if value is None or name not in inputs else _wire(inputs[name], value)
             if fault is not None:
                 raise ValueError(fault)
-        output = execute(cls, *known, **values)
+        output = execute(cls, *args, **values)
         if isinstance(output, io.NodeOutput) and isinstance(output.ui, dict):
-            output.ui = finite(output.ui)  # else the page and the history could not read any of it
+            output.ui = finite(output.ui)  # a NaN would make all of it unreadable for the page
         return output
 
     return checking
 
 
 def _wire(given: io.Input, value: Any) -> str | None:
-    """What is wrong with a value at run time; ComfyUI does not look at numbers of links."""
+    """Error message for a value at run time; ComfyUI does not check numbers from links."""
     kind = given.get_io_type()
     if kind in ("FLOAT", "INT") and type(value) in (int, float):
         return value_fault(given.id, "FLOAT", given.as_dict(), value)
@@ -100,12 +100,12 @@ def _wire(given: io.Input, value: Any) -> str | None:
 
 
 def _by_user(fingerprint: Callable[..., Any]) -> Callable[..., Any]:
-    """The function ``fingerprint_inputs`` of a node, which tells users apart."""
+    """Wrap a node's ``fingerprint_inputs`` so that it tells users apart."""
 
     @functools.wraps(fingerprint)
-    def by_user(cls: type[Node], *known: Any, **values: Any) -> Any:
-        found, user = fingerprint(cls, *known, **values), users.current()
-        return found if user is None else (user, found)
+    def by_user(cls: type[Node], *args: Any, **values: Any) -> Any:
+        result, user = fingerprint(cls, *args, **values), users.current()
+        return result if user is None else (user, result)
 
     return by_user
 
@@ -116,10 +116,10 @@ def _validation_of(node: type[Node]) -> Callable[..., bool | str]:
     inputs = _inputs_of(node)
 
     def validate_inputs(
-        cls: type[Node], *known: Any, input_types: Mapping[str, Any] | None = None, **values: Any
+        cls: type[Node], *args: Any, input_types: Mapping[str, Any] | None = None, **values: Any
     ) -> bool | str:
-        linked = input_types or {}  # an input that is not linked, yet None, is a null
-        values = {**dict(zip(own, known, strict=False)), **values}
+        linked = input_types or {}  # None stands for null where an input is not linked
+        values = {**dict(zip(own, args, strict=False)), **values}
         faults = (*_wrong_links(inputs, linked), *_wrong_values(inputs, own, values, linked))
         if faults:
             return faults[0]
@@ -134,10 +134,10 @@ def _validation_of(node: type[Node]) -> Callable[..., bool | str]:
 
 
 def _signature(inputs: Iterable[io.Input], own: Iterable[str]) -> inspect.Signature:
-    """The arguments that ComfyUI fills: what it leaves unchecked, and the types of the links.
+    """Signature that asks ComfyUI for unchecked inputs and for the types of links.
 
-    It repeats a reason at each of them, so there are no more than needed. Inputs that grow have
-    dots in their names: only a signature that takes everything gets them.
+    ComfyUI repeats an error at each argument, so there are no more than needed. Growing inputs
+    have dots in their names: only ``**others`` can take them.
     """
     kind, rest = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_KEYWORD
     unchecked = [given.id for given in inputs if given.get_io_type() not in CHECKED_BY_COMFYUI]
@@ -152,16 +152,16 @@ def _known(
     inputs: Mapping[str, io.Input], own: Iterable[str], values: Mapping[str, Any],
     linked: Collection[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Values for a node's own check; an optional input that is absent has its default."""
-    known = {}
+    """Values for a node's own check; an absent optional input has its default."""
+    checked = {}
     for name in own:
         default = inputs[name].as_dict().get("default") if inputs[name].optional else None
-        known[name] = None if name in linked else values.get(name, default)
-    return known
+        checked[name] = None if name in linked else values.get(name, default)
+    return checked
 
 
 def _wrong_links(inputs: Mapping[str, io.Input], linked: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with links: ComfyUI does not compare the types that it hands over."""
+    """Error messages for links, whose types ComfyUI passes on without comparing them."""
     for name, received in linked.items():
         needed = _input(inputs, name).get_io_type()
         if not validate_node_input(received, needed):
@@ -172,7 +172,7 @@ def _wrong_values(
     inputs: Mapping[str, io.Input], own: Collection[str], values: Mapping[str, Any],
     linked: Collection[str],
 ) -> Iterator[str]:  # fmt: skip
-    """What is wrong with the values of a prompt."""
+    """Error messages for the values in a prompt."""
     for name, value in _flat(inputs, values):
         if name in linked:
             continue
@@ -186,17 +186,17 @@ def _wrong_values(
 
 
 def _flat(inputs: Mapping[str, io.Input], values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Values by name; of an input that grows, those of its parts that are known."""
+    """Values by name; for a growing input, those of its connected slots."""
     for name, value in values.items():
         if not isinstance(inputs[name], io.Autogrow.Input):
             yield name, value
             continue
-        for part, found in (value or {}).items():
-            if found is not None:
-                yield f"{name}.{part}", found
+        for slot, content in (value or {}).items():
+            if content is not None:
+                yield f"{name}.{slot}", content
 
 
 def _input(inputs: Mapping[str, io.Input], name: str) -> io.Input:
-    """The input of a name; that of a name with a dot is the template of its parts."""
+    """Input by name; a name with a dot is a slot of a growing input, and has its template."""
     given = inputs[name.partition(".")[0]]
     return given.template.input if isinstance(given, io.Autogrow.Input) else given

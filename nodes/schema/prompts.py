@@ -1,7 +1,7 @@
 """The running prompt, and the workflow that is saved with its images.
 
-A MODEL outlives the prompt that made it: ComfyUI keeps it for the next ones. So the report of a
-sampling run must not go to the workflow that the cache node saw, but to the one being run.
+A MODEL outlives the prompt that made it: ComfyUI keeps it for later prompts. So the report of a
+run must go to the workflow being run, not to the one that the cache node saw.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from server import PromptServer
 from ...gph_core.files.strict_json import finite
 
 METADATA = "golden_path"  # in the workflow's ``extra``
-KEPT = 100  # prompts whose workflow is remembered beside the waiting ones
+KEPT = 100  # newest prompts whose workflow is remembered, besides all that are queued
 
-_pnginfo: dict[str, dict] = {}  # by prompt id; the very objects that image nodes write
-_runs: dict[str, Counter[str | None]] = {}  # of each node, by the id of the running prompt
+_pnginfo: dict[str, dict] = {}  # by prompt id; the same objects that image nodes write
+_runs: dict[str, Counter[str | None]] = {}  # runs of each node, by the id of the running prompt
 
 
 class Prompt(NamedTuple):
-    """Identity of the running prompt; every field is None outside of ComfyUI's execution."""
+    """Identity of the running prompt; every field is None outside ComfyUI's execution."""
 
     id: str | None
     workflow: dict | None
@@ -44,14 +44,14 @@ def current() -> Prompt:
 
 
 def displayed(node_id: str | None) -> str | None:
-    """Id in the workflow of a node that runs; loops and others run copies of nodes."""
+    """Id that a running node has in the workflow; loops, for example, run copies of nodes."""
     if node_id is None:
         return None
     return str(get_progress_state().dynprompt.get_display_node_id(node_id))
 
 
 def count_run(prompt: Prompt, node_id: str | None) -> int:
-    """Count a run of a node, or of a copy of it; returns its number within the prompt, from 0."""
+    """Count a run of a node or of its copy; return its number within the prompt, from 0."""
     if prompt.id is None:
         return 0
     if prompt.id not in _runs:
@@ -70,7 +70,7 @@ def listening_server() -> PromptServer | None:
 def tell(event: str, payload: dict[str, Any]) -> None:
     """Send a message to the page that queued the prompt, if one listens.
 
-    A number that is not finite is null there: the browser would not read the rest either.
+    Non-finite numbers become null: otherwise the browser could not read the message at all.
     """
     server = listening_server()
     if server is not None:
@@ -78,11 +78,11 @@ def tell(event: str, payload: dict[str, Any]) -> None:
 
 
 def remember(json_data: dict[str, Any]) -> dict[str, Any]:
-    """Keep the workflow of a queued prompt by the prompt's id; a prompt handler of ComfyUI."""
+    """Prompt handler for ComfyUI: keep the workflow of a queued prompt by the prompt's id."""
     extra = json_data.get("extra_data")
     pnginfo = extra.get("extra_pnginfo") if isinstance(extra, dict) else None
     if isinstance(pnginfo, dict) and not is_queued(json_data.get("prompt_id")):
-        # What an image's workflow brought along belongs to that image.
+        # A workflow loaded from an image still holds that image's reports.
         workflow = pnginfo.get("workflow")
         if isinstance(workflow, dict) and isinstance(workflow.get("extra"), dict):
             workflow["extra"].pop(METADATA, None)
@@ -92,7 +92,7 @@ def remember(json_data: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_queued(prompt_id: Any) -> bool:
-    """Whether a prompt with this id runs or waits; another request can name the same one."""
+    """Whether a prompt with this id runs or waits; two requests can use the same id."""
     return prompt_id is not None and str(prompt_id) in _in_queue()
 
 
@@ -104,7 +104,7 @@ def _in_queue() -> set[str]:
 
 
 def id_of(json_data: dict[str, Any]) -> str:
-    """Id of a prompt that is being queued; one without an id gets it here."""
+    """Id of a prompt that is being queued; sets one if it is missing."""
     if json_data.get("prompt_id") is None:
         json_data["prompt_id"] = str(uuid.uuid4())
     return str(json_data["prompt_id"])
@@ -117,11 +117,11 @@ def attach_report(workflow: dict | None, node_id: str | None, run: int, report: 
     if not isinstance(workflow.get("extra"), dict):  # some programs write an empty list
         workflow["extra"] = {}
     reports = workflow["extra"].setdefault(METADATA, {}).setdefault(node_id, [])
-    reports[run:] = [finite(report)]  # who opens the image reads it as JSON
+    reports[run:] = [finite(report)]  # readers of the image parse it as JSON
 
 
 def forget_done(known: dict[str, Any]) -> None:
-    """Drop what is known of the oldest prompts, by their ids, that are no longer queued."""
+    """Drop the oldest entries whose prompts are no longer queued; keys are prompt ids."""
     if len(known) <= KEPT:
         return
     alive = _in_queue()

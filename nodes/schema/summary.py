@@ -1,4 +1,4 @@
-"""What an analysis hands out and shows: a summary on its node, its figures as JSON text."""
+"""Output of an analysis: a summary on its node, and its figures as JSON text."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from . import prompts
 
 
 def summary_output(text: str) -> dict[str, list[dict[str, str | None]]]:
-    """Node ``ui`` with a text, which the page shows in that workflow alone."""
+    """Node ``ui`` with a text, which the page shows only in the workflow that ran."""
     return {"gph_summary": [{"text": text, "workflow_id": prompts.current().workflow_id}]}
 
 
 def json_text(report: Any) -> str:
-    """Text of a report; a figure that is not finite is null in it."""
+    """JSON text of a report; non-finite figures become null."""
     return strict_json.dumps(strict_json.finite(report), indent=2)
 
 
 def fingerprint(*facts: Any) -> tuple[Any, ...]:
-    """Fingerprint that reruns a node, beside its inputs, for other facts or another workflow."""
+    """Fingerprint that also reruns a node when the facts or the workflow change."""
     return prompts.current().workflow_id, *facts

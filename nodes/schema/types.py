@@ -6,13 +6,13 @@ from comfy_api.latest import io
 
 from ...gph_core.schedule import Schedule
 
-# Where ComfyUI's menu has the nodes: what most users need in front, the others a level below.
+# Places in ComfyUI's menu: what most users need at the top, the others one level below.
 CATEGORY = "Golden Path"
 COMPARE, ANALYSIS = f"{CATEGORY}/compare", f"{CATEGORY}/analysis"
 METHODS, DEMO = f"{CATEGORY}/adaptive and methods", f"{CATEGORY}/demo"
 
-# What people search for who want a faster model: it finds the five nodes that most of them need.
-# ComfyUI ranks whole search words before parts of them, so the others have these names inside
+# Search words of people who want a faster model; they find the five nodes that most of them need.
+# ComfyUI ranks full matches before partial ones, so the other nodes use these words only inside
 # longer ones.
 FRONT = (
     "golden",
@@ -28,26 +28,26 @@ FRONT = (
     "FBCache",
 )
 
-# The choice of a speed for which the number of full steps is another input.
+# The speed that stands for a number of full steps, which is another input.
 COUNT = "full_steps below"
 
-# Published for FLUX.1-dev at 50 steps: an example of the text that is a good one, too.
+# Published for FLUX.1-dev at 50 steps: an example of the format, and a good schedule.
 DEFAULT_SCHEDULE = "0-4,6,8,10,14,19,30,43,49/50"
 
 # A schedule on a wire is its text, so a string connects too.
 ScheduleType = io.Custom("GPH_SCHEDULE")
 
-# The choice of Search Workers.
+# A ``ray_actors.Workers``.
 WorkersType = io.Custom("GPH_WORKERS")
 
 
 class ScheduleText(str):
-    """Text of a schedule that is not the user's own: it keeps where the schedule comes from.
+    """Text of a schedule that is not the user's own, with its origin.
 
     Args:
         schedule: the schedule.
-        origin: where it comes from, in words that fit behind "steps 0 to 9 of". A copy is made
-            without one, then gets the attributes of the original.
+        origin: where it comes from, in words that can follow "steps 0 to 9 of". Optional because
+            ``copy`` calls ``__new__`` without it and restores the attribute afterwards.
     """
 
     origin: str
@@ -69,7 +69,7 @@ PolicyType = io.Custom("GPH_POLICY")
 # A tuple of ``examples.Example``.
 ExamplesType = io.Custom("GPH_EXAMPLES")
 
-# A calibration's name: its socket fits a text and the list of a combo.
+# A calibration's name, which connects to text inputs and to combos.
 CalibrationType = io.Custom("STRING,COMBO")
 
 # A tuple of ``record_file.RecordedRun``.

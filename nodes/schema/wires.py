@@ -1,7 +1,7 @@
-"""What is wrong with the form of a value that arrives over a link, in words.
+"""Error messages for values of a wrong form that arrive over a link.
 
-ComfyUI compares the types of links, not their values: packs hand out images of one channel, without
-a batch or of 8 bit as IMAGE, and anything where a link takes any type.
+ComfyUI compares the types of links, not their values: some packs output images with one channel,
+without a batch or in 8 bit as IMAGE, and a link of any type can carry anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...gph_core.quality.comparison import form_fault
 
 
 def wire_fault(name: str, kind: str, value: Any) -> str | None:
-    """What is wrong with a value; None if it fits, or if nothing is known of its type.
+    """Error message for a value; None if it is valid, or if nothing is known about its type.
 
     Args:
         name: the input's.
