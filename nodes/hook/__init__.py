@@ -1,1 +1,1 @@
-"""Connection to a ComfyUI model: wrappers, branches, compatibility, fingerprints."""
+"""Connection to ComfyUI's models: wrappers, branches, compatibility, fingerprints."""

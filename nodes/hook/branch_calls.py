@@ -1,4 +1,4 @@
-"""Wrappers of the sites that keep a feature for each branch: its velocity, or its residual."""
+"""Wrappers for the sites that keep a feature per branch: its velocity or its residual."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .branches import Branches
 from .controlnet import Deferrals
 from .model_call import ModelCall, uncompiled
 
-# What code raises that expects other blocks.
+# Errors of code that expects other blocks.
 _OF_OTHERS = (AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError)
 WITHOUT_BLOCKS = "caching stopped because a call without the blocks failed"
 OUT_OF_MEMORY = "caching stopped because what it needs did not fit into memory"
 
 
 class _BranchCalls(ABC):
-    """Base of the sites that keep a feature for each branch."""
+    """Base of the sites that keep a feature per branch."""
 
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
         self._branches = Branches(run.stop_caching)
-        self._deferrals: Deferrals | None = None  # once there is a control
-        self._is_asked = False  # whether the sampler asks the guider, which begins an evaluation
+        self._deferrals: Deferrals | None = None  # made for the first control
+        self._is_asked = False  # whether the sampler calls the guider, which begins an evaluation
         self._level = None, 0.0  # of this evaluation, as ComfyUI's tensor and as a number
         self._sigma = math.nan  # of the last call
         self._look = run.gating.gate.look if run.gating else None
@@ -49,7 +49,7 @@ class _BranchCalls(ABC):
         self._branches.begin_evaluation()
 
     def _note_level(self, sigma: float) -> None:
-        """Where the sampler does not ask the guider, another noise level is a new evaluation."""
+        """Begin an evaluation at a new noise level, if the sampler does not call the guider."""
         if not self._is_asked and sigma != self._sigma:
             self._begin_evaluation()
         self._sigma = sigma
@@ -60,7 +60,7 @@ class _BranchCalls(ABC):
         self._note_level(sigma)
         options = model_options.get("transformer_options", {})
         self._branches.note_conditions(conds, sigma, x_in, options)
-        # Others may look at a control's result: ComfyUI's copies for several devices, a wrapper.
+        # Others may read a control's result: ComfyUI's copies for several devices, or a wrapper.
         others = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
         has_control = any(cond.get("control") for group in conds for cond in group or ())
         if has_control and not others and self._run.is_planned_cached(sigma):
@@ -74,10 +74,10 @@ class _BranchCalls(ABC):
     ):  # fmt: skip
         options = transformer_options or {}
         base_model = executor.class_obj
-        # ComfyUI's own object may be another in each call, see ``patching``.
+        # The model's object may differ from call to call, see ``patching``.
         transformer = uncompiled(base_model.diffusion_model)
         timestep, sigma = self._level
-        # Else known: reading it again would wait for the GPU.
+        # Otherwise it is known; reading it again would wait for the GPU.
         if timestep is None or options.get("sigmas") is not timestep:
             sigma = float(t[0])
         self._note_level(sigma)
@@ -97,7 +97,7 @@ class _BranchCalls(ABC):
         return self._branches.keys(transformer, x, options, inputs, sigma)
 
     def _settled(self, call: ModelCall, decision: Decision) -> Decision:
-        """Decision of the gate on what the call shows of the leader branch."""
+        """Decision of the gate, from what the call shows of the leader branch."""
         try:
             return self._run.settle(decision, call.branches, self._gate_input(call, decision))
         except comfy.model_management.OOM_EXCEPTION:
@@ -139,14 +139,14 @@ class StackCalls(_BranchCalls):
 
     def __init__(self, run: ActiveRun) -> None:
         super().__init__(run)
-        self._surgeries: dict[int, Surgery | None] = {}  # by transformer: several devices, one each
+        self._surgeries: dict[int, Surgery | None] = {}  # by transformer; each device has its own
 
     def _keys(self, transformer, x, options, inputs, sigma) -> list[Hashable]:
         branches = super()._keys(transformer, x, options, inputs, sigma)
         surgery = self._surgery(transformer)
         if surgery is None or not surgery.mixes_prompts:
             return branches
-        # Which part of the batch is whose depends on what else is in it.
+        # Which part of the batch belongs to a branch depends on what else is in the batch.
         together = tuple(options.get("cond_or_uncond") or ())
         return [(together, branch) for branch in branches]
 
@@ -173,19 +173,19 @@ class StackCalls(_BranchCalls):
     def _predicted(
         self, surgery: Surgery, call: ModelCall, decision: Decision, options: dict
     ) -> tuple[Any, Decision]:
-        """Prediction for a call, and whether to use it."""
+        """Prediction for a call, and the decision whether to use it."""
         if surgery.family.end:
             options = model_call.without_patches(options, surgery.family)
         try:
             with self._predicting(surgery, decision, call.x):
                 output = call.denoised(options, is_cached=True)
         except comfy.model_management.OOM_EXCEPTION:
-            compiler.clean_up()  # the call did not come to its own end
+            compiler.clean_up()  # the call did not finish
             if not decision.is_open:
                 raise
             self._run.stop_caching(OUT_OF_MEMORY)
             output = None
-        except _OF_OTHERS as error:  # if it is not: the full call, which follows, fails likewise
+        except _OF_OTHERS as error:  # any other cause makes the full call, which follows, fail too
             compiler.clean_up()
             self._run.stop_caching(f"{WITHOUT_BLOCKS} ({type(error).__name__}: {error})")
             output = None
@@ -223,7 +223,7 @@ class StackCalls(_BranchCalls):
         return gate_input
 
     def _remember(self, surgery: Surgery, decision: Decision, branches, x) -> None:
-        is_news = surgery.note_rows(len(branches), len(x))  # else kept, under other keys than later
+        is_news = surgery.note_rows(len(branches), len(x))  # if so, the branches' keys change
         if is_news or not decision.keeps:
             return
         recorded = surgery.take(len(branches), tokens=self._run.policy.replaces_tokens)

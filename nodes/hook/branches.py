@@ -14,11 +14,11 @@ from ...gph_core.run.variants import Marks, Variants, mark
 from . import controlnet
 
 TILES = "caching stopped because the image is sampled in tiles, which may move between steps"
-_ELSEWHERE = frozenset(  # known by other parts of a key, or the same throughout a run
+_ELSEWHERE = frozenset(  # in other parts of a key, or the same throughout a run
     ("callbacks", "cond_or_uncond", "context_window", "sample_sigmas", "sigmas", "uuids",
      "wrappers")
 )  # fmt: skip
-_PATCHES = ("patches", "patches_replace")  # nested by name; each counts by itself
+_PATCHES = ("patches", "patches_replace")  # nested by name; each is a mark of its own
 TWICE = (
     "caching stopped because the model is asked for the same prompt more than once in a step, and "
     "nothing tells these calls apart"
@@ -37,16 +37,16 @@ class Branches:
         self._stop = stop
         self._seen: Counter[Hashable] = Counter()
         self._variants = Variants()
-        self._latents: tuple[int, ...] | None = None  # shape of what the sampler evaluates
+        self._latents: tuple[int, ...] | None = None  # shape of the sampler's latents
         self._conditions: dict[Hashable, tuple] = {}
 
     def begin_evaluation(self) -> None:
-        """Begin a new evaluation: every branch comes once from here on."""
+        """Begin a new evaluation, in which every branch may occur once."""
         self._seen.clear()
         self._variants.begin_evaluation()
 
     def note_cached(self) -> None:
-        """This evaluation is predicted."""
+        """Note that this evaluation is predicted."""
         self._variants.note_cached()
 
     def note_conditions(self, conds: list, sigma: float, x, options: Mapping[str, Any]) -> None:
@@ -64,13 +64,13 @@ class Branches:
     def keys(
         self, model, x, options: dict, inputs: Iterable[str] = (), sigma: float = math.nan
     ) -> list[Hashable]:
-        """One key per slice of the batch; none if the call does not say what its batch holds.
+        """One key per slice of the batch; no keys if the call does not say what its batch holds.
 
         Args:
-            model: the model that is called; guiders of two models call both in one run.
+            model: the called model; guiders with two models call both in one run.
             x: the latents of the call.
             options: its transformer options.
-            inputs: names of further inputs: some guidance methods call again without one.
+            inputs: names of further inputs; some guidance methods repeat a call without one.
             sigma: noise level of the call.
         """
         uuids = options.get("uuids") or []
@@ -89,11 +89,11 @@ class Branches:
             batch,
             tuple(sorted(inputs)),
         )
-        found = marks(options)
+        option_marks = marks(options)
         branches: list[Hashable] = []
         for index, uuid in zip(indices, uuids, strict=True):
             place = (*common, index, uuid, self._conditions.get((index, uuid)))
-            branches.append((*place, self._variants.number(place, found, sigma)))
+            branches.append((*place, self._variants.number(place, option_marks, sigma)))
         self._seen.update(branches)
         if any(self._seen[branch] > 1 for branch in branches):
             self._stop(self._reason(x))
@@ -106,7 +106,7 @@ class Branches:
 
 
 def guided(conds: dict, sigma: float, options: Mapping[str, Any]) -> Hashable:
-    """Composition of the guidance result at a noise level: the prompts, and what acts on each."""
+    """What the guided result at a noise level comes from: the prompts, and what acts on each."""
     return tuple(
         (name, cond.get("uuid"), acting(cond, sigma, options))
         for name, group in sorted(conds.items())
@@ -127,13 +127,13 @@ def _strength(hook, sigma: float, options: Mapping[str, Any]) -> float | None:
     keyframes = getattr(hook, "hook_keyframe", None)
     if keyframes is None or "sample_sigmas" not in options:
         return getattr(hook, "strength", None)
-    then = copy.copy(keyframes)  # the hook itself counts its steps
+    then = copy.copy(keyframes)  # preparing the original would count a step
     then.prepare_current_keyframe(torch.tensor(sigma), options)
     return then.strength
 
 
 def marks(options: Mapping[str, Any]) -> Marks:
-    """What is known of the options of a call, by their names."""
+    """Marks of a call's options, by their names."""
     return {name: mark(value) for name, value in _named(options)}
 
 
@@ -148,7 +148,7 @@ def _named(options: Mapping[Any, Any]) -> Iterator[tuple[Hashable, Any]]:
 
 
 def _flat(values: Any, names: tuple) -> Iterator[tuple[tuple, Any]]:
-    """The values of nested dicts, by the names on their way."""
+    """Values of nested dicts, by the names that lead to them."""
     if isinstance(values, dict):
         for name, value in values.items():
             yield from _flat(value, (*names, name))

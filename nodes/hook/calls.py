@@ -1,7 +1,7 @@
 """Wrappers of one run around ComfyUI's calls: decide, compute or predict, remember.
 
-``APPLY_MODEL`` runs outside a compiled model and, being the last one added, inside everything
-else; ``PREDICT_NOISE`` sees the result of guidance.
+The wrapper ``APPLY_MODEL`` is outside a compiled model and, as the last one added, inside all
+other wrappers; ``PREDICT_NOISE`` sees the result of guidance.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class GuidedCalls:
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
         self._variants = Variants()
-        self._is_asked = False  # whether the sampler asks the guider at all
+        self._is_asked = False  # whether the sampler calls the guider at all
 
     def predict_noise(self, executor, x, timestep, model_options, *args, **kwargs):
         self._is_asked = True
@@ -68,7 +68,7 @@ class GuidedCalls:
         if decision.keeps:
             if velocity is None:
                 velocity = (x - denoised) / sigma
-            # Cloned: a sampler may go on in place.
+            # Cloned: a sampler may change it in place.
             self._run.end_call(decision, branches, [(velocity,)], latent=x.clone())
         return denoised
 
@@ -82,22 +82,22 @@ class GuidedCalls:
         return executor(x, t, *args, **kwargs)
 
     def _branch(self, guider, x, sigma: float, model_options: dict) -> Hashable:
-        """Key of the guided result: it is another one once anything under it changes."""
+        """Key of the guided result; a change of anything that it comes from changes it."""
         options = model_options.get("transformer_options", {})
         place = (tuple(x.shape), guided(guider.conds, sigma, options))
         _, numbers = fingerprint.guidance(guider)
-        known = marks({**model_options, **numbers})
-        return (*place, self._variants.number(place, known, sigma))
+        option_marks = marks({**model_options, **numbers})
+        return (*place, self._variants.number(place, option_marks, sigma))
 
 
 def ranged(
     wrappers: Mapping[str, Callable], run: ActiveRun, latents: LatentRange
 ) -> dict[str, Callable]:
-    """Wrappers of a run that note its latents at each evaluation, too."""
+    """Wrappers of a run that also note its latents at each evaluation."""
     predict = wrappers[WrappersMP.PREDICT_NOISE]
 
     def noting(executor, x, timestep, *args, **kwargs):
-        # Scaled now: a sampler, or a model, may go on in place.
+        # Scaled now: a sampler or a model may change them in place.
         sampling = executor.class_obj.model_patcher.get_model_object("model_sampling")
         before = sampling.calculate_input(timestep[:1], latents.rms(x))
         denoised = predict(executor, x, timestep, *args, **kwargs)
@@ -113,17 +113,14 @@ def _post_cfg(model_options: dict) -> int:
 
 
 def goes_past_wrappers(guider) -> bool:
-    """Whether a guider may predict the noise without asking ``PREDICT_NOISE`` wrappers.
-
-    Those for NAG do.
-    """
+    """Whether a guider may predict noise without its ``PREDICT_NOISE`` wrappers, as NAG's do."""
     own = (getattr(type(guider), name, None) for name in ("__call__", "outer_predict_noise"))
     return tuple(own) != (CFGGuider.__call__, CFGGuider.outer_predict_noise)
 
 
 @contextmanager
 def called_through(guider, wrapper: Callable | None) -> Iterator[None]:
-    """Route what samplers ask of a guider through a wrapper of the kind ``PREDICT_NOISE``."""
+    """Route samplers' calls of a guider through a ``PREDICT_NOISE`` wrapper."""
     if wrapper is None:
         yield
         return
@@ -133,7 +130,7 @@ def called_through(guider, wrapper: Callable | None) -> Iterator[None]:
         asked = WrapperExecutor.new_class_executor(partial(kind.__call__, self), self, [wrapper])
         return asked.execute(*args, **kwargs)
 
-    # Python looks for __call__ in the class alone.
+    # Python looks up __call__ in the class only.
     names = {"__call__": call, "__module__": kind.__module__}
     guider.__class__ = type(kind.__name__, (kind,), names)
     try:
@@ -157,7 +154,7 @@ class Switch:
             self._is_on = True
 
     def over(self, wrappers: Mapping[str, Callable]) -> dict[str, Callable]:
-        """Wrappers by their place in ComfyUI, put under this switch."""
+        """Wrappers, by their place in ComfyUI, that this switch turns off."""
         return {place: self._switched(wrapper) for place, wrapper in wrappers.items()}
 
     def _switched(self, wrapper: Callable) -> Callable:

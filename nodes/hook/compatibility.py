@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def identify(patcher) -> tuple[Family | None, str]:
-    """Family of a MODEL, if known, and a name for it."""
+    """Family of a MODEL, if it is listed, and a name for it."""
     transformer = uncompiled(patcher.model.diffusion_model)
     family = families.detect(transformer)
     return family, family.name if family else type(transformer).__name__
 
 
 def of_policy(policy: Policy, setup: SamplingSetup) -> str | None:
-    """Reason why no run can be cached and, behind a semicolon, a remedy; None if one can."""
+    """Reason why no run can be cached, often with a remedy after a semicolon; None if one can."""
     sampler_name = samplers.name(setup.sampler)
     said = f"the sampler {sampler_name}"
     for step, (sigma, following) in enumerate(itertools.pairwise(setup.sigmas)):
@@ -54,9 +54,9 @@ def of_policy(policy: Policy, setup: SamplingSetup) -> str | None:
 
 
 def of_gate(choice: Choice, setup: SamplingSetup) -> str | None:
-    """Reason why a gate cannot work, if ``of_policy`` finds none.
+    """Reason why a gate cannot work, where ``of_policy`` finds none.
 
-    The model's reason comes before the policy's.
+    Reasons in the model come before those in the policy.
     """
     gate, policy, method = choice.gate, choice.policy, choice.method
     family, name, patcher = setup.family, setup.name, setup.patcher
@@ -77,7 +77,7 @@ def of_gate(choice: Choice, setup: SamplingSetup) -> str | None:
             f"what {method} looks at is not known for {name} (docs/methods.md lists the families); "
             "DiCache and First Block Cache work with it"
         )
-    # ComfyUI's LazyCache stands outside all of this and sees a step once.
+    # ComfyUI's LazyCache wraps all of this and sees each step once.
     if gate.look is not Look.LATENT and getattr(_other_cache(patcher), "name", "") == "EasyCache":
         return (
             f"{method} looks into the transformer before it computes a step, which ComfyUI's "
@@ -117,7 +117,7 @@ def refuse_other_caches(patcher) -> None:
 
 
 def beside_other_cache(patcher) -> str:
-    """Note on a run that one of ComfyUI's own caches takes part in."""
+    """Note on a run in which one of ComfyUI's own caches is active too."""
     name = _other_cache(patcher).name
     return (
         f"{name} is active too: predicted steps look unchanged to it, so it may skip full steps "
@@ -126,5 +126,5 @@ def beside_other_cache(patcher) -> str:
 
 
 def _other_cache(patcher) -> Any:
-    """ComfyUI's EasyCache or LazyCache on a MODEL, which has a name; None without them."""
+    """ComfyUI's EasyCache or LazyCache on a MODEL; None without them."""
     return patcher.model_options.get("transformer_options", {}).get("easycache")

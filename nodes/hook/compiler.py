@@ -1,8 +1,8 @@
-"""ComfyUI's own compiler, which must be off where we keep tensors from inside a transformer.
+"""ComfyUI's own compiler, which must be off while we keep tensors from inside a transformer.
 
-From 0.34 on ComfyUI records, for some models on NVIDIA, which memory a call takes, and gives the
-next call the same memory. A tensor that outlives the call then shares its memory with others, and
-freeing it can end the whole process. ComfyUI reads its flag at the beginning of each call.
+For some models on NVIDIA, ComfyUI 0.34 and later record the memory of a call and give the next
+call the same memory. A tensor that outlives its call then shares memory with others, and freeing it
+can crash the process. ComfyUI reads its flag at the start of each call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NOTE = (
 )
 _FLAG = "disable_comfy_compiler"
 _LOCK = threading.Lock()
-_users = 0  # runs that need it off: the flag is that of all threads
+_users = 0  # runs that need it off; all threads share the flag
 
 
 @contextmanager
 def off_for(transformer, device, options: dict) -> Iterator[bool]:
-    """Keep the compiler off for a transformer within the block; yields whether it would be on.
+    """Keep the compiler off for a transformer within the block; yield whether it would be on.
 
     Args:
         options: the transformer options of the run.
@@ -34,7 +34,7 @@ def off_for(transformer, device, options: dict) -> Iterator[bool]:
     with _LOCK:
         acts = _users > 0 or _acts_on(device)
         options |= {_FLAG: True} if acts else {}
-        # The option is enough where a model asks for it; the flag is that of all threads.
+        # The flag affects all threads, so it is left alone if the model reads the option.
         needs_flag = acts and not _asks(transformer)
         if needs_flag:
             _users += 1
@@ -49,7 +49,7 @@ def off_for(transformer, device, options: dict) -> Iterator[bool]:
 
 
 def clean_up() -> None:
-    """Forget what a call that did not end has left behind, as ComfyUI does after each node."""
+    """Clean up after a call that did not finish, as ComfyUI does after each node."""
     prefetch.cleanup_prefetch_queues()
 
 
@@ -62,6 +62,6 @@ def _acts_on(device) -> bool:
 
 
 def _asks(transformer) -> bool:
-    """Whether a transformer reads the option for one run that ComfyUI's pull request 16245 adds."""
+    """Whether a transformer reads the option per run that ComfyUI's pull request 16245 adds."""
     methods = (getattr(method, "__code__", None) for method in vars(type(transformer)).values())
     return any(_FLAG in code.co_consts for code in methods if code is not None)

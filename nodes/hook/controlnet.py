@@ -1,8 +1,8 @@
 """ControlNets on cached steps: their effect is in the residual, so they need not run.
 
-ComfyUI evaluates a control before it calls the model, where it is not yet certain that the call
-can be cached. So on a step that the schedule caches the control is handed on unevaluated, and the
-model call, which decides, evaluates it only if it has to be full after all.
+ComfyUI evaluates a control before it calls the model, when it is not yet certain that the call
+can be cached. So on steps that the schedule caches, the control is passed on unevaluated; the
+model call evaluates it only if it has to be full after all.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 
 def active(control, sigma: float) -> tuple[int, ...]:
-    """Controls of a chain that act at a noise level; each has a start and an end."""
-    found = []
+    """Ids of the controls in a chain that act at a noise level."""
+    ids = []
     while control is not None:
         begin, end = getattr(control, "timestep_range", None) or (sigma, sigma)
         if end <= sigma <= begin:
-            found.append(id(control))
+            ids.append(id(control))
         control = getattr(control, "previous_controlnet", None)
-    return tuple(found)
+    return tuple(ids)
 
 
 class Pending:
-    """Result of a control that is not evaluated yet."""
+    """Result of a control that has not been evaluated yet."""
 
     def __init__(self, evaluate: Callable[[], Any]) -> None:
         self.evaluate = evaluate
@@ -40,7 +40,7 @@ class Deferred:
 
 
 class Deferrals:
-    """Stand-ins of one run, one for each control, as conditionings are batched by identity."""
+    """Stand-ins of one run, one per control, because conditionings are batched by identity."""
 
     def __init__(self) -> None:
         self._by_control: dict[int, Deferred] = {}

@@ -14,13 +14,13 @@ from ...gph_core.policies.base import Policy, options_of
 from . import samplers
 from .leaves import leaves, plain_attributes, weights
 
-KEY = "golden_path"  # of our wrappers, among those of others
+KEY = "golden_path"  # of our wrappers among those of other extensions
 
 
 def of_model(patcher) -> str:
     """Fingerprint of a MODEL: class, configuration, some values of every weight, patches.
 
-    It is equal whether the model is loaded or not, with its LoRAs or with those of another clone.
+    It does not depend on whether the model is loaded, or with which clone's LoRAs.
     """
     model = patcher.model
     parts = [
@@ -44,7 +44,7 @@ def of_architecture(patcher) -> str:
 
 
 def of_module(module: Any) -> str:
-    """Fingerprint of a VAE or another object with weights; of its class if it has none."""
+    """Fingerprint of a VAE or another object with weights; without weights, of its class."""
     inner = getattr(module, "first_stage_model", module)
     is_module = isinstance(inner, torch.nn.Module)
     parts = weights(inner, "", getattr(module, "patcher", None)) if is_module else ()
@@ -57,12 +57,12 @@ def of_values(*values: Any) -> str:
 
 
 def of_conditionings(*values: Any) -> str:
-    """Fingerprint to two digits, as text encoders round differently on other devices."""
+    """Fingerprint of values to two digits, as text encoders round differently between devices."""
     return _digest(leaves(values, is_rounded=True))
 
 
 def of_policy(policy: Policy) -> list[str]:
-    """Fingerprint of a policy: its text and its options; weights are too many to be written."""
+    """Fingerprint of a policy: its text, and a digest of its options, as weights are long."""
     return [str(policy), of_values(*options_of(policy).values())]
 
 
@@ -72,7 +72,7 @@ def of_sampling(
     """Conditions that all runs of a guider on a LATENT share, by name.
 
     Args:
-        replaced: conditionings of the guider that each run brings itself.
+        replaced: conditionings of the guider that each run replaces by its own.
     """
     patcher, samples = guider.model_patcher, latent["samples"]
     parts = samples.unbind() if samples.is_nested else (samples,)
@@ -95,7 +95,7 @@ def of_sampling(
 
 
 def of_model_options(patcher) -> str:
-    """Fingerprint of foreign model options, excluding our cache."""
+    """Fingerprint of a MODEL's options, without our cache."""
     wrappers = {
         kind: {key: functions for key, functions in by_key.items() if key != KEY and functions}
         for kind, by_key in patcher.wrappers.items()
@@ -109,7 +109,7 @@ def of_options(sampler) -> str:
 
 
 def guidance(guider) -> tuple[str, dict[str, Any]]:
-    """A guider's class and numbers; BasicGuider is one with CFG 1."""
+    """A guider's class and numbers; BasicGuider counts as a CFGGuider with CFG 1."""
     kind = type(guider).__name__
     numbers = {
         name: value

@@ -1,6 +1,6 @@
 """Leaves of nested values and weights, as texts that are equal for equal values.
 
-Of each weight some values are read: all of a large model would take minutes.
+Only some values of each weight are read: all those of a large model would take minutes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from comfy.model_patcher import ModelPatcher
 from torch import Tensor
 
 _PLAIN = (str, int, float, bool, type(None), torch.dtype, Enum)
-_SAMPLED = 64  # about as many values are read of each weight
-_DEPTH = 3  # of objects within objects, some of which hold each other
+_SAMPLED = 64  # about how many values are read of each weight
+_DEPTH = 3  # of objects within objects, which may refer to each other
 
 
 def weights(module: torch.nn.Module, prefix: str, patcher: Any) -> Iterable[str]:
     """Weights by name, as they were before ComfyUI loaded the model.
 
-    Loading puts LoRAs into them, casts those that it keeps as the file has them to the model's
-    dtype, and may compile a part of the model, whose name then shows it.
+    Loading merges LoRAs into them, casts those kept in the file's dtype to the model's, and may
+    compile a part of the model, which changes its name.
     """
     backup, hooked = getattr(patcher, "backup", {}), getattr(patcher, "hook_backup", {})
     for path, part in module.named_modules():
@@ -44,9 +44,9 @@ def weights(module: torch.nn.Module, prefix: str, patcher: Any) -> Iterable[str]
 def leaves(
     tree: Any, dtype: torch.dtype | None = None, is_rounded: bool = False, depth: int = _DEPTH
 ) -> Iterable[str]:
-    """Leaves of a tree as text; numbers of plain tensors in a dtype, if one is given."""
+    """Leaves of a tree as text; plain tensors are cast to ``dtype`` if it is given."""
     inner = partial(leaves, is_rounded=is_rounded, depth=depth)
-    if hasattr(tree, "__tensor_flatten__"):  # quantized: what it stores, not what that stands for
+    if hasattr(tree, "__tensor_flatten__"):  # quantized: stored values, not dequantized ones
         names, _ = tree.__tensor_flatten__()
         yield f"{tuple(tree.shape)}"
         yield from inner([getattr(tree, name) for name in names])
@@ -61,7 +61,7 @@ def leaves(
             yield from inner(value)
     elif isinstance(tree, FunctionType):
         yield f"{tree.__module__}.{tree.__qualname__}"
-        # Nodes that patch a model put their inputs there.
+        # Nodes that patch a model keep their inputs in closures.
         inputs = (cell.cell_contents for cell in tree.__closure__ or ())
         yield from inner([v for v in inputs if isinstance(v, (*_PLAIN, list, tuple, dict))])
     elif isinstance(tree, partial):
@@ -88,13 +88,13 @@ def leaves(
 
 def _numbers(tensor: Tensor, dtype: torch.dtype | None, is_rounded: bool) -> Iterable[str]:
     """Shape, dtype and some values of a tensor."""
-    # As plain bytes: those of GGUF are of a class with operations of its own.
+    # As a plain tensor: GGUF's class has operations of its own.
     plain = tensor.detach().as_subclass(torch.Tensor)
     if is_rounded and plain.ndim > 1:
         rows = plain.flatten(0, -2)
-        plain = rows[rows.any(dim=-1)]  # without the zeros behind a short prompt
+        plain = rows[rows.any(dim=-1)]  # without the zeros after a short prompt
     stride, width = max(1, plain.numel() // _SAMPLED), plain.shape[-1] if plain.ndim else 1
-    # From one row to the next by a golden section of the width: else all may be of one column.
+    # Shifted by a golden section of the width, as otherwise all could be of one column.
     if stride >= width:
         stride -= round(0.382 * width)
     while math.gcd(stride, width) > 1:
@@ -102,11 +102,11 @@ def _numbers(tensor: Tensor, dtype: torch.dtype | None, is_rounded: bool) -> Ite
     some = plain.flatten()[::stride]
     if dtype is not None and some.is_floating_point():
         some = some.to(dtype)
-    # What the file lacks has no memory before it is loaded, and is zero then.
+    # A weight that the file lacks has no memory before loading, and is zero afterwards.
     some = torch.zeros_like(some, device="cpu") if some.is_meta else some.cpu()
     yield f"{tuple(tensor.shape)} {some.dtype}"
     if is_rounded:
-        # Times pi, since numbers of few bits, such as 0.125, often lie between two roundings.
+        # Times pi: numbers with few bits, such as 0.125, often lie halfway between two roundings.
         yield " ".join(f"{math.pi * value:.1e}" for value in some.tolist())
     else:
         yield some.contiguous().view(torch.uint8).numpy().tobytes().hex()
@@ -115,8 +115,8 @@ def _numbers(tensor: Tensor, dtype: torch.dtype | None, is_rounded: bool) -> Ite
 def _made_with(holder: Any) -> dict[str, Any]:
     """Constructor arguments that an object keeps as attributes of the same name.
 
-    Later state, such as an image encoded at the size of the last run, says nothing of the next run.
-    If no attribute has such a name: its public attributes that are plain values.
+    Later state, such as an image encoded at the size of the last run, says nothing about the next.
+    If no attribute has such a name, the object's public attributes that are plain values.
     """
     held = getattr(holder, "__dict__", {})
     if not held:

@@ -22,10 +22,10 @@ class ModelCall:
     """A batch of one or several branches.
 
     Args:
-        execute: ComfyUI's, with its arguments.
+        execute: ComfyUI's function, whose arguments follow.
         x: ``[B, C, ...]`` latents of all branches.
         t: ``[B]`` their noise level.
-        given: other positional arguments: what is concatenated to the latents, the text.
+        given: other positional arguments: ``c_concat`` and ``c_crossattn``.
         control: evaluated or pending.
         options: the transformer options.
         inputs: further conditions by name.
@@ -88,7 +88,7 @@ class ModelCall:
                 return None
             return signals.main_tokens(tokens, grid, family, self.transformer, self.inputs)
 
-        is_known = main(whole[0]) is not None  # which are the image's own
+        is_known = main(whole[0]) is not None  # which tokens are the image's own
         tokens, modulated, probe = map(_alone, map(main, whole) if is_known else whole)
         return GateInput(step, sigma, latent, modulated, tokens, probe, grid if is_known else ())
 
@@ -102,7 +102,7 @@ class ModelCall:
 
 
 def _alone(tokens: Tensor | None) -> Tensor | None:
-    """Copy of tokens that keeps nothing else alive: no other branches, no references."""
+    """Tokens, copied if they would keep more memory alive: other branches, reference images."""
     if tokens is None:
         return None
     own = tokens.numel() * tokens.element_size()
@@ -110,7 +110,7 @@ def _alone(tokens: Tensor | None) -> Tensor | None:
 
 
 def observing_first_block(options: dict, surgery: Surgery) -> dict:
-    """Options in which another extension's replacement of the first block lets us see its input.
+    """Options in which another extension's replacement of the first block shows its tokens.
 
     The replacement may change the tokens before it calls the block, or not call it at all.
     """
@@ -131,9 +131,9 @@ def observing_first_block(options: dict, surgery: Surgery) -> dict:
 
 
 def without_patches(options: dict, family: Family) -> dict:
-    """Options of a call in which a module of ours stands in place of a block.
+    """Options for a call in which a module of ours stands in for a block.
 
-    Nothing is to replace it or to follow on it; what does so to the first block stays.
+    Nothing may replace or patch that module; a replacement of the first block stays.
     """
     replacements = options.get("patches_replace", {})
     first = {k: v for k, v in replacements.get("dit", {}).items() if k == family.first_block_key}
@@ -142,7 +142,7 @@ def without_patches(options: dict, family: Family) -> dict:
 
 
 def reset_unfinished(options: dict) -> None:
-    """Reset patches that count on all blocks.
+    """Reset patches that rely on all blocks running.
 
     ComfyUI's Z-Image control begins in the refiner and ends in the last block, which did not run.
     """
@@ -153,5 +153,5 @@ def reset_unfinished(options: dict) -> None:
 
 
 def uncompiled(module):
-    """Module itself, behind a compiled one."""
+    """The module behind a compiled one; any other module itself."""
     return getattr(module, "_orig_mod", module)

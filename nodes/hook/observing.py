@@ -47,13 +47,13 @@ class ObservedCalls(StackCalls):
 
     def predict_noise(self, executor, x, timestep, *args, **kwargs):
         denoised = super().predict_noise(executor, x, timestep, *args, **kwargs)
-        # Cloned: a sampler may go on in place.
+        # Cloned: a sampler may change it in place.
         self._watcher.step(self._step, x.clone(), (x - denoised) / timestep[0])
         self._step += 1
         return denoised
 
     def _answer(self, call: ModelCall, decision: Decision):
-        # Between two steps nothing is sampled, and without branches nobody knows the batch.
+        # Not reported: evaluations between two steps, and batches whose parts are unknown.
         if decision.step is None or not call.branches:
             return call.denoised()
         surgery, parts = self._surgery(call.transformer), len(call.branches)
@@ -82,14 +82,14 @@ class ObservedCalls(StackCalls):
 
     def _number(self, call: ModelCall, place: int) -> int:
         """Number of a branch, constant throughout the run."""
-        kinds, known = call.options["cond_or_uncond"], self._numbers
-        is_first = kinds[place] == 0 and 0 not in known.values()
-        following = max(known.values(), default=0) + 1
-        return known.setdefault(call.branches[place], 0 if is_first else following)
+        kinds, numbers = call.options["cond_or_uncond"], self._numbers
+        is_first = kinds[place] == 0 and 0 not in numbers.values()
+        following = max(numbers.values(), default=0) + 1
+        return numbers.setdefault(call.branches[place], 0 if is_first else following)
 
 
 def _again(call: ModelCall, place: int, latent: Tensor, sigma: float) -> Tensor:
-    """Velocity of a branch of a call at another latent, which all its branches get."""
+    """Velocity of a branch at another latent; the call is repeated with it for all branches."""
     x = latent.repeat(len(call.branches), *[1] * (latent.ndim - 1))
     denoised = call.denoised(x=x, sigma=sigma)
     return call.part((x - denoised) / sigma, place)

@@ -1,8 +1,8 @@
 """Attach a cache plan to a MODEL: the only file that touches ComfyUI's model options.
 
 The MODEL clone carries one ``OUTER_SAMPLE`` wrapper and the frozen plan. When sampling begins,
-that wrapper has ``starting`` make an ``ActiveRun`` and adds, to the options of this run only, the
-wrappers of ``calls``. When sampling ends, in whatever way, options and model are what they were.
+that wrapper starts an ``ActiveRun`` (see ``starting``) and adds the wrappers of ``calls`` to the
+options of this run only. However sampling ends, options and model are then as they were.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .observing import ObservedCalls, Watcher
 from .setup import SamplingSetup
 from .starting import RunListener, start
 
-# One run of ours at a time on each ComfyUI model; an RLock, as a run may begin within another.
+# Only one of our runs at a time on each ComfyUI model; an RLock, as runs can be nested.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()  # of their dictionary
 
@@ -53,8 +53,8 @@ def attach(model, plan: RunPlan, reporter: RunListener, switch: calls.Switch | N
 
 def plan_of(model) -> RunPlan | None:
     """Plan that a MODEL samples under; None without a cache of this pack."""
-    found = model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY)
-    return next((w.plan for w in found if isinstance(w, _PlannedSampling)), None)
+    wrappers = model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY)
+    return next((w.plan for w in wrappers if isinstance(w, _PlannedSampling)), None)
 
 
 def without_cache(model):
@@ -78,7 +78,7 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
     """Clone of the MODEL whose calls go through wrappers instead of a cache.
 
     Args:
-        wrappers: from the noise levels of a run to its wrappers by their place in ComfyUI.
+        wrappers: takes the noise levels of a run, returns its wrappers by their place in ComfyUI.
     """
     patched = without_cache(model)
 
@@ -141,7 +141,7 @@ class _PlannedSampling:
 
 
 def _also_telling(run: ActiveRun, callback: Callable | None) -> Callable:
-    """Callback of a sampler that tells a run which steps are done."""
+    """Sampler callback that also tells a run which steps are done."""
 
     def step_done(step, *rest):
         run.step_done(step)
@@ -153,7 +153,7 @@ def _also_telling(run: ActiveRun, callback: Callable | None) -> Callable:
 
 @contextmanager
 def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
-    """Route the guider's calls in the block through wrappers; yields its transformer options."""
+    """Route the guider's calls through wrappers in the block; yield its transformer options."""
     original = guider.model_options
     guider.model_options = comfy.model_patcher.create_model_options_clone(original)
     options = guider.model_options.setdefault("transformer_options", {})
@@ -176,7 +176,9 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
 def _without_compiler(
     setup: SamplingSetup, options: dict, keeps_tokens: bool = True
 ) -> AbstractContextManager[bool]:
-    """Block without ComfyUI's compiler if it takes the MODEL and tokens are kept; yields whether.
+    """Keep ComfyUI's compiler off in the block if it compiles the MODEL and tokens are kept.
+
+    Yields whether it would be on.
 
     Args:
         options: the transformer options of the run.
@@ -189,7 +191,7 @@ def _without_compiler(
 
 @contextmanager
 def _alone(model) -> Iterator[None]:
-    """Let other threads that begin a run of ours on the same weights wait."""
+    """Make other threads wait that begin a run of ours on the same weights."""
     with _LOCK:
         lock = _LOCKS.setdefault(model, threading.RLock())
     with lock:
@@ -197,10 +199,10 @@ def _alone(model) -> Iterator[None]:
 
 
 class _OtherThreads:
-    """Plain runs of other threads on the same weights, which no lock of ours can hold up.
+    """Plain runs of other threads on the same weights, which our lock cannot hold up.
 
-    ComfyUI's model knows a single patcher: a run that begins or ends takes it from the others. So
-    while there are others a run calls a shallow copy of the model that has its own.
+    A ComfyUI model has one current patcher: a run that begins or ends takes it from the others. So
+    while there are others, our run calls a shallow copy of the model that has our patcher.
     """
 
     def __init__(self, patcher) -> None:
@@ -219,15 +221,15 @@ class _OtherThreads:
         return result
 
     def _look(self, model) -> bool:
-        """Note whose patcher the model has now; whether there is or was another run."""
+        """Note whose patcher the model has now; return whether there is or was another run."""
         current = model.current_patcher
         is_taken = current is not self._patcher
         if is_taken:
-            self._other = current  # of a run that began meanwhile; None: the others have ended
+            self._other = current  # of a run that began meanwhile; None if the others have ended
         return is_taken or self._other is not None
 
     def give_back(self) -> None:
-        """Let the run of another thread go on with its patcher."""
+        """Give the run of another thread its patcher back."""
         model = self._patcher.model
         if self._other is not None and model.current_patcher is None:
             model.current_patcher = self._other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# They draw fresh noise on the way, which no prediction can foresee.
+# They draw fresh noise between steps, which no prediction can foresee.
 _STOCHASTIC = ("ancestral", "sde", "lcm", "ddpm", "seeds", "sa_solver")
 
 
@@ -13,7 +13,7 @@ def name(sampler) -> str:
 
 
 def is_stochastic(sampler) -> bool:
-    """Whether its options make it add noise between steps."""
+    """Whether a sampler adds noise between steps, given its options."""
     options = getattr(sampler, "extra_options", {})
     if options.get("s_churn", 0) > 0:
         return True
@@ -22,44 +22,44 @@ def is_stochastic(sampler) -> bool:
 
 
 def keeps_nothing(sampler) -> bool:
-    """Whether the latent is its whole state, so that a run can begin at any step.
+    """Whether the latent is a sampler's whole state, so that a run can begin at any step.
 
-    ComfyUI's ddim is euler, too.
+    In ComfyUI, ddim is euler too.
     """
     return name(sampler) == "euler" and not is_stochastic(sampler)
 
 
 def needs_every_call(sampler_name: str) -> bool:
-    """Whether it chooses its own noise levels, or depends on every model call."""
+    """Whether a sampler chooses its own noise levels, or depends on every model call."""
     return sampler_name in ("dpm_fast", "dpm_adaptive", "ar_video")
 
 
 def makes_several_calls(sampler) -> bool:
-    """Whether it is one of ComfyUI's that evaluate the model more than once a step."""
+    """Whether it is a sampler of ComfyUI's that evaluates the model more than once per step."""
     return name(sampler).startswith(
         ("heun", "exp_heun", "dpm_2", "dpmpp_2s", "dpmpp_sde", "seeds", "sa_solver_pece")
     )
 
 
 def drops_a_level(sampler) -> bool:
-    """Whether *KSampler* leaves out the last noise level but one for it."""
+    """Whether *KSampler* leaves out the last noise level but one for a sampler."""
     return name(sampler).startswith(("dpm_2", "unipc"))
 
 
 def goes_back(sampler) -> bool:
-    """Whether it evaluates two steps ahead and then goes back to the next one."""
+    """Whether a sampler evaluates two steps ahead and then goes back to the next one."""
     return name(sampler) == "heunpp2"
 
 
 def reads_the_branches(sampler_name: str) -> bool:
-    """Whether it uses the unconditional prediction besides the guided one."""
+    """Whether a sampler uses the unconditional prediction besides the guided one."""
     return "cfg_pp" in sampler_name or sampler_name == "euler_pp"
 
 
 def tells_states(sampler_name: str) -> bool:
-    """Whether it reports the state before each step of the given noise levels.
+    """Whether a sampler reports the state before each step of the given noise levels.
 
-    unipc reports the end in place of the last one; some choose levels of their own.
+    unipc reports the final state in place of the last one; some samplers choose their own levels.
     """
-    known = bool(sampler_name) and not needs_every_call(sampler_name)
-    return known and not sampler_name.startswith("unipc")
+    takes_levels = bool(sampler_name) and not needs_every_call(sampler_name)
+    return takes_levels and not sampler_name.startswith("unipc")

@@ -1,4 +1,4 @@
-"""A guider with a sampler on noise levels, and what is known of its runs before they start."""
+"""Guider, sampler and noise levels, and what is known of their runs before these start."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .model_call import uncompiled
 
 @dataclass(frozen=True)
 class SamplingSetup:
-    """What all runs of a workflow have in common; each fact is found once.
+    """What all runs of a workflow have in common; costly facts are computed once.
 
     Args:
         sigmas: N + 1 noise levels.
-        latent_shape: ``[B, C, ...]`` of one latent; one with sound is packed.
+        latent_shape: ``[B, C, ...]`` of one latent, packed if it has sound.
     """
 
     guider: Any
@@ -66,7 +66,7 @@ class SamplingSetup:
         """Conditions of a calibration or of fitted weights, as far as a run can tell.
 
         Prompts and images, which ``fingerprint.of_sampling`` includes, differ from run to run and
-        are left out, as is the batch size. A fingerprint of the model takes long.
+        are left out, as is the batch size. The model's fingerprint takes long to compute.
         """
         return self._conditions
 
@@ -90,10 +90,10 @@ class SamplingSetup:
         return samplers.name(self.sampler) or type(self.sampler).__name__
 
     def known(self, policy: Policy, continues: bool = False) -> Conditions:
-        """Known conditions of a run under a policy before it starts.
+        """Conditions of a run under a policy that are known before it starts.
 
         Args:
-            continues: no noise is added before the first step.
+            continues: whether no noise is added before the first step.
         """
         config, family = self.patcher.model.model_config.unet_config, self.family
         # The sampling that other nodes set is not in the model yet.
@@ -111,7 +111,7 @@ class SamplingSetup:
     def _time_changes(self) -> Callable[[], tuple[float, ...]] | None:
         """Relative change of what time contributes to the blocks, from step to step.
 
-        Computed once, and only for a method that needs it: the model has to be loaded for it.
+        Computed once, and only for a method that needs it, because the model has to be loaded.
         """
         return functools.cache(self._changes) if self._time_of else None
 
@@ -122,7 +122,7 @@ class SamplingSetup:
         return (0.0, *(relative_change(new[None], old[None]) for new, old in pairs))
 
     def time_signal(self) -> torch.Tensor | None:
-        """``[N, ...]`` what time alone contributes at each step; None where nothing is known."""
+        """``[N, ...]`` contribution of time alone at each step; None if it is not known."""
         if (of_time := self._time_of) is None:
             return None
         # Before sampling begins the weights may be elsewhere, and without LoRAs.
@@ -141,7 +141,7 @@ class SamplingSetup:
         return plan.choose(self.known(plan.policy, continues))
 
     def holds(self, policy: Policy) -> bool:
-        """Whether a policy was fitted for such runs."""
+        """Whether a policy was fitted for runs of this setup."""
         if not self._can_take_weights:
             return False
         if any(policy.conditions.get(name) != self.conditions[name] for name in EXACT):
@@ -165,7 +165,7 @@ class SamplingSetup:
         return self.incompatibility(choice.policy) or compatibility.of_gate(choice, self)
 
     def check_covers(self, schedule: Schedule) -> None:
-        """Raise ``ValueError`` unless a schedule has the steps of the runs."""
+        """Raise ``ValueError`` unless a schedule has as many steps as the runs."""
         if schedule.num_steps != self.num_steps:
             raise ValueError(
                 f"the schedule covers {schedule.num_steps} steps but the sampler runs "
@@ -199,9 +199,10 @@ def of_sigmas(sigmas: Sequence[float]) -> dict[str, Any]:
 
 
 def _grids(sampling, drops_a_level: bool, num_steps: int) -> Iterator[list[float]]:
-    """Noise levels of a model in as many steps by each scheduler, as *KSampler* takes them.
+    """Noise levels of a model from each scheduler, as *KSampler* takes them.
 
-    Some of the grids have other numbers of steps: ddim_uniform may make one more than is asked for.
+    Some grids do not have ``num_steps`` steps: ddim_uniform may make one more than is asked for, so
+    other numbers are tried too.
     """
     for scheduler in comfy.samplers.SCHEDULER_NAMES:
         for asked in (num_steps - 1, num_steps, num_steps + 1):

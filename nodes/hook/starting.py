@@ -19,7 +19,7 @@ from .setup import SamplingSetup
 
 
 class RunListener(Protocol):
-    """Listener to a run (see ``cache/report.py``); ``started`` comes last before it begins."""
+    """Listener to a run (see ``cache/report.py``); ``started`` is called just before it begins."""
 
     def planned(self, line: str, choice: Choice) -> None: ...
     def refused(self, reason: str) -> None: ...
@@ -29,9 +29,9 @@ class RunListener(Protocol):
 
 
 def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues: bool) -> ActiveRun:
-    """Start the run of a plan, or one in full where the plan cannot be applied.
+    """Start a run under a plan, or a full run if the plan cannot be applied.
 
-    ``ValueError`` if the plan cannot be meant for such a run.
+    Raises ``ValueError`` if the plan is clearly meant for other runs.
     """
     calibration_note = plan.check(lambda: setup.conditions)
     reason = setup.incompatibility(plan.policy)
@@ -57,14 +57,14 @@ def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues:
 def _may_take_weights(plan: RunPlan, setup: SamplingSetup) -> bool:
     """Whether fitted weights could stand in for a policy that cannot cache a run of this MODEL.
 
-    They work with models that residual reuse does not know.
+    They also work with models that residual reuse does not support.
     """
     is_free = plan.is_chosen and plan.policy == Reuse()
     return is_free and setup.incompatibility(Fitted()) is None
 
 
 def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]:
-    """Notes on a run whose choice fits the model, but not in every respect."""
+    """Notes on what is less than ideal in a run that can be cached."""
     num_steps, caches = setup.num_steps, bool(choice.schedule.num_cached)
     if choice.note:
         yield choice.note
@@ -86,7 +86,7 @@ def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]
 
 
 def _full(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, reason: str) -> ActiveRun:
-    """Start a run in full, and report why."""
+    """Start a full run, and report why."""
     reporter.refused(reason)
     schedule = Schedule.all_full(setup.num_steps)
     run = ActiveRun(
@@ -99,15 +99,14 @@ def _full(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, reason: st
 def _described(choice: Choice) -> str:
     """Line that describes a run."""
     schedule, policy = choice.schedule, choice.policy
-    known = f"{schedule.num_full} of {schedule.num_steps} steps full"
+    full = f"{schedule.num_full} of {schedule.num_steps} steps full"
     saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
     ideal = schedule.num_steps / schedule.num_full
     if choice.gate is not None:
         return (
-            f"{choice.origin} decides at each step, except that {known} in any case ({schedule}), "
+            f"{choice.origin} decides at each step, except that {full} in any case ({schedule}), "
             f"policy {policy}, at most {ideal:.1f}x fewer {saved}"
         )
     return (
-        f"{known} ({choice.origin}: {schedule}), policy {policy}, at most {ideal:.1f}x fewer "
-        f"{saved}"
+        f"{full} ({choice.origin}: {schedule}), policy {policy}, at most {ideal:.1f}x fewer {saved}"
     )
