@@ -17,7 +17,7 @@ def load(name: str, method: str) -> Calibration:
 
 
 def existing(name: str) -> Path:
-    """File that is read; ``ValueError`` says what to do if there is none."""
+    """Calibration file to read; ``ValueError`` says what to do if there is none."""
     if not (path := FILES.readable(name)).is_file():
         raise ValueError(
             f"you have no calibration {name!r}; run Calibrate, or choose another from the list"

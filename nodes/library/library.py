@@ -25,7 +25,7 @@ YOURS = "yours: "
 
 
 def find(choice: str) -> GoldenPath:
-    """Path of an option of the node; ``ValueError`` if it no longer exists."""
+    """Path for an option of the node; ``ValueError`` if it no longer exists."""
     if choice.startswith((YOURS, SERVERS)):
         return user_paths.get(choice.removeprefix(YOURS))
     for path in bundled_paths():
@@ -35,7 +35,7 @@ def find(choice: str) -> GoldenPath:
 
 
 def option_of(path: GoldenPath) -> str:
-    """Option of the node for a path of the user's or the server's."""
+    """Option of the node for one of the user's or the server's paths."""
     return path.name if path.name.startswith(SERVERS) else YOURS + path.name
 
 
@@ -46,7 +46,7 @@ def fitted_paths() -> list[str]:
 
 
 class GoldenPathLibrary(Node):
-    """Load a published or own path as schedule and policy."""
+    """Load a golden path, published or the user's own, as schedule and policy."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -94,30 +94,30 @@ class GoldenPathLibrary(Node):
 
     @classmethod
     def fingerprint_inputs(cls, path: str | None, **kwargs) -> Any:
-        # A path of the user's may have changed under the same name; a linked name may be any's.
-        return [repr(found) for found in ([find(path)] if path else user_paths.read())]
+        # A user's path may have changed under the same name; a linked name may stand for any path.
+        return [repr(possible) for possible in ([find(path)] if path else user_paths.read())]
 
     @classmethod
     def execute(cls, path: str, sigmas=None) -> io.NodeOutput:
-        found = find(path)
+        chosen = find(path)
         if sigmas is None:
-            text = ScheduleText(found.schedule, provenance(found))
-            return io.NodeOutput(text, found.policy, found.card)
-        if not found.sigmas:
+            text = ScheduleText(chosen.schedule, provenance(chosen))
+            return io.NodeOutput(text, chosen.policy, chosen.card)
+        if not chosen.sigmas:
             raise ValueError(
-                f"the noise levels of {found.name!r} are not known, so it cannot be adapted to "
+                f"the noise levels of {chosen.name!r} are not known, so it cannot be adapted to "
                 "others; disconnect sigmas to use it as it is"
             )
-        levels, anchors = sigmas.tolist(), found.policy.min_anchors
-        if isinstance(found.policy, Fitted) and not same_levels(found.sigmas, levels):
+        levels, anchors = sigmas.tolist(), chosen.policy.min_anchors
+        if isinstance(chosen.policy, Fitted) and not same_levels(chosen.sigmas, levels):
             raise ValueError(
-                f"the weights of {found.name!r} were fitted at its own noise levels, so it "
+                f"the weights of {chosen.name!r} were fitted at its own noise levels, so it "
                 "cannot be adapted to others; disconnect sigmas, or choose another path"
             )
-        schedule = retarget(found.schedule, found.sigmas, levels, min_anchors=anchors)
-        card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{found.card}"
-        text = ScheduleText(schedule, f"{RETARGETED}: {found.name}")
-        return io.NodeOutput(text, found.policy, card)
+        schedule = retarget(chosen.schedule, chosen.sigmas, levels, min_anchors=anchors)
+        card = f"{schedule}: {RETARGETED}, made for {len(levels) - 1} steps from\n{chosen.card}"
+        text = ScheduleText(schedule, f"{RETARGETED}: {chosen.name}")
+        return io.NodeOutput(text, chosen.policy, card)
 
 
 class SaveGoldenPath(Node):
@@ -186,22 +186,22 @@ class SaveGoldenPath(Node):
         cls, name: str, schedule: str, policy: Policy | None = None, model=None, sigmas=None,
         notes: str = "", overwrite: bool = False,
     ) -> io.NodeOutput:  # fmt: skip
-        known: dict[str, Any] = {} if policy is None else {"policy": policy}
+        facts: dict[str, Any] = {} if policy is None else {"policy": policy}
         if model is not None:
-            known |= stated_model(model)
+            facts |= stated_model(model)
         if sigmas is not None:
-            known["sigmas"] = tuple(sigmas.tolist())
-        path = GoldenPath(name, Schedule.parse(schedule), DRAWN, notes=notes, **known)
+            facts["sigmas"] = tuple(sigmas.tolist())
+        path = GoldenPath(name, Schedule.parse(schedule), DRAWN, notes=notes, **facts)
         library = user_paths.library()
-        if path not in library.read()[0]:  # queued again: it is there already
+        if path not in library.read()[0]:  # it is if the node is queued again
             library.save(path, overwrite)
         return io.NodeOutput(path.card)
 
 
 def stated_model(model) -> dict[str, Any]:
-    """Facts that identify a MODEL in a path: its family and the whole numbers of its configuration.
+    """Facts that identify a MODEL in a path: its family and the integers in its configuration.
 
-    The class stands for the family of a model that is not listed, texts for missing numbers.
+    An unlisted model's class stands in for its family, and texts stand in for missing integers.
     """
     _, name = compatibility.identify(model)
     config = model.model.model_config.unet_config

@@ -1,4 +1,4 @@
-"""Answers about golden paths for the page: plain functions, served by ``routes``."""
+"""Functions that answer the page's questions about golden paths; ``routes`` serves them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .library import find, option_of
 
 
 def list_paths() -> dict[str, Any]:
-    """All paths, the user's first, and those of their files that could not be read."""
+    """All paths, the user's first, and the user's files that could not be read."""
     own, broken = user_paths.library().read()
-    others = (*user_paths.servers(), *bundled_paths())
+    shared = (*user_paths.servers(), *bundled_paths())
     return {
         "paths": [
             *(_entry(path, f"user/{path.name}", option_of(path)) for path in own),
-            *(_entry(path, path.name, path.name) for path in others),
+            *(_entry(path, path.name, path.name) for path in shared),
         ],
         "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
     }
@@ -33,9 +33,9 @@ def card(option: str) -> dict[str, str]:
 
 
 def move(schedule: str, steps: Annotated[int, {"min": 1, "max": MAX_STEPS}]) -> dict[str, str]:
-    """Move a schedule to another number of steps, both at evenly falling noise levels.
+    """Move a schedule to another number of steps, with evenly falling noise levels for both.
 
-    The shift of a model is the same on both grids and keeps what lies at the same level.
+    A model's shift changes both grids alike: steps at equal levels stay at equal levels.
     """
     parsed = Schedule.parse(schedule)
     moved = retarget(parsed, _falling(parsed.num_steps), _falling(steps))
@@ -43,20 +43,20 @@ def move(schedule: str, steps: Annotated[int, {"min": 1, "max": MAX_STEPS}]) -> 
 
 
 def save(name: str, schedule: str, replace: bool = False) -> dict[str, str]:
-    """Keep a schedule drawn in the editor."""
+    """Save a schedule drawn in the editor."""
     path = GoldenPath(name, Schedule.parse(schedule), DRAWN)
     user_paths.library().save(path, overwrite=replace)
     return {"name": path.name}
 
 
 def import_text(text: str, replace: bool = False) -> dict[str, str]:
-    """Keep a path that another user shared."""
+    """Save a path that another user shared."""
     path = user_paths.library().import_text(text, overwrite=replace)
     return {"name": path.name}
 
 
 def export(path: str) -> dict[str, Any]:
-    """Text that shares the user's path of that name."""
+    """The user's path of that name, in JSON to share."""
     return user_paths.library().get(path).to_json()
 
 

@@ -1,7 +1,7 @@
 """Settings of this ComfyUI: ``golden_path/settings.json`` in its user directory.
 
-No workflow and no page writes this file. It is the server's, not in a user's folder such as
-``user/default``, because ComfyUI lets pages write those.
+No workflow and no page writes this file. It belongs to the server and is not in a user's folder,
+such as ``user/default``, because ComfyUI lets pages write there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_BYTES = 2**16
 
 @dataclass(frozen=True)
 class Settings:
-    """What the file may hold, each a text; empty where it is not set.
+    """Settings that the file may hold, all of them texts; empty if not set.
 
     Args:
         ray_address: of the user's Ray cluster, see ``workers/cluster.py``.
@@ -27,12 +27,12 @@ class Settings:
 
 
 def settings_file() -> Path:
-    """The file; it need not exist."""
+    """The settings file, which need not exist."""
     return users.folder(None) / "settings.json"
 
 
 def read_settings() -> Settings:
-    """The settings as they are now; ``ValueError`` names a file that is broken."""
+    """The current settings; ``ValueError`` names the file if it is broken."""
     file = settings_file()
     try:
         return _settings(strict_json.loads(reading.read(file, MOST_BYTES)))
@@ -45,13 +45,13 @@ def read_settings() -> Settings:
         ) from error
 
 
-def _settings(found: object) -> Settings:
-    if not isinstance(found, dict):
+def _settings(data: object) -> Settings:
+    if not isinstance(data, dict):
         raise ValueError("it holds no JSON object")
-    known = [field.name for field in fields(Settings)]
-    for name, value in found.items():
-        if name not in known:
-            raise ValueError(f"there is no setting {name[:100]!r}, only {', '.join(known)}")
+    names = [field.name for field in fields(Settings)]
+    for name, value in data.items():
+        if name not in names:
+            raise ValueError(f"there is no setting {name[:100]!r}, only {', '.join(names)}")
         if not isinstance(value, str):
             raise ValueError(f"{name} must be a text in quotation marks")
-    return Settings(**found)
+    return Settings(**data)

@@ -19,7 +19,7 @@ class UserFiles:
     """Files of one kind in a user's folder: ``golden_path/<kind>/<name><ending>``.
 
     Args:
-        ending: ``.jsonl``, or ``/runs.jsonl`` of files that have a folder each.
+        ending: ``.jsonl``, or ``/runs.jsonl`` for files that have a folder each.
     """
 
     kind: str
@@ -31,27 +31,27 @@ class UserFiles:
         return users.own_folder() / self.kind
 
     def names(self) -> list[str]:
-        """Names of all files that can be read, the user's first; the log names the others."""
+        """Names of all files that can be read, the user's first; a log entry names any other."""
         names = []
         for mark, folder in self._folders().items():
-            found = []
+            own = []
             for path in folder.glob(f"*{self.ending}"):
                 name = path.relative_to(folder).as_posix().removesuffix(self.ending)
                 try:
                     check_known_name(name)
-                    found.append(mark + name)
+                    own.append(mark + name)
                 except ValueError as error:
                     warn(name, folder, error)
-            names += sorted(found, key=str.casefold)
+            names += sorted(own, key=str.casefold)
         return names
 
     def path_of(self, name: str) -> Path:
-        """File of the user's, to be written; it need not exist. Errors as of ``check_name``."""
+        """The user's file to write, which need not exist; errors as of ``check_name``."""
         check_name(name)
         return self._file(users.own_folder(), name)
 
     def readable(self, name: str) -> Path:
-        """File of a name in ``names``, which need not exist; errors as of ``check_known_name``."""
+        """File to read for one of ``names``; it may be gone. Errors as of ``check_known_name``."""
         return self._file(*users.place_of(name))
 
     def changed_at(self, name: str | None) -> dict[str, int]:
@@ -68,7 +68,7 @@ class UserFiles:
 
 
 def warn(name: str, folder: Path, reason: object) -> None:
-    """Name a file that is left out in the log, with the reason."""
+    """Log that a file is left out, with the reason."""
     text = f"Golden Path: {name} in {folder} is left out: {reason}"
     # Broken files and names may hold characters that no log can encode.
     _LOG.warning("%s", text.encode("utf-8", "backslashreplace").decode())
@@ -80,8 +80,8 @@ def written_at(
     """Time at which the file of a name was last written; nothing if it is missing.
 
     Args:
-        name: None if it is linked and not known before the run, so that any file may be meant.
-        every: all of the files. An answer that always changes would resample all that follows.
+        name: None if it is linked, and so not known before the run: it can be any file.
+        every: all files. An answer that always changed would resample everything downstream.
     """
     if name == NONE:
         return {}

@@ -13,7 +13,7 @@ from .user_files import warn
 
 
 def every() -> tuple[GoldenPath, ...]:
-    """All paths that a run can take: those of the users first, then the bundled ones."""
+    """All paths that a run can take: the user's first, then the server's, then the bundled ones."""
     return (*read(), *bundled_paths())
 
 
@@ -23,27 +23,27 @@ def library() -> UserPaths:
 
 
 def get(name: str) -> GoldenPath:
-    """A path to be used, the user's or the server's; ``ValueError`` if there is none."""
+    """The user's or the server's path of a name; ``ValueError`` if there is none."""
     folder, own = users.place_of(name)
     return _named(_library(folder).get(own), name)
 
 
 def servers() -> tuple[GoldenPath, ...]:
-    """The server's paths, which users can use but not change; none where they are one's own."""
+    """The server's paths, which users can use but not change; none if there are no users."""
     if users.current() is None:
         return ()
-    found = _readable(_library(users.folder(None)))
-    return tuple(_named(path, SERVERS + path.name) for path in found)
+    paths = _readable(_library(users.folder(None)))
+    return tuple(_named(path, SERVERS + path.name) for path in paths)
 
 
 def check_replaceable(name: str) -> None:
     """Raise ``ValueError`` unless a search may save a path of this name."""
     check_name(name)
-    known = next((path for path in read() if path.name.casefold() == name.casefold()), None)
-    if known is not None and known.origin != SEARCHED:
+    present = next((path for path in read() if path.name.casefold() == name.casefold()), None)
+    if present is not None and present.origin != SEARCHED:
         raise ValueError(
-            f"your library has a path {known.name!r} that no search here found ({known.origin}); "
-            "choose another study name"
+            f"your library has a path {present.name!r} that no search here found "
+            f"({present.origin}); choose another study name"
         )
 
 
@@ -57,7 +57,7 @@ def _library(folder: Path) -> UserPaths:
 
 
 def _named(path: GoldenPath, name: str) -> GoldenPath:
-    """The path under another name; not checked again, as weights take 0.1 ms."""
+    """Copy of a path under another name; not checked again, as weights take 0.1 ms."""
     named = copy(path)
     object.__setattr__(named, "name", name)
     return named
