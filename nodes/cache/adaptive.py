@@ -23,7 +23,7 @@ CHOICES = (*SPEEDS, COUNT, THRESHOLD)
 
 
 class AdaptiveCache(Node):
-    """Cache a MODEL by a method that decides in each run."""
+    """Cache a MODEL with a method that decides during each run."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -118,7 +118,7 @@ class AdaptiveCache(Node):
 
     @classmethod
     def fingerprint_inputs(cls, calibration: str | None = None, **inputs) -> Any:
-        # ComfyUI would give equal nodes one MODEL, and that one reports to a single node. A file
+        # Otherwise ComfyUI gives equal nodes one MODEL, which reports to only one of them. A file
         # may have changed under the same name.
         return cls.hidden.unique_id, calibrations.FILES.changed_at(calibration)
 

@@ -88,9 +88,9 @@ class GoldenPathCache(Node):
                     default="automatic",
                     optional=True,
                     tooltip=(
-                        "Where residuals wait between steps. automatic: with the model up to the "
-                        "budget below, the rest in main memory. model device: always with the "
-                        "model, fastest. CPU: always in main memory, for long videos."
+                        "Where residuals wait between steps. automatic: on the model's device up "
+                        "to the budget below, the rest in main memory. model device: always on "
+                        "that device, fastest. CPU: always in main memory, for long videos."
                     ),
                     advanced=True,
                 ),
@@ -119,7 +119,7 @@ class GoldenPathCache(Node):
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
-        # ComfyUI would give equal nodes one MODEL, and that one reports to a single node.
+        # Otherwise ComfyUI gives equal nodes one MODEL, which reports to only one of them.
         return cls.hidden.unique_id
 
     @classmethod
@@ -138,7 +138,7 @@ class GoldenPathCache(Node):
 def plan_of(
     speed: str, schedule: str, policy: Policy, device_budget: float = BUDGET_MIB * 2**20
 ) -> RunPlan:
-    """Plan of a speed, or of the schedule of ``CUSTOM``; ``ValueError`` if its policy needs more.
+    """Plan for a speed, or for the schedule of ``CUSTOM``, which ``policy`` may refuse.
 
     Args:
         device_budget: see ``RunPlan``.
@@ -152,6 +152,6 @@ def plan_of(
 
 
 def check_speed(speed: str | None, schedule: str | None, choices: Sequence[str]) -> None:
-    """Check a speed and the schedule of ``CUSTOM``, as far as they are known."""
+    """Check a speed and, for ``CUSTOM``, the schedule, as far as they are known."""
     check_choice(speed, choices, "a speed")
     check_known((Schedule.parse, schedule if speed == CUSTOM else None))

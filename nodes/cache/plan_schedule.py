@@ -34,7 +34,7 @@ GAIN = Method(
     "propagation gain",
     "GPH paper, propagation from one cached step",
     "cheapest path through feature errors, each multiplied by its propagation gain",
-    Reuse(),  # the plan's is that of the measurement
+    Reuse(),  # plans have the policy of the measurement instead
     plan=lambda s: plan_by_sensitivity(s.fit, _full_of(s)),
 )
 ROWS = PLANNED | {GAIN.name: GAIN}
@@ -143,21 +143,21 @@ class PlanSchedule(Node):
             present |= of_sigmas(sigmas.tolist())
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         check_full(full, steps, fewest=1, spare=0)
-        known = _calibration(method, calibration)
+        entry = _calibration(method, calibration)
         if method == GAIN.name:
-            known = _measured(sensitivity)
-        if known is not None:
-            _check(known, steps, present)
-        conditions = {} if known is None else known.conditions
+            entry = _measured(sensitivity)
+        if entry is not None:
+            _check(entry, steps, present)
+        conditions = {} if entry is None else entry.conditions
         family = present.get("family") or conditions.get("family") or ""
         if method in RULES:
             plan = noted(Plan(RULES[method](steps, full), Reuse(), 0.0))
         else:
             row = ROWS[method]
-            fit = sensitivity if row is GAIN else fit_of(row, known)
+            fit = sensitivity if row is GAIN else fit_of(row, entry)
             plan = planned(row, Setting(steps, full, family, fit=fit, conditions=conditions))
         text = plan_text(method, plan, ROWS.get(method), family)
-        lines = [*text, *calibration_text(known, present)]
+        lines = [*text, *calibration_text(entry, present)]
         schedule = ScheduleText(plan.schedule, f"planned by {method}")
         return io.NodeOutput(schedule, plan.policy, "\n".join(lines))
 
@@ -190,12 +190,12 @@ def _full_of(setting: Setting) -> int:
     return setting.num_full
 
 
-def _check(known: Calibration, steps: int, present: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` for a plan made under other conditions or for other steps."""
-    known.check(present, partly=True)
-    calibrated = len(known.conditions.get("sigmas", [])) - 1
+def _check(entry: Calibration, steps: int, present: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if a calibration is for other conditions or another step count."""
+    entry.check(present, partly=True)
+    calibrated = len(entry.conditions.get("sigmas", [])) - 1
     if calibrated != steps:
         raise ValueError(
-            f"{known.method} was calibrated for {calibrated} steps, this plan is for {steps}; "
+            f"{entry.method} was calibrated for {calibrated} steps, this plan is for {steps}; "
             "set the same step count, or calibrate for this one"
         )

@@ -49,13 +49,13 @@ def fitted_policy(choice: str) -> Policy:
             f"{FITTED_POLICY} needs a golden path with weights, but none is chosen; choose one at "
             "path, or let Schedule Search find one with the policy fitted"
         )
-    found = find(choice)
-    if not isinstance(found.policy, Fitted):
+    policy = find(choice).policy
+    if not isinstance(policy, Fitted):
         raise ValueError(
-            f"the path {choice!r} has no fitted weights, it was found with {found.policy}; choose "
+            f"the path {choice!r} has no fitted weights, it was found with {policy}; choose "
             "another path, or that policy"
         )
-    return found.policy
+    return policy
 
 
 def _weights_path(name: str) -> Path:
@@ -69,10 +69,10 @@ def _every_weights() -> Iterator[Path]:
 
 
 def limits(option: str, least: float | None = None) -> dict[str, Any]:
-    """Limits of the input of an option, which hold for what files state as well.
+    """Limits of an option's input; the same hold for values in files.
 
     Args:
-        least: that stands for no value.
+        least: lowest value, if it stands for no value.
     """
     low, high = RANGES[option]
     return {"min": low if least is None else least, "max": high}
@@ -106,7 +106,7 @@ class PolicySelector(Node):
                         "weights; Plan Schedule fits them and gives this policy with them. fitted: "
                         "from a golden path that has weights."
                     ),
-                    # The page shows these inputs alone.
+                    # The page shows only the inputs of the choice.
                     extra_dict={"gph_inputs": {name: c.options for name, c in CHOICES.items()}},
                 ),
                 io.Int.Input(
@@ -213,13 +213,13 @@ class PolicySelector(Node):
     def fingerprint_inputs(
         cls, policy: str | None, weights: str | None = "", path: str | None = NONE, **kwargs
     ) -> Any:
-        # What was fitted anew under the same name is another policy.
-        found: dict[str, Any] = {}
+        # Weights fitted again under the same name are another policy.
+        versions: dict[str, Any] = {}
         if policy in (CAUSAL_LINEAR, None):
-            found |= written_at(weights, _weights_path, _every_weights())
+            versions |= written_at(weights, _weights_path, _every_weights())
         if policy in (FITTED_POLICY, None) and path != NONE:
-            found["path"] = repr([find(path)] if path else user_paths.read())
-        return found
+            versions["path"] = repr([find(path)] if path else user_paths.read())
+        return versions
 
     @classmethod
     def execute(

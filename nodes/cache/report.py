@@ -19,8 +19,8 @@ class Reporter:
     """Reports the runs of one cache node.
 
     Args:
-        node_id: its execution id. In a loop every round has a copy of the node; they report as one.
-        title: what the log calls it.
+        node_id: its execution id. In a loop every round has a copy of the node; all report as one.
+        title: its name in the log.
     """
 
     def __init__(self, node_id: str | None, title: str = "Golden Path Cache") -> None:
@@ -30,7 +30,7 @@ class Reporter:
         self._run = 0  # number within the prompt
 
     def off(self) -> None:
-        """Report that the node caches nothing: its runs are not told."""
+        """Report that the node caches nothing; its runs are not reported."""
         self._begin()
         self._send("off")
 
@@ -47,7 +47,7 @@ class Reporter:
         )
 
     def refused(self, reason: str) -> None:
-        """Report that a run begins that is computed in full."""
+        """Report that a run begins in full, and why."""
         line = compatibility.in_full(reason)
         _LOG.warning("%s: %s", self._title, line)
         self._begin()

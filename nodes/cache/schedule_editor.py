@@ -22,7 +22,7 @@ MAX_STEPS = 200  # what the page draws legibly; a schedule in text may be longer
 
 
 class ScheduleEditor(Node):
-    """Shape a schedule by hand."""
+    """Edit a schedule by hand."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -82,7 +82,7 @@ class ScheduleEditor(Node):
         parsed = parse(schedule)
         origin = origin_of(schedule)
         text = ScheduleText(parsed, origin) if origin else str(parsed)
-        # Two samplers in a row split the noise levels, so another count is no error here.
+        # Two samplers in a row share the noise levels, so a different count is no error here.
         drawn = {
             "gph_sigmas": [] if sigmas is None else [sigmas.tolist()],
             "gph_sensitivity": [] if sensitivity is None else [list(sensitivity.gains)],
@@ -91,7 +91,7 @@ class ScheduleEditor(Node):
 
 
 def parse(text: str) -> Schedule:
-    """Schedule of a text that the editor can show; ``ValueError`` says why it cannot."""
+    """Parse a schedule that the editor can show; ``ValueError`` says why it cannot."""
     schedule = Schedule.parse(text)
     if schedule.num_steps > MAX_STEPS:
         raise ValueError(
