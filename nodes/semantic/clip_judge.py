@@ -1,4 +1,4 @@
-"""Judge by CLIP: the cosine of an image's and a prompt's embeddings, by ComfyUI's own encoders."""
+"""CLIP as judge: the cosine of image and prompt embeddings, from ComfyUI's own encoders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...gph_core.files import reading
 from ...gph_core.quality.semantic.scores import clip_score
 from ..hook import fingerprint
 
-# Largest weight of a trained projection, in medians; memory without weights has larger ones.
+# Largest weight of a trained projection, in medians; uninitialized memory has larger ones.
 _MOST_SPREAD = 1000.0
 MOST_BYTES = 2**37  # of a file of weights
 ADVICE = (
@@ -27,7 +27,7 @@ ADVICE = (
 class ClipJudge:
     """CLIP score of images.
 
-    Raises ``ValueError`` if the two do not give embeddings in one space.
+    Raises ``ValueError`` if the two encoders do not share an embedding space.
 
     Args:
         clip_vision: a CLIP_VISION.
@@ -49,7 +49,7 @@ class ClipJudge:
     def score(self, image: Tensor, prompt: str) -> float:
         """Score of an image ``[1, H, W, 3]``, of which CLIP sees the middle square.
 
-        Only as much of a prompt counts as CLIP reads at once, about 75 tokens.
+        Only the first 75 tokens or so of a prompt count, which is what CLIP reads at once.
         """
         with torch.no_grad():
             if prompt not in self._texts:
@@ -58,19 +58,19 @@ class ClipJudge:
             return float(clip_score(seen.cpu(), self._texts[prompt]))
 
     def _encoded(self, prompt: str) -> Tensor:
-        """Projected embedding of a text, ``[1, D]``, in which weights of words do not count."""
+        """Projected embedding of a text, ``[1, D]``; weights of words have no effect."""
         chunk = self._clip.tokenize(prompt)[self._name][0]
         encoder, patcher = self._encoder, self._clip.load_model()
         encoder.reset_clip_options()
         try:
-            # Text encoders of some models give it without the projection unless they are told.
+            # Text encoders of some models leave out the projection unless told otherwise.
             encoder.set_clip_options(
                 {"projected_pooled": True, "execution_device": patcher.load_device}
             )
-            found = encoder.encode_token_weights([chunk])
+            encoded = encoder.encode_token_weights([chunk])
         finally:
             encoder.reset_clip_options()
-        return found[1].float().cpu()
+        return encoded[1].float().cpu()
 
 
 def _vision_width(clip_vision: Any) -> int:
@@ -91,7 +91,7 @@ def _vision_width(clip_vision: Any) -> int:
 
 
 def _text_encoder(clip: Any, width: int) -> tuple[str, Any]:
-    """Text encoder with embeddings of some width, and the name of its tokens.
+    """Text encoder with embeddings of a given width, and the name of its tokens.
 
     Raises ``ValueError`` if there is none, or it has no projection.
     """
@@ -110,7 +110,7 @@ def _text_encoder(clip: Any, width: int) -> tuple[str, Any]:
         )
     projections = {name: part.transformer.text_projection for name, part in encoders.items()}
     widths = {name: projection.weight.shape[0] for name, projection in projections.items()}
-    name = next((name for name, other in widths.items() if other == width), None)
+    name = next((name for name, own in widths.items() if own == width), None)
     if name is None:
         raise ValueError(
             f"clip_vision gives embeddings of {width} numbers, clip those of "
@@ -127,9 +127,9 @@ def _text_encoder(clip: Any, width: int) -> tuple[str, Any]:
 
 
 def _is_trained(weight: Tensor) -> bool:
-    """Whether a projection has weights; ComfyUI leaves one that a file lacks as it comes.
+    """Whether a projection was loaded; ComfyUI does not fill one that a file lacks.
 
-    That is zeros, a unit matrix, or what happened to lie in memory.
+    Such a projection holds zeros, a unit matrix, or uninitialized memory.
     """
     sizes = weight.detach().float().abs()
     return bool(sizes.isfinite().all() and sizes.max() < _MOST_SPREAD * sizes.median())
@@ -145,7 +145,7 @@ def _files_of(patcher: Any) -> list[Path]:
 
 
 def _has_projection(files: list[Path], width: int) -> bool:
-    """Whether the files hold a text projection; True as well where that cannot be told."""
+    """Whether the files hold a text projection; also True if that cannot be told."""
     readable = [f for f in files if f.suffix.lower() in (".safetensors", ".sft") and f.is_file()]
     if not files or readable != files:
         return True

@@ -1,7 +1,6 @@
-"""Judge by ImageReward: how much people would like an image for its prompt.
+"""ImageReward as judge: how much people would like an image for its prompt.
 
-Its weights and its vocabulary are files of the user in ``models/image_reward``; nothing is
-downloaded.
+The user puts its weights and vocabulary into ``models/image_reward``; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ OFF = "off"
 FOLDER = "image_reward"
 PUBLISHED, VOCABULARY = "ImageReward.pt", "vocab.txt"
 MOST_BYTES_OF_WORDS = 2**24
-MARKS = {"[CLS]", "[SEP]", "[UNK]"}  # of a vocabulary of BERT
+MARKS = {"[CLS]", "[SEP]", "[UNK]"}  # in every vocabulary of BERT
 ENDINGS = (".pt", ".safetensors")
 SOURCES = {
     PUBLISHED: "huggingface.co/THUDM/ImageReward (1.8 GB, Apache 2.0)",
@@ -48,7 +47,7 @@ class ImageRewardJudge:
 
     Args:
         network: with its weights.
-        vocabulary: file of the words of its tokenizer, one a line.
+        vocabulary: file with the words of the tokenizer, one per line.
     """
 
     def __init__(self, network: ImageRewardNetwork, vocabulary: Path) -> None:
@@ -75,22 +74,22 @@ class ImageRewardJudge:
 
 
 def options() -> list[str]:
-    """Choices of the node: none, the published file whether or not it is there, and other files."""
+    """Choices of the node: off, the published file even if it is missing, and other files."""
     files = [name for name in folder_paths.get_filename_list(FOLDER) if name.endswith(ENDINGS)]
     return list(dict.fromkeys([OFF, PUBLISHED, *files]))
 
 
 def check(choice: str) -> None:
-    """Raise a ``ValueError`` that says which files are missing, where to get them, and where to."""
+    """Raise ``ValueError`` if files are missing: which, where to get them, where to put them."""
     if choice != OFF:
         missing = [n for n in (choice, VOCABULARY) if folder_paths.get_full_path(FOLDER, n) is None]
         if missing:
-            known = [f"{name} from {SOURCES[name]}" for name in missing if name in SOURCES]
+            sources = [f"{name} from {SOURCES[name]}" for name in missing if name in SOURCES]
             folder = folder_paths.get_folder_paths(FOLDER)[0]
             raise ValueError(
                 f"ImageReward needs {' and '.join(missing)} in {folder}; put "
                 f"{'it' if len(missing) == 1 else 'them'} there"
-                + (f": {', '.join(known)}" if known else "")
+                + (f": {', '.join(sources)}" if sources else "")
                 + ", or choose off"
             )
 
@@ -106,11 +105,11 @@ def fingerprint(choice: str | None) -> str:
 
 
 def load(choice: str) -> ImageRewardJudge:
-    """Load the judge of a choice; ``ValueError`` names a file that is missing or another one."""
+    """Load the judge of a choice; ``ValueError`` names a file that is missing or wrong."""
     check(choice)
     path, words = (folder_paths.get_full_path_or_raise(FOLDER, n) for n in (choice, VOCABULARY))
     try:
-        # ComfyUI's loader, which runs nothing that a file holds.
+        # ComfyUI's loader, which runs no code from files.
         network = network_of(cast(Any, comfy.utils.load_torch_file(path, safe_load=True)))
     except reading.ERRORS as error:
         raise ValueError(
@@ -118,10 +117,10 @@ def load(choice: str) -> ImageRewardJudge:
             f"{SOURCES[PUBLISHED]}"
         ) from error
     try:
-        found = reading.read(Path(words), MOST_BYTES_OF_WORDS).decode().splitlines()
-        if len(found) != network.num_words:
-            raise ValueError(f"it has {len(found)} words, {choice} needs {network.num_words}")
-        if not set(found) >= MARKS:
+        vocabulary = reading.read(Path(words), MOST_BYTES_OF_WORDS).decode().splitlines()
+        if len(vocabulary) != network.num_words:
+            raise ValueError(f"it has {len(vocabulary)} words, {choice} needs {network.num_words}")
+        if not set(vocabulary) >= MARKS:
             raise ValueError(f"one of {', '.join(sorted(MARKS))} is missing")
     except ValueError as error:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Judges of images by their prompts, as nodes hand them to each other."""
+"""Judges of images by their prompts, as nodes pass them on."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SemanticMetrics:
 
     Args:
         judges: by the key of their score.
-        prompt: of images that come without one.
-        guard: of *Schedule Search*.
+        prompt: for images that come without one.
+        guard: for *Schedule Search*.
     """
 
     judges: Mapping[str, Judge]
@@ -42,10 +42,7 @@ class SemanticMetrics:
     guard: Guard
 
     def text_for(self, prompt: str = "") -> str:
-        """Prompt to judge by: that of the image, else that of the node.
-
-        Raises ``ValueError`` if there is neither.
-        """
+        """Prompt to judge by: the image's, else the node's; ``ValueError`` if there is neither."""
         if text := prompt.strip() or self.prompt.strip():
             return text
         raise ValueError(
@@ -54,14 +51,14 @@ class SemanticMetrics:
         )
 
     def check(self, prompts: Iterable[str], vae: Any) -> None:
-        """Refuse examples that cannot be judged with a ``ValueError``, before anything is run."""
+        """Raise ``ValueError`` if examples cannot be judged, before anything is run."""
         if vae is None:
             raise ValueError("Semantic Metrics judge images: connect vae, or disconnect semantic")
         for prompt in prompts:
             self.text_for(prompt)
 
     def scores(self, images: Tensor, prompt: str = "") -> dict[str, float]:
-        """Scores of one item, ``[F, 3, H, W]`` in [0, 1]: of a video the means over its frames."""
+        """Scores of one item, ``[F, 3, H, W]`` in [0, 1]; for a video, means over its frames."""
         text = self.text_for(prompt)
         frames = [frame.movedim(1, -1).float() for frame in images.split(1)]
         return {
@@ -71,17 +68,17 @@ class SemanticMetrics:
 
     def conditions(self, prompts: Iterable[str]) -> dict[str, Any]:
         """Facts that the scores of images with these prompts depend on."""
-        found = {
+        facts = {
             f"judge of the {JUDGED[key].title}": judge.fingerprint
             for key, judge in self.judges.items()
         }
         if not all(prompt.strip() for prompt in prompts):
-            found["prompt of Semantic Metrics"] = self.prompt.strip()
-        return found
+            facts["prompt of Semantic Metrics"] = self.prompt.strip()
+        return facts
 
 
 def check_prompt(semantic: SemanticMetrics | None) -> None:
-    """Refuse judges without a prompt with a ``ValueError``; no judges need none."""
+    """Raise ``ValueError`` if there are judges but no prompt."""
     if semantic is not None:
         semantic.text_for()
 
@@ -94,6 +91,6 @@ def figures_of(
     Args:
         reference: scores of the full run's items.
     """
-    found = [with_changes(*pair) for pair in zip(scores, reference, strict=True)]
-    keys = [key for key in JUDGED if found and key in found[0]]
-    return {key: Figures(tuple(item[key] for item in found)) for key in keys}
+    items = [with_changes(*pair) for pair in zip(scores, reference, strict=True)]
+    keys = [key for key in JUDGED if items and key in items[0]]
+    return {key: Figures(tuple(item[key] for item in items)) for key in keys}

@@ -95,7 +95,7 @@ class SemanticMetricsNode(Node):
 
     @classmethod
     def check_inputs(cls, image_reward: str | None = None) -> None:
-        # ComfyUI's own check, which this turns off, would not say what to do.
+        # This replaces ComfyUI's own check, which would not say what to do.
         check_known((rewards.check, image_reward))
 
     @classmethod
@@ -110,12 +110,12 @@ class SemanticMetricsNode(Node):
         judges: dict[str, Judge] = {}
         limits = {}
         if (clip_vision is None) != (clip is None):
-            given, other = "clip_vision", "clip"
+            given, missing = "clip_vision", "clip"
             if clip_vision is None:
-                given, other = other, given
+                given, missing = missing, given
             raise ValueError(
-                f"the CLIP score needs clip_vision and clip; {given} is connected, connect {other} "
-                "too"
+                f"the CLIP score needs clip_vision and clip; {given} is connected, connect "
+                f"{missing} too"
             )
         if clip_vision is not None:
             judges["clip_score"] = ClipJudge(clip_vision, clip)
