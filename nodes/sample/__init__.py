@@ -1,1 +1,1 @@
-"""Sampling inside nodes: scoring examples, references, measurement."""
+"""Sampling of examples: workloads, references, metrics, the runner in this process."""

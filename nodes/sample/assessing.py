@@ -1,4 +1,4 @@
-"""Metrics of latents and their decoded images against the full run."""
+"""Metrics of latents and decoded images, compared with the full run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..semantic.judges import SemanticMetrics
 from . import lpips_weights
 from .sampling import NOT_FINITE, check_finite
 
-# ``[F, C, H, W]`` images in [0, 1] of one item, reference and test, to ``[F]``.
+# Takes reference and test images of one item, ``[F, C, H, W]`` in [0, 1]; returns ``[F]``.
 ImageMetric = Callable[[Tensor, Tensor], Tensor]
 _IN_8_BIT = frozenset((metrics.psnr_8bit, metrics.frame_psnr_8bit))
 
 
 class Output(NamedTuple):
-    """Output of a run: latents and, where there is a VAE, images, one of each for every item."""
+    """Output of a run, item by item: latents and, with a VAE, images."""
 
     latents: list[Tensor]
     images: list[Tensor]  # [F, C, H, W] in [0, 1] or 8 bit, F frames of a video; none without a VAE
@@ -35,10 +35,10 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Assessor:
-    """Computation of the metrics that an objective needs.
+    """Computes the metrics that an objective needs.
 
     Args:
-        vae: decodes latents; without one only the latent error can be computed.
+        vae: decodes latents; without a VAE, only the latent error can be computed.
         image_metrics: by name.
         semantic: judges of images by their prompts.
     """
@@ -48,7 +48,7 @@ class Assessor:
     semantic: SemanticMetrics | None = None
 
     def result(self, latent, prompts: Sequence[str] = ()) -> Output:
-        """Latents, images and scores of a batch; of a video with sound, those of the video.
+        """Latents, images and scores of a batch; for a video with sound, of the video only.
 
         Args:
             prompts: of the items, for judges.
@@ -58,7 +58,7 @@ class Assessor:
             return Output(latents, [])
         frames = decode(self.vae, latent)
         low, high = frames.aminmax()
-        if not (low >= 0 and high <= 1):  # a video is not copied without need
+        if not (low >= 0 and high <= 1):  # clamping would copy a large video
             frames = frames.clamp(0, 1)
         images = [item.movedim(-1, 1)[:, :3] for item in frames]
         if self.semantic is None:
@@ -67,74 +67,74 @@ class Assessor:
         return Output(latents, images, [self.semantic.scores(*pair) for pair in pairs])
 
     def reference(self, latent, prompts: Sequence[str] = ()) -> Output:
-        """Result of a full run to keep, with images in 8 bit if they are compared so.
+        """Result of a full run, to keep; its images are in 8 bit if all metrics compare them so.
 
-        SSIM and LPIPS compare images as they are. Raises ``ValueError`` if there is no picture.
+        SSIM and LPIPS compare images as they are. Raises ``ValueError`` for non-finite values.
         """
         check_finite(latent)
-        found = self.result(latent, prompts)
-        if not all(frame.isfinite().all() for item in found.images for frame in item):
+        output = self.result(latent, prompts)
+        if not all(frame.isfinite().all() for item in output.images for frame in item):
             raise ValueError(NOT_FINITE)
         if not _IN_8_BIT.issuperset(self.image_metrics.values()):
-            return found
-        return found._replace(images=[_in_8_bit(item) for item in found.images])
+            return output
+        return output._replace(images=[_in_8_bit(item) for item in output.images])
 
     def metrics(self, test: Output, reference: Output) -> list[Metrics]:
-        """Metrics of every item; of videos the mean over the frames.
+        """Metrics of every item; for videos, means over the frames.
 
-        As in ``comparison``, frames that are identical are left out of a mean, unless all are.
+        As in ``comparison``, a mean leaves out identical frames, unless all are identical.
         """
-        found: list[dict[str, float]] = [
+        measured: list[dict[str, float]] = [
             {"latent_mse": float(metrics.latent_mse(a[None], b[None]))}
             for a, b in zip(test.latents, reference.latents, strict=True)
         ]
-        for values, a, b in zip(found, test.images, reference.images, strict=False):
+        for values, a, b in zip(measured, test.images, reference.images, strict=False):
             for name, metric in self.image_metrics.items():
                 # One by one: LPIPS of all frames of a video at once would fill any device.
                 frames = zip(_parts(b, name), _parts(a, name), strict=True)
                 values[name] = Figures(tuple(float(metric(*pair)) for pair in frames)).mean
         for values, scores in zip(
-            found, zip(test.scores, reference.scores, strict=True), strict=False
+            measured, zip(test.scores, reference.scores, strict=True), strict=False
         ):
             values |= with_changes(*scores)
-        return list[Metrics](found)
+        return list[Metrics](measured)
 
 
 def _parts(images: Tensor, name: str) -> Iterator[Tensor]:
-    """What a metric compares at once of the frames of an item: each, or two that follow."""
+    """Frames of an item that a metric compares at once: each, or each pair of neighbours."""
     size = 1 + (name in OF_FRAMES)
-    for first in range(max(1, len(images) + 1 - size)):  # of a single frame the metric says why
+    for first in range(max(1, len(images) + 1 - size)):  # a metric refuses a single frame itself
         yield _in_floats(images[first : first + size])
 
 
 def _in_8_bit(images: Tensor) -> Tensor:
-    """Images in [0, 1], rounded to 8 bit as ``psnr_8bit`` does and as they are saved."""
-    found = torch.empty_like(images, dtype=torch.uint8)
-    for kept, frame in zip(found, images, strict=True):
+    """Images in [0, 1], rounded to 8 bit as in ``psnr_8bit`` and in saved files."""
+    rounded = torch.empty_like(images, dtype=torch.uint8)
+    for kept, frame in zip(rounded, images, strict=True):
         kept.copy_((255 * frame.double()).round())
-    return found
+    return rounded
 
 
 def _in_floats(images: Tensor) -> Tensor:
-    """Images in [0, 1], whatever type they are kept in."""
+    """Images as floats in [0, 1], also if they are kept in 8 bit."""
     return images.float() / 255 if images.dtype == torch.uint8 else images
 
 
 def visible(latent) -> Tensor:
-    """Visible part of latents; of a video with sound, the video."""
+    """Visible part of latents; for a video with sound, the video."""
     return latent.unbind()[0] if latent.is_nested else latent
 
 
 def is_video(latent, vae) -> bool:
-    """Whether latents are decoded to several frames each; without a VAE, to judge by them alone."""
+    """Whether latents decode to several frames each; without a VAE, judged by their shape."""
     samples = visible(latent)
     has_time = samples.ndim == 5 and samples.shape[2] > 1  # [B, C, T, H, W]
-    return has_time and getattr(vae, "latent_dim", 3) == 3  # a VAE of images takes the first only
+    return has_time and getattr(vae, "latent_dim", 3) == 3  # a VAE of images decodes one frame only
 
 
 def decode(vae, latent) -> Tensor:
     """Decode latents to images, ``[B, F, H, W, C]``; F is 1 unless they are videos."""
-    decoded = in_color(vae.decode(visible(latent)))  # [B, H, W, C] where it knows no videos
+    decoded = in_color(vae.decode(visible(latent)))  # [B, H, W, C] from a VAE of images
     return decoded if decoded.ndim == 5 else decoded.unsqueeze(1)
 
 
@@ -146,7 +146,7 @@ def _rows(objective: str) -> list[Metric]:
 def assessor_for(
     objective: str, vae, lpips: str, semantic: SemanticMetrics | None = None
 ) -> Assessor:
-    """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` for a missing part."""
+    """Assessor of an objective's metrics; ``ValueError`` or ``OSError`` if a part is missing."""
     rows = _rows(objective)
     if rows and vae is None:
         raise ValueError(
@@ -159,7 +159,7 @@ def assessor_for(
 
 
 def image_metric(row: Metric, lpips: str) -> tuple[ImageMetric, str | None]:
-    """Metric of images as they are saved, and the name of its network if it has one.
+    """Metric of saved images, and the name of its network if it has one.
 
     Raises:
         ImportError, OSError, ValueError: the network of LPIPS is missing.
@@ -183,9 +183,9 @@ def files_behind(objective: str, vae, lpips: str) -> dict[str, str]:
 def assessor_of(
     vae, lpips: str, video: bool = False, semantic: SemanticMetrics | None = None
 ) -> tuple[Assessor, dict[str, str], str | None]:
-    """Assessor of all metrics that can be measured, reasons against others, and LPIPS's network.
+    """Assessor of all metrics that can be measured, why others cannot, and LPIPS's network.
 
-    Images have no metrics of consecutive frames, which is no reason to tell.
+    For images, metrics of consecutive frames are left out without a reason.
     """
     rows = [
         row for key, row in COMPARED.items() if key in OF_IMAGES and (video or not row.of_frames)
@@ -193,7 +193,7 @@ def assessor_of(
     if vae is None:
         needs = "it compares images: connect vae"
         return Assessor(None, {}), {row.key: needs for row in rows}, None
-    found: dict[str, ImageMetric] = {}
+    measurable: dict[str, ImageMetric] = {}
     unavailable, network = {}, None
     blank = torch.zeros(2, 3, metrics.SSIM_WINDOW, metrics.SSIM_WINDOW)
     for row in rows:
@@ -204,5 +204,5 @@ def assessor_of(
         except (ImportError, OSError, ValueError) as error:
             unavailable[row.key] = str(error)
             continue
-        found[row.key], network = metric, network or backbone
-    return Assessor(vae, found, semantic), unavailable, network
+        measurable[row.key], network = metric, network or backbone
+    return Assessor(vae, measurable, semantic), unavailable, network

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def merged(conditionings: Sequence[list]) -> list | None:
-    """Single CONDITIONING for a batch of as many items; None where they cannot share one.
+    """One CONDITIONING for a batch of as many items; None if they cannot share one.
 
     Items can share one if all have equal entries whose tensors differ only in their values.
     Everything else must be equal: areas, strengths, controls.
@@ -28,7 +28,7 @@ class _Unequal(Exception):
 
 
 def _joined(values: list[Any]) -> Any:
-    """Batch of tensors of one item each; mappings and sequences are joined by their parts."""
+    """Batch of tensors of one item each; mappings and sequences are joined part by part."""
     first = values[0]
     if any(type(value) is not type(first) for value in values):
         raise _Unequal

@@ -62,7 +62,7 @@ class DemoModel(Node):
 
 
 class DemoPrompt(Node):
-    """Encode text of the demo's small vocabulary to CONDITIONING."""
+    """Encode text in the demo's small vocabulary as CONDITIONING."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:

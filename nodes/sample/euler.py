@@ -1,4 +1,4 @@
-"""Replacements of ComfyUI's Euler sampler for work that needs more than one run at once."""
+"""Replacements for ComfyUI's Euler sampler that do other work with the model's velocities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sampling import CPU, Sampling
 
 
 def refuse_others(analysis: str, sampler) -> None:
-    """Raise ``ValueError`` unless a sampler is plain Euler, which the formulas of analyses need."""
+    """Raise ``ValueError`` unless a sampler is plain Euler, as the formulas of analyses require."""
     if not (isinstance(sampler, KSAMPLER) and samplers.keeps_nothing(sampler)):
         name = samplers.name(sampler) or type(sampler).__name__
         raise ValueError(
@@ -26,13 +26,13 @@ def refuse_others(analysis: str, sampler) -> None:
 
 
 class Velocities:
-    """Velocity that the sampler uses, after guidance, by step and state.
+    """Velocities that the sampler uses, after guidance, by step and state.
 
-    Each evaluation counts as a step of the progress, and can be cancelled.
+    Each evaluation counts as a step of progress, and can be cancelled.
 
     Args:
-        model: in the form that a sampler function gets.
-        callback: a sampler's.
+        model: as a sampler function gets it.
+        callback: the sampler's.
     """
 
     def __init__(self, model, sigmas: Tensor, extra_args: dict[str, Any], callback: Callable):

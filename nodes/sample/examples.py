@@ -111,8 +111,8 @@ class ScoringExamples(Node):
         numbers = parse_seeds(seeds)
         if positive is not None:
             different = dict.fromkeys(numbers)
-            found = [Example("", positive, negative_conditioning, seed) for seed in different]
-            return io.NodeOutput((*more, *found))
+            examples = [Example("", positive, negative_conditioning, seed) for seed in different]
+            return io.NodeOutput((*more, *examples))
         if clip is None:
             raise ValueError(
                 "the prompts need a text encoder: connect clip, or connect a ready conditioning "

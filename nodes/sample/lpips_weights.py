@@ -25,7 +25,7 @@ from ...gph_core.quality.metrics import Network
 OFF = "off"
 DOWNLOAD = "download now (233 MB)"
 IS_OFF = f"off; choose a file of weights, or {DOWNLOAD!r}"
-# AlexNet as torchvision publishes it; eight digits of the file's SHA-256 stand in its name.
+# AlexNet as torchvision publishes it; its name ends in the first digits of the file's SHA-256.
 URL = "https://download.pytorch.org/models/alexnet-owt-7be5be79.pth"
 FOLDER = "lpips"
 ENDINGS = (".pth", ".safetensors")
@@ -41,18 +41,18 @@ def options() -> list[str]:
 
 
 def find(choice: str) -> Path | None:
-    """File of a choice, if it exists; a completed download counts."""
+    """File of a choice, if it exists; for ``DOWNLOAD``, a completed download."""
     path = folder_paths.get_full_path(FOLDER, file_name(choice))
     return None if path is None else Path(path)
 
 
 def file_name(choice: str) -> str:
-    """File name of a choice, also before it is downloaded."""
+    """File name of a choice, even before its download."""
     return _name(URL) if choice == DOWNLOAD else choice
 
 
 def fingerprint(choice: str | None) -> str:
-    """Fingerprint of a choice's file; a new one each time while the file is missing."""
+    """Fingerprint of a choice's file; while the file is missing, a new one each time."""
     if choice in (None, OFF):
         return ""
     path = find(choice)
@@ -94,14 +94,14 @@ def load(choice: str, device) -> LpipsNetwork:
 
 
 def download(url: str) -> Path:
-    """Download torchvision's AlexNet into the folder, complete and as published, or not at all."""
+    """Download torchvision's AlexNet into the folder: whole and as published, or not at all."""
     target = _folder() / _name(url)
     wanted = target.stem.rpartition("-")[2]
     try:
         with whole_file.writing(target) as file:
-            found = _fetch(url, file)
-            if not found.startswith(wanted):
-                raise OSError(f"what came has SHA-256 {found}, which should begin with {wanted}")
+            digest = _fetch(url, file)
+            if not digest.startswith(wanted):
+                raise OSError(f"what came has SHA-256 {digest}, which should begin with {wanted}")
     except (OSError, http.client.HTTPException) as error:
         raise OSError(
             f"the download of {url} failed ({error}); try again, or put the file into "
@@ -111,7 +111,7 @@ def download(url: str) -> Path:
 
 
 def _fetch(url: str, file) -> str:
-    """Download a URL into a file; returns its SHA-256. Shows progress and can be interrupted."""
+    """Download a URL into a file; return its SHA-256. Shows progress, and can be interrupted."""
     digest = hashlib.sha256()
     with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
         bar = comfy.utils.ProgressBar(int(response.headers.get("Content-Length") or 1))
@@ -123,7 +123,7 @@ def _fetch(url: str, file) -> str:
 
 
 def _folder() -> Path:
-    """First of the folders, where a download goes."""
+    """First of the folders; downloads go there."""
     return Path(folder_paths.get_folder_paths(FOLDER)[0])
 
 

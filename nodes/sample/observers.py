@@ -1,4 +1,4 @@
-"""Observers of a run that begins at a state, keeps its record, or leaves states for others."""
+"""Observers of a run: they start it at a state, keep its record, save states for later runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .sampler_variants import CPU
 
 
 class Observer:
-    """Reporter that begins the run at a state, keeps its record and rejects a refusal."""
+    """Listener that starts a run at a state and keeps its record; a refusal is an error."""
 
     def __init__(self, start: State | None = None) -> None:
         self.start = start
@@ -48,7 +48,7 @@ class Observer:
 
 
 class Keeper:
-    """Store for states of a run, in main memory."""
+    """Saves states of a run in main memory."""
 
     def __init__(
         self, memory: PrefixMemory[State], name: Hashable, schedule: Schedule, observer: Observer
@@ -56,7 +56,7 @@ class Keeper:
         self._memory, self._name, self._schedule = memory, name, schedule
         self._observer = observer
         self._anchors: dict = {}
-        self._copies: dict[int, tuple[Anchor, Anchor]] = {}  # by id; the original keeps it taken
+        self._copies: dict[int, tuple[Anchor, Anchor]] = {}  # by the id of the original, kept too
 
     def reached(self, step: int, latent: Tensor) -> None:
         """Keep ``latent``, the state before a step that the sampler has evaluated."""
@@ -67,7 +67,7 @@ class Keeper:
         run = self._observer.run
         assert run is not None
         held = run.anchors.snapshot()
-        # What the run has dropped must not stay on the device for the sake of its copy.
+        # An anchor that the run has dropped must not stay on the device because of its copy.
         alive = {id(anchor) for anchors in held.values() for anchor in anchors}
         self._copies = {key: pair for key, pair in self._copies.items() if key in alive}
         if self._memory.wants(self._name, self._schedule, step + 1):

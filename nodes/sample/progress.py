@@ -1,4 +1,4 @@
-"""Progress bar of several runs in a row."""
+"""Progress bar for several runs in a row."""
 
 from __future__ import annotations
 

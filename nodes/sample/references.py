@@ -14,7 +14,7 @@ from .workload import Workload
 
 _LOG = logging.getLogger(__name__)
 
-# How far the items of a batch may be from the same ones alone: rounding in bfloat16 stays below.
+# Largest relative difference between an item in a batch and alone; bfloat16 rounds by less.
 CROSS_TALK = 0.02
 
 
@@ -29,13 +29,13 @@ class Batch:
 
 @dataclass
 class References:
-    """Batches of examples with their full runs, which are computed when they are needed.
+    """Batches of examples with their full runs, which are computed when needed.
 
     Args:
-        assessor: makes results of latents.
-        batch: examples that are sampled at once, where they can be.
+        assessor: turns latents into results.
+        batch: number of examples to sample at once, where possible.
         on_run: called before each run.
-        on_reference: told after each full run how many examples have theirs, and of how many.
+        on_reference: called after each full run with the numbers of done and of all examples.
         notes: what the user should know, in sentences, each once.
     """
 
@@ -56,18 +56,18 @@ class References:
         return len(self.workload)
 
     def batches(self) -> list[Batch]:
-        """Batches of all examples; the first call finds out whether they can be sampled at once."""
+        """Batches of all examples; the first call tests whether they can be sampled at once."""
         if not self._batches:
             self._batches = self._arranged()
         return self._batches
 
     def ensure(self) -> None:
-        """Compute all full runs that are not there."""
+        """Compute all missing full runs."""
         for batch in self.batches():
             self.of(batch)
 
     def of(self, batch: Batch, watched: Sampling | None = None) -> Output:
-        """Result of the full run of a batch; ``watched`` is its sampling, if somebody looks on."""
+        """Result of a batch's full run; ``watched`` is its sampling with an observer, if any."""
         if batch.reference is None:
             self.on_run()
             latent = (watched or batch.sampling).full()
@@ -77,7 +77,7 @@ class References:
         return batch.reference
 
     def halve(self, error: Exception) -> None:
-        """Begin again with smaller batches, after the device ran out of memory."""
+        """Start over with smaller batches, after the device ran out of memory."""
         largest = max((len(batch.numbers) for batch in self._batches), default=self.batch)
         if largest == 1:
             raise RuntimeError(
@@ -89,7 +89,7 @@ class References:
         self.note(f"out of memory: from now on examples are sampled {self.batch} at a time")
 
     def empty(self) -> None:
-        """Free all results; they are computed again where they are needed."""
+        """Free all results; they are computed again when needed."""
         self._batches = []
 
     def note(self, text: str) -> None:
@@ -99,7 +99,7 @@ class References:
             _LOG.warning("Golden Path: %s", text)
 
     def _arranged(self) -> list[Batch]:
-        found: list[Batch] = []
+        batches: list[Batch] = []
         is_checked = False
         for first in range(0, self.count, self.batch):
             numbers = tuple(range(first, min(first + self.batch, self.count)))
@@ -110,18 +110,18 @@ class References:
                     "length or in other conditioning, or the latent has a mask or sound; those "
                     "are sampled one by one"
                 )
-                found += [Batch((n,), self.workload.sampling(n)) for n in numbers]
+                batches += [Batch((n,), self.workload.sampling(n)) for n in numbers]
                 continue
             if len(numbers) > 1 and not is_checked:
                 if self._has_cross_talk(whole, numbers):
                     self.batch = 1
                     return self._arranged()
                 is_checked = True
-            found.append(Batch(numbers, whole))
-        return found
+            batches.append(Batch(numbers, whole))
+        return batches
 
     def _has_cross_talk(self, whole: Sampling, numbers: Sequence[int]) -> bool:
-        """Whether an item of a batch differs from the item alone, after one step to the end."""
+        """Whether an item in a batch differs from the item alone, after one step to the end."""
         one_step = torch.stack([whole.sigmas[0], torch.zeros_like(whole.sigmas[0])])
         self.on_run()
         together, alone = (

@@ -1,4 +1,4 @@
-"""Runner in this process: samples examples under a schedule, compares them with their full run."""
+"""Runner in this process: samples examples under a schedule and compares them with full runs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class _Memory:
     """States of runs under one policy."""
 
     states: PrefixMemory[State]
-    is_checked: bool = False  # whether a run that goes on from a state gives the same result
+    is_checked: bool = False  # whether a resumed run was compared with a whole one
     is_usable: bool = True
-    grouping: Hashable = None  # that the states are of
+    grouping: Hashable = None  # of the states
 
 
 @dataclass
@@ -47,9 +47,9 @@ class LocalRunner:
     """Examples of a workload, sampled in this process; see ``Runner``.
 
     Args:
-        assessor: of the metrics.
-        batch: examples that are sampled at once, where they can be.
-        counts_check: whether the check of states counts among the full steps of a measurement.
+        assessor: computes the metrics.
+        wanted_batch: number of examples to sample at once, where possible.
+        counts_check: whether a measurement's full steps include those of the check of states.
     """
 
     workload: Workload
@@ -57,7 +57,7 @@ class LocalRunner:
     wanted_batch: int = 1
     counts_check: bool = True
     _memories: dict[Policy, _Memory] = field(default_factory=dict)
-    _users: set[Policy] = field(default_factory=set)  # policies whose runs need the full ones
+    _users: set[Policy] = field(default_factory=set)  # policies that still need the full runs
 
     def __post_init__(self) -> None:
         alone = samplers.is_stochastic(self.workload.sampler)
@@ -101,14 +101,14 @@ class LocalRunner:
 
             def keep_all(state: Tensor, numbers=batch.numbers, steps=steps) -> None:
                 step = next(steps)
-                for number, one in zip(numbers, state.split(1), strict=True):
-                    keep(number, step, one)
+                for number, item in zip(numbers, state.split(1), strict=True):
+                    keep(number, step, item)
 
             sampler = reporting_evaluated(batch.sampling.sampler, keep_all)
             sampling = replace(batch.sampling, sampler=sampler)
             if batch.reference is None:
                 self.references.of(batch, sampling)
-            else:  # another policy's search has it
+            else:  # another policy's search computed it
                 sampling.full()
 
     def measure(
@@ -138,9 +138,9 @@ class LocalRunner:
         return [metrics[number] for number in range(len(self))]
 
     def repeated(self, work: Callable[[], Result]) -> Result:
-        """Result of some work, in smaller batches where it does not fit into memory.
+        """Result of ``work``, repeated in smaller batches until it fits into memory.
 
-        A batch of one that does not fit is an error.
+        Raises ``RuntimeError`` if a batch of one does not fit.
         """
         management = comfy.model_management
         while True:
@@ -207,7 +207,7 @@ class LocalRunner:
         self, sampling: Sampling, schedule: Schedule, policy: Policy, memory: _Memory, *before: int
     ) -> tuple[Tensor, RunRecord]:
         latent, record = sampling.resumed(schedule, policy, memory.states, *before)
-        # One that begins at a state was begun by another, which was looked at.
+        # A run that begins at a state continues another one, which was checked.
         is_whole = min(record.full_steps + record.cached_steps, default=0) == 0
         self._require_cached(schedule.cached_steps if is_whole else (), record)
         return latent, record
@@ -220,7 +220,7 @@ class LocalRunner:
         self, sampling: Sampling, schedule: Schedule, policy: Policy, memory: _Memory,
         expected: Tensor,
     ) -> int:  # fmt: skip
-        """Repeat the first run from an early state; a difference ends the use of states."""
+        """Repeat the first run from an early state; if it differs, states are no longer used."""
         middle = schedule.num_steps // 2
         again, record = self._resumed(sampling, schedule, policy, memory, middle)
         memory.is_checked = True

@@ -1,4 +1,4 @@
-"""Steps of ComfyUI's samplers, for which weights can be fitted."""
+"""Steps of ComfyUI's samplers, in the form to which weights are fitted."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def steps_of(setup: SamplingSetup) -> Steps:
 
 
 def _function(sampler, patcher):
-    """A sampler as ``probe`` takes it."""
+    """A sampler's function in the form that ``probe`` takes."""
     if not isinstance(sampler, KSAMPLER):
         raise ValueError("it is not built like ComfyUI's samplers, so its steps are not known")
-    # What samplers ask a model for.
+    # What samplers read from a model.
     inner = SimpleNamespace(
         model_patcher=patcher,
         inner_model=SimpleNamespace(model_sampling=patcher.get_model_object("model_sampling")),
@@ -45,12 +45,12 @@ def _function(sampler, patcher):
     def run(model, start: Tensor, sigmas: Tensor, seed: int) -> Tensor:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they come again when it samples
+                warnings.simplefilter("ignore")  # they appear again when it really samples
                 return sampler.sampler_function(
                     _Model(model, inner), start, sigmas, extra_args={"seed": seed},
                     callback=lambda _: None, disable=True, **sampler.extra_options,
                 )  # fmt: skip
-        except Exception as error:  # of any kind: another extension's function
+        except Exception as error:  # of any kind, as the function may be another extension's
             raise ValueError(
                 f"its steps are not known, and trying it failed ({error!r})"
             ) from error
@@ -59,7 +59,7 @@ def _function(sampler, patcher):
 
 
 class _Model:
-    """Stand-in for a model of ComfyUI's."""
+    """Stand-in for a ComfyUI model."""
 
     def __init__(self, denoised, inner_model: Any) -> None:
         self._denoised, self.inner_model = denoised, inner_model

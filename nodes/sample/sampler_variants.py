@@ -1,4 +1,4 @@
-"""Samplers that end early or somewhere else, report states, or begin at a later state."""
+"""Samplers that end early or in a given state, report states, or begin at a later state."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CPU = torch.device("cpu")
 
 
 def ending_after(sampler, num_steps: int):
-    """Sampler that ends after some steps of a run whose wrappers see all noise levels."""
+    """Sampler that ends after ``num_steps`` steps; the run's wrappers see all noise levels."""
     if not isinstance(sampler, KSAMPLER):
-        return sampler  # another extension's, of a kind of its own: it runs to the end
+        return sampler  # another extension's own kind, which runs to the end
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, *args, **kwargs):
@@ -47,7 +47,7 @@ def reporting_states(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -> K
 
 
 def reporting_evaluated(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -> KSAMPLER:
-    """Sampler that reports the states where it evaluates the model, in order, and the last one."""
+    """Sampler that reports each state at which it evaluates the model, then the final state."""
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, *args, **kwargs):
@@ -59,7 +59,7 @@ def reporting_evaluated(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -
 
 
 class _Reporting:
-    """Model as a sampler gets it, that reports the states at which it is evaluated."""
+    """Model that reports the states at which a sampler evaluates it."""
 
     def __init__(self, model: Any, on_state: Callable[[Tensor], None]) -> None:
         self._model, self._on_state = model, on_state
@@ -73,7 +73,7 @@ class _Reporting:
 
 
 def ending_at(sampler: KSAMPLER, end: Tensor, level: float) -> KSAMPLER:
-    """Sampler that ends in a state at a noise level at once."""
+    """Sampler that returns ``end`` immediately, as a state at noise level ``level``."""
 
     @functools.wraps(sampler.sampler_function)
     def function(model, x, sigmas, *args, **kwargs):

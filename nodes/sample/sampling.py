@@ -1,4 +1,4 @@
-"""Repeated sampling from the same noise: in full, or under schedules, from states in memory."""
+"""Repeated sampling from the same noise: in full, under schedules, or resumed from states."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ NOT_FINITE = (
 
 @dataclass(frozen=True)
 class Sampling:
-    """Inputs of a sampler node, as ComfyUI has them; the guider's model is left alone.
+    """Inputs of a sampler node, as ComfyUI passes them; the guider's model stays unchanged.
 
-    Raises ``ValueError`` if another cache acts on it.
+    Raises ``ValueError`` if another cache acts on that model.
     """
 
     guider: Any
@@ -50,46 +50,46 @@ class Sampling:
     seed: int
     name: Hashable = None  # of its states in a memory
     mask: Tensor | None = None
-    prompts: tuple[str, ...] = ()  # of its items, as far as they are known
+    prompts: tuple[str, ...] = ()  # of its items; empty if unknown
 
     def __post_init__(self) -> None:
         compatibility.refuse_other_caches(self.guider.model_patcher)
 
     @cached_property
     def setup(self) -> SamplingSetup:
-        """What this run has in common with others."""
+        """What this run shares with others."""
         latent = self.latent
         if latent.is_nested:  # sampled as one
             latent, _ = comfy.utils.pack_latents(latent.unbind())
         return SamplingSetup(self.guider, self.sampler, self.sigmas.tolist(), latent.shape)
 
     def full(self, callback: Callable | None = None) -> Tensor:
-        """Latent of a run whose steps are all full."""
+        """Latent of a full run."""
         return self._sample(
             patching.without_cache(self.guider.model_patcher), self.sampler, callback
         )
 
     def watched(self, watcher: Watcher, callback: Callable | None = None) -> Tensor:
-        """Latent as of ``full``; a watcher is told what happens in the run."""
+        """Like ``full``, with a watcher that observes the run."""
         model = patching.watched(self.guider.model_patcher, watcher)
         return self._sample(model, self.sampler, callback)
 
     def through(self, wrappers: Mapping[str, Callable], callback: Callable | None = None) -> Tensor:
-        """Latent as of ``full``, with the calls of the model going through wrappers."""
+        """Like ``full``, with the model's calls going through wrappers."""
         model = patching.wrapped(self.guider.model_patcher, lambda _: wrappers)
         return self._sample(model, self.sampler, callback)
 
     def plain(self, sigmas: Tensor, callback: Callable | None = None) -> Tensor:
-        """Latent of a run in full on other noise levels."""
+        """Latent of a full run on other noise levels."""
         return replace(self, sigmas=sigmas).full(callback)
 
     def warm_up(self, schedule: Schedule, policy: Policy) -> None:
-        """Begin a run, up to its first cached step.
+        """Sample up to the first cached step.
 
-        Later timed runs find the model loaded, and compiled for both kinds of steps.
+        Timed runs that follow find the model loaded, and compiled for both kinds of steps.
         ``ValueError`` says why a run under the policy cannot be cached.
         """
-        # Under its own schedule: weights may have been fitted for no other.
+        # Under this very schedule: weights may have been fitted for no other.
         begun = replace(self, sampler=ending_after(self.sampler, schedule.cached_steps[0] + 1))
         latent, _ = begun.cached(schedule, policy)
         latent.to(CPU)  # waits for the device
@@ -124,12 +124,12 @@ class Sampling:
         memory: PrefixMemory[State],
         before: float = math.inf,
     ) -> tuple[Tensor, RunRecord]:
-        """Result as of ``cached``, from the latest state in memory; the record begins there.
+        """Like ``cached``, but from the latest state in memory; the record begins there.
 
-        It is equal bit for bit only where ``samplers.keeps_nothing``.
+        The result is the same bit for bit only if ``samplers.keeps_nothing``.
 
         Args:
-            before: a step; only states of earlier ones are used.
+            before: only states of steps before this one are used.
         """
         plan = fixed(schedule, policy, for_others=True)
         observer = Observer(memory.longest(self.name, schedule, before))
@@ -141,8 +141,8 @@ class Sampling:
     def _sample(self, model, sampler, callback: Callable | None) -> Tensor:
         guider = copy.copy(self.guider)  # shares the conditionings, whose ids tell branches apart
         guider.model_patcher, guider.model_options = model, model.model_options
-        # Noise levels are cloned: uni_pc replaces the last one in place.
-        # For its seeding, as before every run of ComfyUI's: churn draws from the global generator.
+        # Noise levels are cloned: uni_pc replaces the last one in place. The noise is prepared
+        # again because ComfyUI thereby seeds the global generator, from which churn draws.
         comfy.sample.prepare_noise(self.latent, self.seed)
         try:
             latent = guider.sample(
@@ -150,7 +150,7 @@ class Sampling:
                 callback=callback, disable_pbar=True, seed=self.seed,
             )  # fmt: skip
         except BaseException:
-            compiler.clean_up()  # the node may go on with another run
+            compiler.clean_up()  # the node may continue with another run
             raise
         return latent.to(
             device=comfy.model_management.intermediate_device(),
@@ -167,10 +167,10 @@ def samples_of(model, latent: Mapping[str, Any]):
 
 
 def check_finite(latent, record: RunRecord | None = None) -> None:
-    """Raise ``ValueError`` unless latents are finite, as nothing can be learnt from others.
+    """Raise ``ValueError`` unless latents are finite: no others can be compared.
 
     Args:
-        record: of their run; none: it was in full.
+        record: of their run; None for a full run.
     """
     if is_finite(latent):
         return
@@ -186,11 +186,11 @@ def equal(one, other) -> bool:
 
 
 def require_cached(planned: Sequence[int], record: RunRecord) -> str:
-    """Raise ``ValueError`` for a run not under its schedule: it would score as a perfect one.
+    """Raise ``ValueError`` if a run did not follow its schedule: it would score as perfect.
 
-    Deviations of every run under the schedule, the user's later ones too, are accepted, and
-    returned in words: a branch that begins on a cached step is computed then, and some samplers go
-    back to steps before its anchor.
+    Deviations that the user's own runs will show too are accepted, and returned as a note: a branch
+    that begins on a cached step is computed there, and some samplers go back to steps before its
+    anchor.
     """
     if record.caching_stopped == OUT_OF_MEMORY:
         raise comfy.model_management.OOM_EXCEPTION(record.caching_stopped)

@@ -28,7 +28,7 @@ class Workload:
 
     Args:
         guider: from ``guider_for``; its prompts are replaced by the examples'.
-        examples: of equal ones the first is kept.
+        examples: equal ones are kept once.
         latent: a LATENT of one image.
     """
 
@@ -54,7 +54,7 @@ class Workload:
                 f"CFG {self.guider.cfg:g} needs a negative conditioning, which {len(bare)} of "
                 "the examples lack: set one in Scoring Examples, or set cfg to 1"
             )
-        # Once: a name is a fingerprint of whole conditionings.
+        # Computed once: a name is a fingerprint of whole conditionings.
         of = fingerprint.of_conditionings
         different = {f"{e.seed} {of(e.prompt, e.positive, e.negative)}": e for e in self.examples}
         object.__setattr__(self, "num_repeated", len(self.examples) - len(different))
@@ -81,7 +81,7 @@ class Workload:
         return alone
 
     def batch(self, numbers: Sequence[int]) -> Sampling | None:
-        """Sampling of some examples at once; None where they cannot be one batch."""
+        """Sampling of some examples at once; None if they cannot be one batch."""
         chosen, samples = [self.examples[number] for number in numbers], self._samples
         positive = merged([example.positive for example in chosen])
         given = [example.negative for example in chosen if example.negative is not None]
@@ -109,7 +109,7 @@ class Workload:
         return samples_of(self.guider.model_patcher, self.latent)
 
     def names(self) -> list[str]:
-        """Identifiers of the examples in a calibration, short and equal in every session."""
+        """Identifiers of the examples, short and the same in every session."""
         return list(self._names)
 
     @property
@@ -140,20 +140,20 @@ class Workload:
 
 def _with(guider, positive: list, negative: list | None):
     """Copy of the guider with other conditionings."""
-    other = copy.copy(guider)
-    other.original_conds = dict(guider.original_conds)
+    changed = copy.copy(guider)
+    changed.original_conds = dict(guider.original_conds)
     conds = {"positive": positive} | ({} if negative is None else {"negative": negative})
-    other.inner_set_conds(conds)
-    return other
+    changed.inner_set_conds(conds)
+    return changed
 
 
 def guider_for(model, guider, cfg: float, example: Example):
-    """Guider without a cache: the given one, or one with CFG for the model."""
+    """The given guider, or else a CFG guider for the model without its cache."""
     if guider is None:
         guider = comfy.samplers.CFGGuider(patching.without_cache(model))
         guider.set_cfg(cfg)
         conds = {"positive": example.positive}
         if example.negative is not None or cfg == 1:
-            conds["negative"] = example.negative or example.positive  # at CFG 1 not evaluated
+            conds["negative"] = example.negative or example.positive  # not evaluated at CFG 1
         guider.inner_set_conds(conds)
     return guider
