@@ -1,4 +1,4 @@
-"""The *Golden Path Compare Run* node: cost and savings of a path, on one's own prompt."""
+"""The *Golden Path Compare Run* node: cost and savings of a path, on the user's own prompt."""
 
 from __future__ import annotations
 
@@ -182,13 +182,13 @@ class CompareRun(Node):
     def check_inputs(
         cls, speed: str | None = None, schedule: str | None = None, lpips: str | None = None
     ) -> None:
-        # lpips turns ComfyUI's check off: weights that are not here cost one metric, not the run.
+        # lpips turns ComfyUI's check off: missing weights are to cost one metric, not the run.
         check_speed(speed, schedule, CHOICES)
 
     @classmethod
     def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:
-        # A search may have found a better path, the weights may be there now; the table tells
-        # whose workflow it is for.
+        # A search may have found a better path, and the weights may be there now; the table names
+        # its workflow.
         weights = lpips_weights.fingerprint(lpips)
         return prompts.current().workflow_id, weights, repr(user_paths.read())
 
@@ -204,8 +204,8 @@ class CompareRun(Node):
         guider = guider_for(model, guider, cfg, Example("", positive, negative, seed))
         patcher = guider.model_patcher
         if sigmas is None:
-            known = sampler_name if sampler is None else samplers.name(sampler)
-            levels = scheduled(patcher, known, scheduler, denoise)
+            name = sampler_name if sampler is None else samplers.name(sampler)
+            levels = scheduled(patcher, name, scheduler, denoise)
             sigmas = levels(steps)
         else:
             levels = along(sigmas)
@@ -237,7 +237,7 @@ class CompareRun(Node):
 
 
 def batches(decoded: Sequence[Tensor]) -> list[Tensor]:
-    """Output for the images of the runs ``[B, F, H, W, C]``: a batch, or videos."""
+    """Output for the images of runs, ``[B, F, H, W, C]`` each: one batch, or videos."""
     if decoded[0].shape[1] == 1:
         return [torch.cat([images.flatten(0, 1) for images in decoded])]
     return [video for images in decoded for video in images]

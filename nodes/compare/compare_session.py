@@ -1,4 +1,4 @@
-"""Runs of *Golden Path Compare Run*: their settings, and sampling them one by one."""
+"""Runs of *Golden Path Compare Run*: settles their settings and samples them one by one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ..sample.sampling import CPU, Sampling, check_finite, samples_of
 
 @dataclass(frozen=True)
 class CompareSession:
-    """Comparison of four ways from the same noise to an image, or of three.
+    """Comparison of four runs from the same noise, or of three.
 
     Args:
         sampling: what they share, with the noise levels of all but the last.
         choice: of the cached run.
-        uniform: as many full steps, evenly spaced.
-        policy: of the uniform run; that of ``choice`` may have what belongs to its schedule alone.
-        fewer: noise levels of the run of as many plain steps.
+        uniform: schedule of the uniform run, with as many full steps.
+        policy: of the uniform run; that of ``choice`` may hold for its own schedule only.
+        fewer: noise levels of the run with as many plain steps.
         no_uniform: why there is no uniform run; empty if there is one.
     """
 
@@ -48,7 +48,7 @@ class CompareSession:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the cached run is evenly spaced itself, so that one run shows both."""
+        """Whether the cached run is itself evenly spaced, so that one run stands for both."""
         return (self.uniform, self.policy) == (self.choice.schedule, self.choice.policy)
 
     @property
@@ -58,9 +58,9 @@ class CompareSession:
         return long_runs * self.uniform.num_steps + len(self.fewer) - 1
 
     def run(self, progress: Progress) -> list[Run]:
-        """Sample the full, the cached, the uniform run and the one of fewer steps, after a warm-up.
+        """Warm up, then sample the full, cached and uniform runs and the one with fewer steps.
 
-        Raises ``ValueError``, before any of them, if the run cannot be cached.
+        Raises ``ValueError`` before any of them if the run cannot be cached.
         """
         self.sampling.warm_up(self.choice.schedule, self.choice.policy)
         num_steps = self.uniform.num_steps
@@ -114,7 +114,7 @@ def sampling_of(
 
 
 def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession:
-    """Settle all runs; ``ValueError`` says what is wrong before anything is sampled."""
+    """Settle all settings; ``ValueError`` says what is wrong, before anything is sampled."""
     num_steps = len(sampling.sigmas) - 1
     if num_steps < 1:
         raise ValueError("there is no step to sample; set steps and denoise above 0")
@@ -132,7 +132,7 @@ def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession
     if isinstance(choice.policy, Fitted):  # no other schedule has its weights
         policy = Reuse(Site.STACK if setup.family else Site.GUIDED)
     num_full, needed = schedule.num_full, policy.min_anchors
-    # With just as many full steps as the policy needs, these are the only ones.
+    # With no more full steps than the policy needs, only one schedule is possible.
     uniform = spacing(num_steps, num_full, needed) if num_full > needed else schedule
     try:
         policy.check(uniform, setup.name)
@@ -143,7 +143,7 @@ def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession
 
 
 def scheduled(patcher, sampler_name: str, scheduler: str, denoise: float) -> Levels:
-    """Noise levels that *KSampler* takes."""
+    """Noise levels that *KSampler* takes, by the number of steps."""
 
     def levels(num_steps: int) -> Tensor:
         return comfy.samplers.KSampler(

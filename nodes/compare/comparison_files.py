@@ -15,7 +15,7 @@ from ...gph_core.files import whole_file
 from ...gph_core.reports import error_pictures
 
 SUBFOLDER = "golden_path"
-# Half the time of level 4, which ComfyUI takes for its files, and a fifth larger (4096 x 4096).
+# Takes half the time of level 4, ComfyUI's own, for files a fifth larger (4096 x 4096).
 COMPRESSION = 1
 
 
@@ -29,7 +29,7 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
         scale: error of the brightest colour.
     """
     folder = Path(folder_paths.get_temp_directory()) / SUBFOLDER
-    name = uuid.uuid4().hex  # the page keeps what it has fetched under a name
+    name = uuid.uuid4().hex  # always new, because the page caches files by name
     palette = error_pictures.colors().mul(255).round().byte().flatten().tolist()
 
     def heat_map(errors: Tensor) -> Image.Image:
@@ -49,7 +49,7 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
         "test": (_colored, test),
         "difference": (heat_map, errors),
     }
-    with ThreadPoolExecutor() as pool:  # compression leaves Python's lock to others
+    with ThreadPoolExecutor() as pool:  # compression releases Python's lock
         tasks = [
             {kind: pool.submit(write, kind, n) for kind in kinds} for n in range(len(reference))
         ]
@@ -58,6 +58,6 @@ def save(reference: Tensor, test: Tensor, errors: Tensor, scale: float) -> dict[
 
 
 def _colored(image: Tensor) -> Image.Image:
-    # In place: each thread keeps the memory of what it has made.
+    # In place: each thread holds on to memory that it has allocated.
     scaled = image.float().clamp(0, 1).mul_(255).round_()
     return Image.fromarray(scaled.byte().cpu().numpy())

@@ -1,4 +1,4 @@
-"""Metrics of images that a node can measure, and what it hands out without one."""
+"""Metrics of images that a node can measure, and its output where one is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LOG = logging.getLogger(__name__)
 def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
     """Metrics by name, and the name of LPIPS's network.
 
-    LPIPS that is off is not missing; the change between frames, which was asked for, is.
+    LPIPS that is off is left out. A video's metrics of frames are all included, so that one which
+    lacks LPIPS is reported as missing.
     """
     network, backbone = network_of(choice)
     chosen = {
@@ -35,7 +36,7 @@ def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | Non
 
 
 def network_of(choice: str) -> tuple[metrics.Network, str | None]:
-    """Network of LPIPS and its name, as chosen; or one that says why there is none."""
+    """Chosen network of LPIPS and its name, or a function that raises the reason for its lack."""
     try:
         return lpips_weights.network(choice)
     except (ImportError, OSError, ValueError) as error:
@@ -49,7 +50,7 @@ def _refuse(reason: str, *images):
 
 
 def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"):
-    """Mean of a metric; without one, a block of the nodes behind it with the reason.
+    """Mean of a metric; if it is missing, a block of the nodes behind it, with the reason.
 
     A number in its place would be taken for a score.
     """
@@ -62,17 +63,17 @@ def mean_or_block(measured: Comparison, name: str, node: str = "Quality Compare"
 def measured_beside_first(
     pictures: Sequence[Tensor], lpips: str, frames: int, semantic: SemanticMetrics | None = None
 ) -> tuple[list[Comparison], str | None]:
-    """Metrics of all runs but the first, compared with it, and the name of LPIPS's network.
+    """Metrics of all runs against the first, and the name of LPIPS's network.
 
     Args:
         pictures: ``[B, H, W, 3]`` of each run.
         frames: of each video; 1 for images.
         semantic: judges of the images.
     """
-    reference, *others = pictures
+    reference, *tests = pictures
     chosen, network = metrics_for(lpips, video=frames > 1)
     measured = []
-    for test in others:
+    for test in tests:
         pair = comparable(reference, test)
         planes = pair[0].movedim(-1, 1), pair[1].movedim(-1, 1)
         cancelled = comfy.model_management.throw_exception_if_processing_interrupted
@@ -83,25 +84,25 @@ def measured_beside_first(
 def judged(
     measured: Sequence[Comparison], pictures: Sequence[Tensor], semantic: SemanticMetrics | None
 ) -> list[Comparison]:
-    """Comparisons with the figures of judges, if there are any, beside their own.
+    """Comparisons with the judges' figures added, if there are judges.
 
     Args:
-        measured: of all batches but the first, which they are compared with.
-        pictures: the batches, ``[B, H, W, 3]`` each.
+        measured: comparisons of all other batches with the first.
+        pictures: all batches, ``[B, H, W, 3]`` each.
     """
     if semantic is None:
         return list(measured)
-    reference, *others = [_scores(semantic, images) for images in pictures]
+    reference, *tests = [_scores(semantic, images) for images in pictures]
     return [
-        replace(found, figures={**found.figures, **figures_of(scores, reference)})
-        for found, scores in zip(measured, others, strict=True)
+        replace(comparison, figures={**comparison.figures, **figures_of(scores, reference)})
+        for comparison, scores in zip(measured, tests, strict=True)
     ]
 
 
 def _scores(semantic: SemanticMetrics, images: Tensor) -> list[dict[str, float]]:
     """Scores of each image of a batch, ``[B, H, W, 3]``."""
-    found = []
+    scores = []
     for image in images.movedim(-1, 1).split(1):
         comfy.model_management.throw_exception_if_processing_interrupted()
-        found.append(semantic.scores(image.clamp(0, 1)))
-    return found
+        scores.append(semantic.scores(image.clamp(0, 1)))
+    return scores

@@ -125,13 +125,13 @@ class QualityCompare(Node):
 
     @classmethod
     def check_inputs(cls, lpips: str | None = None) -> None:
-        # ComfyUI's own check is turned off: a file that is not on this machine costs one metric,
-        # which then says what to do, not the whole run.
+        # This turns ComfyUI's own check off: a file that is not on this machine is to cost one
+        # metric, whose output then says what to do, not the whole run.
         pass
 
     @classmethod
     def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:
-        # The file may be there next time; the table tells whose workflow it is for.
+        # The file may be there next time; the table names its workflow.
         return prompts.current().workflow_id, lpips_weights.fingerprint(lpips)
 
     @classmethod
@@ -180,7 +180,7 @@ class QualityCompare(Node):
 def verdicts(measured: Comparison) -> list[str]:
     """Verdicts on each image, in words."""
     psnr, ssim = (measured.figures.get(name) for name in ("psnr", "ssim"))
-    assert psnr is not None  # it refuses no images
+    assert psnr is not None  # it can always be measured
     return [verdict(value, ssim.values[n] if ssim else None) for n, value in enumerate(psnr.values)]
 
 
