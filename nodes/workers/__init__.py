@@ -1,1 +1,1 @@
-"""Searches on several GPUs: workers, each a ComfyUI of its own, that Ray runs."""
+"""Work on several GPUs: Ray runs workers, each with a ComfyUI of its own."""

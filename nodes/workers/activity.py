@@ -1,4 +1,4 @@
-"""What each worker does, for people who watch."""
+"""What each worker is doing, for display."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# By the kind of a request; the page has words for these.
+# By the kind of a request; the page translates these words.
 DOES = {
     "load": "loading", "controls": "checking", "full": "references", "measure": "scoring",
     "watched": "references", "velocities": "fitting", "measure_ends": "fitting", "job": "sampling",
 }  # fmt: skip
 WAITING, LOST = "waiting", "lost"
-PAUSE_S = 0.25  # between two looks at whether the user has cancelled
+PAUSE_S = 0.25  # between two checks whether the user has cancelled
 
 
 @dataclass
 class _Row:
     doing: str = WAITING
     pending: int = 0  # requests
-    since: float = 0.0  # of what it does
+    since: float = 0.0  # start of what it is doing
     busy: float = 0.0  # seconds
     full_steps: int = 0
 
@@ -34,7 +34,7 @@ class Activity:
     """Rows of workers: what each does, and its full steps per minute of work.
 
     Args:
-        check: raises where the user has cancelled.
+        check: raises if the user has cancelled.
         tell: gets the rows, several times a second.
     """
 
@@ -64,7 +64,7 @@ class Activity:
             row.doing = WAITING
 
     def dropped(self) -> None:
-        """Note that nobody waits for answers any more."""
+        """Note that nobody is waiting for answers any more."""
         for row in self._rows.values():
             row.pending = 0
             if row.doing != LOST:
@@ -75,7 +75,7 @@ class Activity:
         self._rows.setdefault(worker, _Row()).doing = LOST
 
     def waits(self) -> None:
-        """Tell the rows while answers are waited for."""
+        """Report the rows while waiting for answers."""
         self._check()
         self._tell(self.rows())
 

@@ -1,4 +1,4 @@
-"""What a search node hands over in a worker, where it only collects its inputs."""
+"""Session that a node hands over in a worker, where it does nothing but collect its inputs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ _taken: list[Any] | None = None  # in a worker, while it executes a workflow
 
 
 def begin() -> list[Any]:
-    """List that gets what the next executed search node hands over."""
+    """List that receives what the next executed node hands over."""
     global _taken
     _taken = []
     return _taken
 
 
 def end() -> None:
-    """Let search nodes search again."""
+    """Let nodes do their own work again."""
     global _taken
     _taken = None
 
 
 def take(session: Any) -> bool:
-    """Take the session of a search node; False where nobody waits for it."""
+    """Take over the session of a node; return False outside a worker."""
     if _taken is None:
         return False
     _taken.append(session)

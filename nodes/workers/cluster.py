@@ -1,6 +1,6 @@
 """Where workers run: on this machine, or on the cluster of the user's own settings.
 
-A workflow may come from anybody, and who answers at the address of a cluster can run code in
+A workflow may come from anybody, and whoever answers at a cluster's address can run code in
 ComfyUI. So a workflow holds one of two words, never an address.
 """
 
@@ -13,8 +13,8 @@ from ..library.settings import read_settings, settings_file
 
 LOCAL, CLUSTER = "local", "the cluster of my settings"
 VARIABLE = "GOLDEN_PATH_RAY_ADDRESS"
-AUTO = "auto"  # Ray looks for a cluster that runs on this machine
-RAYS_OWN = "RAY_ADDRESS"  # Ray takes it in the place of AUTO
+AUTO = "auto"  # Ray looks for a cluster on this machine
+RAYS_OWN = "RAY_ADDRESS"  # Ray uses it in place of AUTO
 ADDRESS = re.compile(r"(?:\[[^\[\]\s/]+\]|[^\[\]\s/:@]+):(\d{1,5})")  # host:port or [host]:port
 
 
@@ -22,7 +22,7 @@ def choice(word: object) -> str:
     """``LOCAL`` or ``CLUSTER``; ``ValueError`` says what to do with an address in a workflow.
 
     Args:
-        word: from a workflow; an empty text has always stood for this machine.
+        word: from a workflow; an empty text stands for this machine.
     """
     chosen = (word.strip() or LOCAL) if isinstance(word, str) else None
     if chosen in (LOCAL, CLUSTER):
@@ -38,30 +38,30 @@ def cluster_address() -> str:
     """Address of the user's own cluster: ``AUTO``, or host and port.
 
     Raises:
-        ValueError: there is none, or one that is not allowed.
+        ValueError: there is no address, or it is not allowed.
     """
-    source, found = f"the environment variable {VARIABLE}", os.environ.get(VARIABLE, "").strip()
-    if not found:
-        source, found = f"ray_address in {settings_file()}", read_settings().ray_address.strip()
-    if not found:
+    source, address = f"the environment variable {VARIABLE}", os.environ.get(VARIABLE, "").strip()
+    if not address:
+        source, address = f"ray_address in {settings_file()}", read_settings().ray_address.strip()
+    if not address:
         raise ValueError(
             f"your settings name no cluster: set the environment variable {VARIABLE} and start "
             f'ComfyUI again, or write {{"ray_address": "10.0.0.1:6379"}} into {settings_file()}; '
             f"or choose {LOCAL!r}"
         )
-    if found == AUTO and (rays := os.environ.get(RAYS_OWN, "").strip()):
-        source, found = f"the environment variable {RAYS_OWN}, which Ray takes for {AUTO!r}", rays
-    if found != AUTO and not _is_address(found):
+    if address == AUTO and (rays := os.environ.get(RAYS_OWN, "").strip()):
+        source, address = f"the environment variable {RAYS_OWN}, which Ray takes for {AUTO!r}", rays
+    if address != AUTO and not _is_address(address):
         reason = "is no address of a Ray cluster"
-        if "://" in found:
+        if "://" in address:
             reason = "is refused, because what is answered there can be code that ComfyUI would run"
         raise ValueError(
-            f"{source}: {found[:100]!r} {reason}; write the host and port that `ray start --head` "
-            f"shows, such as 10.0.0.1:6379, or {AUTO!r}"
+            f"{source}: {address[:100]!r} {reason}; write the host and port that `ray start "
+            f"--head` shows, such as 10.0.0.1:6379, or {AUTO!r}"
         )
-    return found
+    return address
 
 
 def _is_address(text: str) -> bool:
-    found = ADDRESS.fullmatch(text)
-    return found is not None and 0 < int(found[1]) < 65536
+    match = ADDRESS.fullmatch(text)
+    return match is not None and 0 < int(match[1]) < 65536

@@ -1,4 +1,4 @@
-"""Control runs, by which workers that compute something else are found."""
+"""Control runs, which reveal workers that compute something else."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def scores(workload: Workload) -> list[float]:
     sampling, num_steps = workload.sampling(0), workload.num_steps
     count = num_full(num_steps, SPEEDS["Balanced"], OF_STEPS)
     assessor = Assessor(None, {})  # of latents alone
-    reference, found = assessor.reference(sampling.full()), []
+    reference, errors = assessor.reference(sampling.full()), []
     for rule in (even, spacing):
         latent, _ = sampling.cached(rule(num_steps, count), Reuse(Site.GUIDED))
         (metrics,) = assessor.metrics(assessor.result(latent), reference)
-        found.append(metrics["latent_mse"])
-    return found
+        errors.append(metrics["latent_mse"])
+    return errors

@@ -1,4 +1,4 @@
-"""Workers that have executed what is upstream of a node, under the node's own conditions."""
+"""Workers that have executed what is upstream of a node, under the same conditions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .upstream import Prompt
 _LOG = logging.getLogger(__name__)
 Result = TypeVar("Result")
 UNKNOWN_S = 86400.0  # for the first request of a kind: full runs of a video model take hours
-LEAST_S = 600.0  # that every later request may take
-PATIENCE = 20.0  # times what the slowest request of its kind has taken
-TOLERANCE = 0.1  # of a control's latent MSE, between two workers
+LEAST_S = 600.0  # that any later request may take
+PATIENCE = 20.0  # a later request may take this many times the slowest of its kind
+TOLERANCE = 0.1  # relative, for a control's latent MSE on two workers
 OTHERS = ("--cuda-device", "--default-device", "--temp-directory", "--database-url")
 
 
 class Again(Exception):
-    """A worker was lost, or has smaller batches: everything that it had begun is to be repeated."""
+    """A worker was lost or has smaller batches now, so what it had begun must be repeated."""
 
 
 class Crew:
@@ -37,7 +37,7 @@ class Crew:
 
     Args:
         workers: where, and how many.
-        session: what the node hands over in a worker; its ``conditions`` have to be the same there.
+        session: what the node hands over in a worker; its ``conditions`` must be the same there.
         prompt: what is upstream of the node, and the node's id.
         activity: told what workers do.
 
@@ -63,7 +63,7 @@ class Crew:
         self._actors.close()
 
     def repeated(self, work: Callable[[], Result]) -> Result:
-        """Result of some work, which is repeated after workers were lost."""
+        """Result of ``work``, repeated whenever it raises ``Again``."""
         while True:
             try:
                 return work()
@@ -77,7 +77,7 @@ class Crew:
             _LOG.warning("Golden Path: %s", text)
 
     def without(self, lost: Lost) -> None:
-        """Go on without a lost worker; ``RuntimeError`` if it was the last one."""
+        """Continue without a lost worker; ``RuntimeError`` if it was the last one."""
         if not self._actors.alive:
             raise RuntimeError(
                 f"all workers are lost; the last one: {lost}. All results are saved: queue again "
@@ -86,12 +86,12 @@ class Crew:
         self.note(f"worker {lost.worker} was lost ({lost}); others have taken its examples")
 
     def limit(self, kind: str) -> float:
-        """Seconds after which a worker that was asked something hangs."""
+        """Seconds after which a worker that has not answered counts as hanging."""
         slowest = self._slowest.get(kind)
         return UNKNOWN_S if slowest is None else max(LEAST_S, PATIENCE * slowest)
 
     def took(self, kind: str, seconds: float) -> None:
-        """Note how long an answer has taken."""
+        """Note how long an answer took."""
         self._slowest[kind] = max(self._slowest.get(kind, 0.0), seconds)
 
     def asked(self, requests: Mapping[Any, Request], kind: str) -> dict[Any, Any]:
@@ -106,7 +106,7 @@ class Crew:
         return answers
 
     def _load(self, prompt: Prompt, node_id: str) -> None:
-        """Load the workflow everywhere; a worker where something differs is left out."""
+        """Load the workflow on all workers; leave out those whose report differs from ours."""
         given = prompt, node_id, users.current()
         asked = {n: Request(n, "load", given) for n in self._actors.alive}
         own = {
@@ -148,7 +148,7 @@ class Crew:
 
 
 def command() -> tuple[str, list[str]]:
-    """Folder of this ComfyUI, and its command line without what differs by process."""
+    """Folder of this ComfyUI, and its command line without options that differ by process."""
     kept, skips = [], False
     for word in sys.argv[1:]:
         if not skips and word.split("=")[0] not in OTHERS:

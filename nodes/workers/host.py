@@ -1,7 +1,7 @@
-"""A ComfyUI without a server in a process of Ray's, which answers for one worker.
+"""A ComfyUI without a server, in a process of Ray's, which answers for one worker.
 
-Ray sends this class as source, since the pack has no importable name there: nothing of the pack may
-be used before ComfyUI has loaded it.
+Ray sends this module by value, because the pack has no importable name there. So nothing else of
+the pack may be used before ComfyUI has loaded it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 SEARCH = "GPH_ScheduleSearch"
 LOCK = "in use"
-NEW_S = 5.0  # a folder may be without its lock for a moment
+NEW_S = 5.0  # a new folder has no lock for a moment
 
 
 class Host:
@@ -31,9 +31,9 @@ class Host:
     """
 
     def __init__(self, comfyui: str, arguments: Sequence[str]) -> None:
-        # ComfyUI wraps them; collected, they would close what they share with its own.
+        # Kept: ComfyUI replaces them, and if collected, they would close what both share.
         self._streams = sys.stdout, sys.stderr
-        # Starting empties the folder of temporary files: each ComfyUI needs one of its own.
+        # ComfyUI empties its folder of temporary files at start: each needs one of its own.
         remove_abandoned()
         self._folder, self._lock = own_folder()
         own = ["--temp-directory", self._folder, "--database-url", "sqlite:///:memory:"]
@@ -43,7 +43,7 @@ class Host:
         main = importlib.import_module("main")
         _, server, _ = main.start_comfyui()
         utils, nodes = (importlib.import_module(name) for name in ("comfy.utils", "nodes"))
-        utils.set_progress_bar_global_hook(None)  # nobody looks on
+        utils.set_progress_bar_global_hook(None)  # nobody is watching
         if SEARCH not in nodes.NODE_CLASS_MAPPINGS:
             raise RuntimeError(f"ComfyUI-GoldenPath is not among the custom nodes of {comfyui}")
         package = nodes.NODE_CLASS_MAPPINGS[SEARCH].__module__.removesuffix(
@@ -52,7 +52,7 @@ class Host:
         self._worker = importlib.import_module(f"{package}.nodes.workers.worker").Worker(server)
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Plain answer to plain arguments; an error that the user should read is one, too."""
+        """Plain answer to plain arguments; an error for the user is an answer too."""
         try:
             return {"answer": getattr(self._worker, name)(*arguments)}
         except (ValueError, RuntimeError) as error:
@@ -65,20 +65,21 @@ class Host:
 
     @staticmethod
     def _without_assets() -> None:
-        """Turn off ComfyUI's index of files, where its command line has an option for that.
+        """Turn off ComfyUI's index of files, if its command line has an option for it.
 
-        A worker shows none, and a ComfyUI that has it on by default exits without its database.
+        A worker shows no files, and a ComfyUI with the index on by default exits without a
+        database.
         """
-        importlib.import_module("comfy.options").enable_args_parsing()  # as main begins
+        importlib.import_module("comfy.options").enable_args_parsing()  # as main does first
         arguments = importlib.import_module("comfy.cli_args").args
         if hasattr(arguments, "disable_assets"):
             arguments.disable_assets = True
 
 
 def own_folder() -> tuple[str, BinaryIO]:
-    """A new folder of temporary files, and a file in it that is locked while its owner lives."""
+    """A new folder for temporary files, and a file in it that is locked while its owner lives."""
     folder = tempfile.mkdtemp(prefix=_prefix())
-    file = Path(folder, LOCK).open("wb")  # noqa: SIM115 - for the life of its owner
+    file = Path(folder, LOCK).open("wb")  # noqa: SIM115 - open while its owner lives
     with suppress(OSError):  # some drives have no locks: the folder stays after a kill
         _lock(file)
     return folder, file
@@ -99,12 +100,12 @@ def remove_abandoned() -> None:
 
 
 def _prefix() -> str:
-    """Prefix of the folders of this machine, as several may share a drive for them."""
+    """Prefix of this machine's folders, as several machines may share a drive for them."""
     return f"golden-path-worker-{platform.node()}-"
 
 
 def _lock(file: BinaryIO) -> None:
-    """Take a file for this process until it is closed; ``OSError`` if another one has it."""
+    """Lock a file for this process until it is closed; ``OSError`` if another process has it."""
     if sys.platform == "win32":
         import msvcrt
 

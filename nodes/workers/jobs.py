@@ -1,4 +1,4 @@
-"""Jobs in this process, or on workers of which each takes the next one when it is idle."""
+"""Jobs in this process, or on workers that each take the next one when idle."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class _Running(NamedTuple):
 
 
 class JobCrew(Crew):
-    """Workers for the jobs of a session, whose method ``job`` takes and gives plain values."""
+    """Workers for the jobs of a session, whose method ``job`` takes and returns plain values."""
 
     def results(self, jobs: Iterable[Job]) -> Iterator[list[Any]]:
-        """Results of each job, in their order.
+        """Results of each job, in the order of the jobs.
 
-        A job is taken from the iterable when a worker is idle. That of a lost worker goes to
-        another one.
+        A job is taken from the iterable when a worker is idle. The job of a lost worker goes to
+        another.
 
         Raises:
-            ValueError, RuntimeError: what a worker says is wrong, or no worker is left.
+            ValueError, RuntimeError: an error that a worker reports, or no worker is left.
         """
         waiting, again = enumerate(jobs), list[tuple[int, Job]]()
         running: dict[int, _Running] = {}  # by worker
@@ -59,7 +59,7 @@ class JobCrew(Crew):
     def _collect(
         self, running: dict[int, _Running], answers: dict[int, Any], again: list[tuple[int, Job]]
     ) -> None:
-        """Move what has ended to the answers, and what was lost to the jobs to do again."""
+        """Move finished jobs to ``answers``, and those of lost workers to ``again``."""
         limit = self.limit("job")
         done = self._actors.done([work.reference for work in running.values()])
         for worker, work in list(running.items()):
@@ -79,14 +79,14 @@ class JobCrew(Crew):
 
 
 class Shared(NamedTuple):
-    """Who does the jobs of a node, and what the user should know of workers."""
+    """What does the jobs of a node, and notes on workers for the user."""
 
     jobs: Jobs
     notes: list[str]
 
 
 def here(session: Any) -> Jobs:
-    """Jobs of a session are done in this process, with a progress bar."""
+    """Function that does the jobs of a session in this process, with a progress bar."""
 
     def results(jobs: Iterable[Job], num_steps: int) -> Iterator[Iterator[Any]]:
         progress = Progress(session.workload.guider.model_patcher, num_steps)
@@ -99,7 +99,7 @@ def here(session: Any) -> Jobs:
 
 @contextmanager
 def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Shared]:
-    """Jobs of a node's session are done by workers, if there are any; they end with the block.
+    """Yield what does the jobs of a node's session: workers until the block ends, or this process.
 
     Args:
         session: see ``JobCrew``; also has what ``Crew`` and ``controls.scores`` need.
@@ -114,7 +114,7 @@ def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Share
         def results(jobs: Iterable[Job], num_steps: int) -> Iterator[list[Any]]:
             waiting = iter(jobs)
             first = next(waiting, None)
-            if first is None:  # all is known from former sessions: nothing to start workers for
+            if first is None:  # earlier sessions did every job: no workers are needed
                 return
             prompt = upstream(hidden.prompt, hidden.unique_id, without="workers")
             check = comfy.model_management.throw_exception_if_processing_interrupted

@@ -1,7 +1,7 @@
-"""Ray on this machine, or a cluster that is joined: within a time limit, until the user cancels.
+"""Starts Ray on this machine, or joins a cluster within a time limit; the user can cancel.
 
 ``ray.init`` tries for minutes to reach a cluster that does not answer, and nothing stops it. So it
-runs in a thread, which undoes it where it comes too late.
+runs in a thread, which leaves the cluster again if it joins too late.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 from .activity import PAUSE_S
 from .cluster import LOCAL, cluster_address
 
-ANYWAY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # Ray reads it, too
+ANYWAY = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # Ray reads it too
 LIMIT_S = 30.0  # for joining a cluster
-# Ray 2.58 tries as often as this says, for 41 s each time, and otherwise 20 times.
+# Number of tries of Ray 2.58, each of 41 s; 20 if it is not set.
 TRIES = "RAY_gcs_server_port_wait_time_s"
 QUIET = {"log_to_driver": False, "configure_logging": False}
 
 
 def begin(ray: Any, chosen: str, waits: Callable[[], None]) -> bool:
-    """Start Ray on this machine or join the user's cluster; False if Ray was at work already.
+    """Start Ray on this machine or join the user's cluster; False if Ray was running already.
 
     Args:
-        waits: called several times a second; raises where the user has cancelled.
+        waits: called several times a second; raises if the user has cancelled.
 
     Raises:
         ValueError: the cluster cannot be joined; the reason, and what to do.
@@ -47,7 +47,7 @@ def begin(ray: Any, chosen: str, waits: Callable[[], None]) -> bool:
 
 
 class _Attempt(threading.Thread):
-    """Joins a cluster, and leaves it where nobody waits any more."""
+    """Thread that joins a cluster, and leaves it if nobody is waiting any more."""
 
     def __init__(self, ray: Any, address: str) -> None:
         super().__init__(name="golden path joins Ray", daemon=True)
@@ -61,7 +61,7 @@ class _Attempt(threading.Thread):
         os.environ[TRIES] = own or "1"
         try:
             self._ray.init(address=self._address, **QUIET)
-        except Exception as error:  # Ray's are of many kinds; the thread that waits tells it
+        except Exception as error:  # Ray raises many kinds; the waiting thread reports it
             self.error = error
         finally:
             if own is None:

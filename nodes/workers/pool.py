@@ -1,4 +1,4 @@
-"""A search's examples on several workers, in shards that move where a worker is lost."""
+"""A search's examples on several workers, in shards that move if a worker is lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pool(Crew):
         try:
             count, scoring = len(self._actors.alive), inputs.scoring
             alone = samplers.is_stochastic(scoring.sampler)
-            # As on one machine, unless that would leave workers without any.
+            # As on one machine, unless some workers would get no examples.
             self.batch = 1 if alone else min(inputs.batch, -(-len(scoring) // count))
             self.shards = self._shared_out(count)
             self._holders = dict(enumerate(self._actors.alive))
@@ -62,7 +62,7 @@ class Pool(Crew):
         """Answers of shards to the same question, with arguments by shard.
 
         Raises:
-            Again: a worker was lost, and its shards are on others now; or one has smaller batches.
+            Again: a worker was lost and its shards moved to others, or one has smaller batches.
             RuntimeError: no worker is left.
         """
         answers = self.asked({
@@ -76,7 +76,7 @@ class Pool(Crew):
     def begin(
         self, part: str, policy: Any, name: str, given: Mapping[int, tuple[Any, ...]]
     ) -> dict[int, Any]:
-        """Answers of shards to a question that makes them compute the full runs for a policy."""
+        """Like ``ask``, for a question that makes shards compute the full runs for a policy."""
         begun = self._begun.setdefault(part, [])
         count = len(self.inputs.scoring if part == SCORING else self.inputs.validation)
         if not begun:
@@ -88,13 +88,13 @@ class Pool(Crew):
         return answers
 
     def has_begun(self, part: str, policy: Any) -> bool:
-        """Whether the full runs of a part are there for a policy."""
+        """Whether the full runs of a part have been computed for a policy."""
         return policy in self._begun.get(part, ())
 
     def forget(self, part: str, policy: Any) -> None:
-        """Let all shards free what runs under a policy have left."""
+        """Make all shards free what runs under a policy left behind."""
         self.repeated(lambda: self.ask("forget", dict.fromkeys(self.shards, (part, policy))))
-        self._begun[part] = [one for one in self._begun.get(part, ()) if one != policy]
+        self._begun[part] = [begun for begun in self._begun.get(part, ()) if begun != policy]
 
     def without(self, lost: Lost) -> None:
         """Give the shards of a lost worker to others."""
@@ -111,7 +111,7 @@ class Pool(Crew):
                     self.ask("full", dict.fromkeys(some, (part, policy)))
 
     def _shared_out(self, count: int) -> dict[int, Shard]:
-        """Whole batches of examples in turn: batches stay as they are on one machine."""
+        """Deal out whole batches of examples in turn, so that batches are as on one machine."""
         shards = {}
         for number in range(count):
             scoring, validation = (

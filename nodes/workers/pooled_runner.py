@@ -31,9 +31,9 @@ Result = TypeVar("Result")
 class PooledRunner:
     """A part of the examples of a pool; see ``Runner``.
 
-    A search asks for a batch after the other, and may drop a schedule before the last one. So each
-    worker measures one batch at a time: what others were asked for is there when the search comes
-    to it.
+    A search asks for one batch after another, and may drop a schedule before the last. So each
+    worker measures one batch at a time; the batches of the other workers are ready when the search
+    gets to them.
     """
 
     def __init__(self, pool: Pool, part: str) -> None:
@@ -56,8 +56,8 @@ class PooledRunner:
 
     @property
     def notes(self) -> list[str]:
-        told = self._ask("notes", dict.fromkeys(self._of, (self._part,)))
-        of_workers = (note for some in told.values() for note in some)
+        by_shard = self._ask("notes", dict.fromkeys(self._of, (self._part,)))
+        of_workers = (note for some in by_shard.values() for note in some)
         return list(dict.fromkeys([*self._workload.notes, *self._pool.notes, *of_workers]))
 
     def steps(self) -> Steps:
@@ -112,7 +112,7 @@ class PooledRunner:
         return [by_number[number] for number in range(len(self))]
 
     def repeated(self, work: Callable[[], Result]) -> Result:
-        """Result of some work, done again after a worker was lost or has smaller batches."""
+        """Result of ``work``, repeated after a worker was lost or got smaller batches."""
         return self._pool.repeated(work)
 
     def forget(self, policy: Policy) -> None:
@@ -124,7 +124,7 @@ class PooledRunner:
     def _wave(
         self, schedule: Schedule, policy: Policy, first: int, state_bytes: float
     ) -> dict[int, Any]:
-        """A batch and those behind it, one of each shard."""
+        """Measurements of a batch and of those after it, one for each shard."""
         pool, size = self._pool, self._pool.batch
         chosen: dict[int, tuple[int, list[int]]] = {}  # by shard: batch, examples
         for batch in range(first, first + len(pool.shards)):
@@ -146,20 +146,20 @@ class PooledRunner:
         return measured
 
     def _local(self, shard: int, numbers: Collection[int]) -> list[int]:
-        """Numbers of examples in a shard."""
+        """Numbers that examples have within a shard."""
         own = self._of[shard]
         return [own.index(number) for number in numbers if number in own]
 
     def _by_number(self, answers: Mapping[int, Sequence[Any]]) -> dict[int, Any]:
         return {
-            number: one
+            number: answer
             for shard, some in answers.items()
-            for number, one in zip(self._of[shard], some, strict=True)
+            for number, answer in zip(self._of[shard], some, strict=True)
         }
 
 
 def told(policy: Policy) -> Any:
-    """A policy as a worker is told it."""
+    """A policy as it is sent to workers."""
     return PLAIN_STEPS if isinstance(policy, PlainSteps) else policy_to_json(policy)
 
 

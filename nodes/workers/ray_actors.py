@@ -1,4 +1,4 @@
-"""Workers as actors of Ray: started, asked, waited for, ended."""
+"""Workers as Ray actors: start them, ask them, wait for them, end them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NEEDED = "2.52"  # the first with tokens, without which anybody on the network c
 INSTALL = (
     f'run python -m pip install "ray>={NEEDED}" with the Python of ComfyUI, then start it again'
 )
-# Of a Ray that is started here. It listens on all addresses of a machine, so only who has the token
-# may use it; and it is to send nobody a report.
+# For a Ray that is started here. It listens on all addresses of the machine, so it requires a
+# token; and it sends no usage reports.
 OURS = {
     "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32),
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -46,7 +46,7 @@ class Workers(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Method and plain arguments of a worker."""
+    """Call of a worker's method with plain arguments."""
 
     worker: int
     name: str
@@ -71,7 +71,7 @@ class Actors:
 
     Args:
         command: folder of ComfyUI, and its command line.
-        activity: told what workers are asked and answer; it raises where the user has cancelled.
+        activity: told what workers are asked and answer; it raises if the user has cancelled.
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class Actors:
         return list(self._actors)
 
     def ask(self, requests: Mapping[Key, Request], limit_s: float) -> dict[Key, Any]:
-        """Answers of workers that work at the same time, by the keys of the requests.
+        """Answers to requests that run at the same time, by the keys of the requests.
 
         Args:
-            limit_s: seconds after which a worker that has not answered hangs.
+            limit_s: seconds after which a worker that has not answered counts as hanging.
 
         Raises:
-            Lost: the first worker that is found to be lost; what others answer is dropped.
-            ValueError, RuntimeError: what a worker says is wrong.
+            Lost: the first worker that turns out to be lost; the answers of others are dropped.
+            ValueError, RuntimeError: an error that a worker reports.
         """
         waiting = {self.start(asked): key for key, asked in requests.items()}
         answers: dict[Key, Any] = {}
@@ -131,12 +131,12 @@ class Actors:
         return answers
 
     def start(self, request: Request) -> Any:
-        """Ask one worker; reference of its answer."""
+        """Send a request to its worker; return a reference to the answer."""
         self._activity.asked(request.worker, request.kind)
         return self._actors[request.worker].call.remote(request.name, *request.arguments)
 
     def done(self, references: Sequence[Any]) -> list[Any]:
-        """References whose answers are there, after a moment's wait if there are none."""
+        """References whose answers have arrived; waits a moment if there are none."""
         self._activity.waits()
         return self._ray.wait(references, num_returns=1, timeout=PAUSE_S)[0]
 
@@ -157,23 +157,23 @@ class Actors:
     def answer(self, worker: int, reference: Any) -> Any:
         """Answer of a worker; errors as of ``ask``."""
         try:
-            found = self._ray.get(reference)
+            reply = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
             self.lose(worker, str(error).splitlines()[0])
         except self._ray.exceptions.RayTaskError as error:
             raise RuntimeError(f"worker {worker}: {error}") from error
-        if "error" in found:
-            kind = ValueError if found["is_value_error"] else RuntimeError
-            raise kind(f"worker {worker}: {found['error']}")
-        self._activity.answered(worker, found["answer"])
-        return found["answer"]
+        if "error" in reply:
+            kind = ValueError if reply["is_value_error"] else RuntimeError
+            raise kind(f"worker {worker}: {reply['error']}")
+        self._activity.answered(worker, reply["answer"])
+        return reply["answer"]
 
     def lose_hanging(self, worker: int, limit_s: float) -> NoReturn:
-        """Do without a worker that has not answered in time."""
+        """Drop a worker that has not answered in time."""
         self.lose(worker, f"did not answer for {limit_s:.0f} seconds")
 
     def lose(self, worker: int, reason: str) -> NoReturn:
-        """Do without a worker from now on."""
+        """Drop a worker, and raise ``Lost``."""
         with suppress(Exception):
             self._ray.kill(self._actors[worker])
         del self._actors[worker]
@@ -191,9 +191,9 @@ def required(address: str) -> Any:
         import ray.cloudpickle as pickle
     except ImportError as error:
         raise ValueError(f"workers need Ray, which is not installed: {INSTALL}") from error
-    found = ray.__version__
-    if tuple(map(int, found.split(".")[:2])) < tuple(map(int, NEEDED.split("."))):
-        raise ValueError(f"workers need Ray {NEEDED} or newer, this is {found}: {INSTALL}")
+    version = ray.__version__
+    if tuple(map(int, version.split(".")[:2])) < tuple(map(int, NEEDED.split("."))):
+        raise ValueError(f"workers need Ray {NEEDED} or newer, this is {version}: {INSTALL}")
     pickle.register_pickle_by_value(host)  # the pack has no importable name
     return ray
 

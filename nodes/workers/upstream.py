@@ -9,7 +9,7 @@ Prompt = dict[str, dict[str, Any]]
 
 
 def upstream(prompt: Mapping[str, Mapping[str, Any]], node_id: str, without: str) -> Prompt:
-    """The node and all that its inputs come from, in the API format.
+    """A node and everything that its inputs come from, in the API format.
 
     Args:
         without: input of the node that is left out, with what only it needs.
@@ -24,14 +24,14 @@ def upstream(prompt: Mapping[str, Mapping[str, Any]], node_id: str, without: str
         )
     own = dict(prompt[node_id])
     own["inputs"] = {name: given for name, given in own["inputs"].items() if name != without}
-    found: Prompt = {node_id: own}
+    part: Prompt = {node_id: own}
     waiting = [own]
     while waiting:
         for given in waiting.pop()["inputs"].values():
-            if is_link(given) and (source := str(given[0])) in prompt and source not in found:
-                found[source] = dict(prompt[source])
-                waiting.append(found[source])
-    return found
+            if is_link(given) and (source := str(given[0])) in prompt and source not in part:
+                part[source] = dict(prompt[source])
+                waiting.append(part[source])
+    return part
 
 
 def is_link(given: Any) -> bool:

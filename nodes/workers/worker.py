@@ -1,7 +1,7 @@
-"""A worker: shards of a search's examples in a ComfyUI of their own, asked with plain values.
+"""A worker: does jobs, and holds shards of a search's examples, in a ComfyUI of its own.
 
-It executes the part of the workflow that is upstream of the search node, where the node hands over
-its inputs instead of searching. A shard has some of the examples, for scoring and for validation.
+It executes the part of the workflow that is upstream of a node; there the node hands over its
+inputs instead of working. A shard has some of the examples, for scoring and for validation.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ PLAIN_STEPS = "plain steps"  # in place of a policy's JSON
 
 
 class Worker:
-    """Answers about shards; arguments and answers are plain values.
+    """Does jobs and answers for shards; arguments and answers are plain values.
 
     Args:
-        server: ComfyUI's, which does not serve.
+        server: ComfyUI's, which does not listen.
     """
 
     def __init__(self, server: Any) -> None:
@@ -49,7 +49,7 @@ class Worker:
         self._shards: dict[int, Shard] = {}
 
     def load(self, prompt: Prompt, node_id: str, user: str | None = None) -> dict[str, Any]:
-        """Execute what is upstream of the search node; what has to be the same everywhere.
+        """Execute what is upstream of a node; return what must be the same on all workers.
 
         Args:
             user: whose files are read, see ``users``.
@@ -73,12 +73,12 @@ class Worker:
         }  # fmt: skip
 
     def controls(self) -> list[float]:
-        """Latent MSE of two control runs, which have to be alike everywhere."""
+        """Latent MSE of two control runs, which must be about the same on all workers."""
         with torch.inference_mode():
             return controls.scores(self._session.workload)
 
     def job(self, *arguments: Any) -> dict[str, Any]:
-        """Do a job of the node that has handed over its session, see ``JobCrew``."""
+        """Do a job of the node that handed over its session, see ``JobCrew``."""
         with torch.inference_mode():
             answers = list(self._session.job(*arguments))
         return {
@@ -91,7 +91,7 @@ class Worker:
         self._shards[shard] = Shard(self._session, scoring, validation)
 
     def ask(self, shard: int, name: str, *arguments: Any) -> Any:
-        """Call a method of a shard; it may have to begin again with smaller batches."""
+        """Call a method of a shard; if memory runs out, halve its batches and return ``AGAIN``."""
         try:
             with torch.inference_mode():
                 return getattr(self._shards[shard], name)(*arguments)
@@ -120,13 +120,13 @@ class Shard:
             self._runners[part].counts_check = part == SCORING and 0 in scoring
 
     def full(self, part: str, policy: Any) -> dict[str, int]:
-        """Compute full runs; how many steps these have."""
+        """Compute full runs; return how many steps they have."""
         runner = self._runners[part]
         runner.full(policy_of(policy))
         return {"full_steps": len(runner) * runner.workload.num_steps}
 
     def watched(self, part: str, present: list[int]) -> dict[str, Any]:
-        """States of the full runs of the other examples: number in the shard, step, state."""
+        """States of full runs of examples not in ``present``: number in the shard, step, state."""
         states: list[tuple[int, int, Tensor]] = []
 
         def keep(number: int, step: int, state: Tensor) -> None:
@@ -169,12 +169,12 @@ class Shard:
         return self._runners[part].references.notes
 
     def forget(self, part: str, policy: Any) -> None:
-        """Free what runs under a policy have left."""
+        """Free what runs under a policy left behind."""
         self._runners[part].forget(policy_of(policy))
 
 
 def policy_of(told: Any) -> Policy:
-    """Policy that was told in JSON, or ``PLAIN_STEPS``."""
+    """Policy from its JSON, or from ``PLAIN_STEPS``."""
     return PlainSteps() if told == PLAIN_STEPS else policy_from_json(told)
 
 
