@@ -1,4 +1,4 @@
-"""The *Schedule Search* node: find a golden path for one's own model and settings."""
+"""The *Schedule Search* node: find a golden path for the user's own model and settings."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ from .search_live import SearchLive
 from .search_session import SearchInputs, check_study
 
 SEVERAL = "several, keep the best"
-# Five that differ: of the GPH paper's five without Taylor (Hermite was better there), and
-# velocity reuse.
+# Five different ones: the GPH paper's, with velocity reuse in place of Taylor, as Hermite was
+# better there.
 POLICIES = (Reuse(), TwoAnchor(), Hermite(2), MeanVelocity(), Reuse(Site.GUIDED))
 FITTED, REUSE = "fitted", "residual reuse"
-# Of the automatic ones the first that can cache the workflow, of the others all that can.
+# ``AUTOMATIC`` takes the first policy that can cache the workflow, the others all that can.
 CHOICES = {
     AUTOMATIC: (Fitted(), Reuse()), FITTED: (Fitted(),), REUSE: (Reuse(),), SEVERAL: POLICIES,
 }  # fmt: skip
 
 
 class ScheduleSearch(Node):
-    """Search a schedule and a policy with examples, settings and a budget."""
+    """Search for a schedule and a policy, with examples, settings and a budget."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -156,7 +156,7 @@ class ScheduleSearch(Node):
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
-        # In another workflow it runs again, from its study: the page shows events by workflow.
+        # It runs again in another workflow, from its study: the page shows events by workflow.
         return prompts.current().workflow_id
 
     @classmethod

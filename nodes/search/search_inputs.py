@@ -1,4 +1,4 @@
-"""Inputs of *Schedule Search* that few need: what closest means, and how it is searched."""
+"""Advanced inputs of *Schedule Search*: objective, algorithm, limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..sample import lpips_weights
 
 AUTOMATIC = "automatic"
 FIRST_ONLY, PUBLISHED_ENDS = "first step only", "first and last steps as published"
-# What ``search_space`` calls fixed ends.
+# The values are the ``fixed_ends`` of ``search_space``.
 REQUIRED_STEPS = {AUTOMATIC: None, FIRST_ONLY: False, PUBLISHED_ENDS: True}
 OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
 
@@ -100,7 +100,7 @@ def advanced_inputs() -> list[Any]:
             default=0,
             min=0,
             max=2**31 - 1,
-            # The page would draw another one after each run, and no study would go on.
+            # If the page drew a new seed after each run, no study could continue.
             control_after_generate=False,
             optional=True,
             tooltip="For the search, not for the images.",

@@ -28,12 +28,12 @@ class SearchLive(Listener):
     """Live view of one search; ``node_id`` is the node's execution id.
 
     An event has the state (``preparing``, ``searching``, ``validating`` or ``done``), the used part
-    of the budget, how many schedules were scored, and the best one so far: its text, policy and
-    mean score. ``curve`` holds a pair (schedules scored, best mean) for each improvement, ``part``
-    how many of the full runs (``preparing``) or compared schedules (``validating``) are done and
-    how many there are. In the end the best one is the delivered one, ``is_validated`` says whether
-    its score is that on the validation examples, and ``table`` is what the node hands out as text.
-    ``workers`` has a row for each worker, see ``Activity``; without any it is empty.
+    of the budget, the number of scored schedules, and the best schedule so far: its text, policy
+    and mean score. ``curve`` holds a pair (schedules scored, best mean) for each improvement.
+    ``part`` says how many full runs (``preparing``) or comparisons (``validating``) are done, and
+    of how many. At the end the best schedule is the delivered one, ``is_validated`` says whether
+    its score is that on the validation examples, and ``table`` is the node's text output.
+    ``workers`` has a row for each worker, if any, see ``Activity``.
     """
 
     def __init__(self, node_id: str | None, unit: str, budget: Budget) -> None:
@@ -41,11 +41,11 @@ class SearchLive(Listener):
         self._prompt = prompts.current()
         self._bar = comfy.utils.ProgressBar(OF_BAR, node_id=node_id)
         self._budget = budget
-        self._used: dict[Policy, float] = {}  # of the whole budget
+        self._used: dict[Policy, float] = {}  # share of the whole budget
         self._spent: dict[Policy, float] = {}  # seconds, former runs of the study included
         self._scored: set[tuple[Policy, Schedule]] = set()
         self._objective: Objective | None = None
-        self._ran = 0  # schedules that something had to be sampled for, in this session
+        self._ran = 0  # schedules that needed sampling in this session
         self._ran_seconds = 0.0
         self._reported_at = 0.0
         self._told_workers: list[dict[str, Any]] = []
@@ -75,7 +75,7 @@ class SearchLive(Listener):
             self._tell(now=False)
 
     def validates(self, done: int, total: int) -> None:
-        """Report that the schedules found are being compared."""
+        """Report that the best schedules are being compared."""
         self.facts["part"] = [done, total]
         self.enter("validating")
 
@@ -105,12 +105,12 @@ class SearchLive(Listener):
         self._tell(now=best != facts["score"])
 
     def enter(self, state: str) -> None:
-        """Enter another part of the work."""
+        """Enter and report another state."""
         self.facts["state"] = state
         self._tell(now=True)
 
     def finish(self, table: str, best: Validated, is_validated: bool) -> dict[str, Any]:
-        """Finish the search; returns the last message to the page for the node's output."""
+        """Finish the search; return the last message to the page for the node's output."""
         self.facts |= {
             "table": table, "best": str(best.schedule), "policy": str(best.policy),
             "score": best.score.mean, "is_validated": is_validated,
@@ -135,6 +135,6 @@ class SearchLive(Listener):
 
 
 def _share(part: Budget, whole: Budget) -> float:
-    """Fraction of a budget that is used."""
+    """Share of a whole budget that a part of it is."""
     pairs = zip(astuple(part), astuple(whole), strict=True)
     return next((a / b for a, b in pairs if math.isfinite(b)), 1.0)

@@ -1,4 +1,4 @@
-"""The inputs of *Schedule Search*: what is searched, and what workers have to know of it."""
+"""The inputs of *Schedule Search*: what is searched, and what workers have to know about it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..schema import users
 from ..semantic.judges import SemanticMetrics
 from .search_live import SearchLive
 
-SHORTEST = ", 2 of 3"  # of what a path's name has behind that of its study
+SHORTEST = ", 2 of 3"  # shortest suffix that the name of a path adds to that of its study
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SearchInputs:
 
     @cached_property
     def conditions(self) -> dict[str, Any]:
-        """What a study has throughout."""
+        """Conditions that are the same throughout a study."""
         judged = {} if self.semantic is None else {
             "guard": str(self.semantic.guard),
             "VAE": fingerprint.of_module(self.vae),
@@ -117,7 +117,7 @@ class SearchInputs:
         )  # fmt: skip
 
     def described(self) -> dict[str, Any]:
-        """Readable conditions of a path that is found."""
+        """Readable conditions of the resulting path."""
         work = self.scoring
         return {
             "sampler": samplers.name(work.sampler),
@@ -127,7 +127,7 @@ class SearchInputs:
         }
 
     def check(self, num_full: int) -> None:
-        """Raise ``ValueError`` that says what to change."""
+        """Raise ``ValueError`` if the inputs allow no search; it says what to change."""
         work = self.scoring
         if not 2 <= num_full < work.num_steps:
             raise ValueError(
@@ -144,8 +144,8 @@ class SearchInputs:
         if self.semantic is not None:
             self.semantic.check([example.prompt for example in self.examples], self.vae)
         same = [
-            one for one in self.validation.examples
-            if any(_is_same(one, other) for other in work.examples)
+            example for example in self.validation.examples
+            if any(_is_same(example, scored) for scored in work.examples)
         ]  # fmt: skip
         if same:
             raise ValueError(
@@ -154,9 +154,9 @@ class SearchInputs:
             )
 
     def check_saving(self, name: str, policies: Sequence[Policy]) -> None:
-        """Raise ``ValueError`` if the path that is found could not be saved: hours would be lost.
+        """Raise ``ValueError`` if the resulting path could not be saved, before hours are lost.
 
-        A path that has all but its schedule and weights stands for it.
+        A path without the schedule and weights, but with all else, is checked in its place.
         """
         setup = self.scoring.setup
         for policy in policies:
@@ -170,20 +170,20 @@ class SearchInputs:
 
 
 def studies_folder() -> Path:
-    """Folder of the memories of studies: ``golden_path/studies`` of the current user."""
+    """Folder of the logs of studies: ``golden_path/studies`` of the current user."""
     return users.own_folder() / "studies"
 
 
 def check_study(study: str) -> None:
-    """Raise ``ValueError`` for a study whose path could have no file, whatever it finds."""
+    """Raise ``ValueError`` if no path of a study could be saved under its name."""
     check_name(study)
     check_name(study + SHORTEST)
 
 
-def _is_same(one: Example, other: Example) -> bool:
-    if one.seed != other.seed:
+def _is_same(first: Example, second: Example) -> bool:
+    if first.seed != second.seed:
         return False
-    if one.prompt and other.prompt:
-        return one.prompt == other.prompt
+    if first.prompt and second.prompt:
+        return first.prompt == second.prompt
     of = fingerprint.of_conditionings
-    return of(one.positive) == of(other.positive)  # one was made outside
+    return of(first.positive) == of(second.positive)  # a ready conditioning has no prompt
