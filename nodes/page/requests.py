@@ -1,8 +1,8 @@
-"""What a request brings, checked by the signature of the function that answers it.
+"""Fields of a request, checked against the signature of the function that answers it.
 
 The signature is the schema. A parameter is a field, its annotation is the field's type, a default
 makes it optional. A field has one place: the address, the query of a GET or a DELETE, or the JSON
-object in the body of a POST. What is somewhere else, or has no field, is refused by its name.
+object in the body of a POST. Anything in another place, or without a field, is refused by name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...gph_core.files import strict_json
 from ...gph_core.paths.judging import MAX_MIB
 from ..schema.faults import quoted, shown, value_fault
 
-MAX_BODY_MIB = 2 * MAX_MIB  # a path's file is a text in it, where " and \ have two bytes
+MAX_BODY_MIB = 2 * MAX_MIB  # holds a path's file as a JSON text, where " and \ take two bytes
 _KINDS = {str: "STRING", int: "INT", float: "FLOAT", bool: "BOOLEAN"}  # as ComfyUI calls them
 
 Fields = Mapping[str, inspect.Parameter]
@@ -29,7 +29,7 @@ def fields_of(answer: Callable[..., Any]) -> Fields:
 
 
 async def body_of(request: web.Request) -> bytes:
-    """The body of a request; ``ValueError`` if it is too long or breaks off."""
+    """The body of a request; ``ValueError`` if it is too long or incomplete."""
     content, most = bytearray(), MAX_BODY_MIB * 2**20
     size = request.content_length or 0  # a request without it may be of any size
     try:
@@ -66,16 +66,16 @@ def inputs_of(request: web.Request, body: bytes, fields: Fields) -> dict[str, An
 
 def _object(body: bytes) -> dict[str, Any]:
     try:
-        found = strict_json.loads(body)
+        data = strict_json.loads(body)
     except ValueError as error:
         raise ValueError(f"the request is no JSON text: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"the request must be an object of JSON; found {shown(found)}")
-    return found
+    if not isinstance(data, dict):
+        raise ValueError(f"the request must be an object of JSON; found {shown(data)}")
+    return data
 
 
 def _from_query(request: web.Request, fields: Fields) -> dict[str, Any]:
-    """Fields of a query; one that is no text is written as in JSON."""
+    """Fields of a query, in which all but texts are written as JSON."""
     given: dict[str, Any] = {}
     for name, text in request.query.items():
         if name in given:
@@ -89,11 +89,11 @@ def _read(text: str) -> Any:
     try:
         return strict_json.loads(text)
     except ValueError:
-        return text  # and so of the wrong type
+        return text  # whose type is wrong: the check refuses it
 
 
 def check(fields: Fields, given: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` unless all fields that are needed are given, and nothing else is."""
+    """Raise ``ValueError`` unless all required fields are given, all are valid, none is unknown."""
     takes = f"this request takes {', '.join(fields) or 'no fields'}"
     unknown = [name for name in given if name not in fields]
     if unknown:
@@ -109,7 +109,7 @@ def check(fields: Fields, given: Mapping[str, Any]) -> None:
 
 
 def _fault(name: str, wanted: Any, value: Any) -> str | None:
-    """What is wrong with the value of a field; None if it fits the annotation."""
+    """Error message for the value of a field; None if it fits the annotation."""
     limits = {}
     if get_origin(wanted) is Annotated:
         wanted, limits = get_args(wanted)
@@ -123,5 +123,5 @@ def _fault(name: str, wanted: Any, value: Any) -> str | None:
 
 
 def _names(names: Any) -> str:
-    """The first few of names that a request gives."""
+    """The first few names of many, quoted."""
     return ", ".join(map(quoted, [*names][:3]))

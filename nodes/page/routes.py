@@ -50,7 +50,7 @@ def check(schedule: str, policy: dict[str, Any]) -> dict[str, str | None]:
 
 
 def nominal_sigmas(scheduler: str, steps: Steps) -> dict[str, list[float]]:
-    """Noise levels of a scheduler of ComfyUI on a flow model without shift."""
+    """Noise levels of one of ComfyUI's schedulers on a flow model without shift."""
     if scheduler not in comfy.samplers.SCHEDULER_NAMES:
         raise ValueError(
             f"{quoted(scheduler)} is not a scheduler; choose one of "
@@ -59,7 +59,7 @@ def nominal_sigmas(scheduler: str, steps: Steps) -> dict[str, list[float]]:
     sampling = comfy.model_sampling.ModelSamplingDiscreteFlow()
     try:
         sigmas = comfy.samplers.calculate_sigmas(sampling, scheduler, steps).tolist()
-    except Exception as error:  # of any kind: another extension's function
+    except Exception as error:  # of any kind, as the function may be another extension's
         raise ValueError(
             f"the scheduler {scheduler} fails for {counted(steps, 'step')}: {error}"
         ) from error
@@ -101,7 +101,7 @@ def _handler(compute: Callable[..., dict[str, Any]], lock: asyncio.Lock) -> Call
     async def handle(request: web.Request) -> web.Response:
         status, text = await _answer(compute, fields, request, lock)
         response = web.json_response(text=text, status=status)
-        if not request.content.is_eof():  # the rest of a body that is refused goes unread
+        if not request.content.is_eof():  # the rest of a refused body stays unread
             response.force_close()
         return response
 
@@ -114,29 +114,29 @@ async def _answer(
     """Status and JSON text of an answer."""
     try:
         body = await body_of(request)
-        async with lock:  # in a thread: a thousand steps take seconds to move
+        async with lock:  # in a thread, because moving a thousand steps takes seconds
             return 200, await asyncio.to_thread(_computed, compute, fields, request, body)
     except ValueError as error:
         return 400, _refusal(str(error))
     except OSError as error:
-        if isinstance(error, FileExistsError) and error.errno is None:  # a name in the library
+        if isinstance(error, FileExistsError) and error.errno is None:  # the library has this name
             return 409, _refusal(str(error))
         if error.errno == errno.ENAMETOOLONG:
             return 400, _refusal("the name is too long for a file of this system; shorten it")
-        # The user's folder is full, or not ours to write.
+        # The disk is full, or we may not write to the user's folder.
         return 500, _refusal(f"{error.strerror or error}: {error.filename}")
 
 
 def _computed(
     compute: Callable[..., dict[str, Any]], fields: Fields, request: web.Request, body: bytes
 ) -> str:  # fmt: skip
-    found = compute(**inputs_of(request, body, fields))
+    answer = compute(**inputs_of(request, body, fields))
     try:
-        return strict_json.dumps(found)
+        return strict_json.dumps(answer)
     except ValueError as error:
         raise ValueError(f"the answer cannot be sent: {error}") from error
 
 
 def _refusal(reason: str) -> str:
-    """JSON text of a reason; one that quotes a long text of the request is cut."""
+    """JSON text of a reason, cut if it quotes a long text of the request."""
     return strict_json.dumps({"error": short(reason, MAX_REASON)})
