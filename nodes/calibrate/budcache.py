@@ -16,7 +16,7 @@ from ..sample.assessing import Assessor
 from ..sample.runner import LocalRunner
 from ..sample.workload import Workload
 
-TYPICAL = 400  # schedules that it scores, about: 179 to 727 in the GPH paper
+TYPICAL = 400  # schedules that it scores, about; 179 to 727 in the GPH paper
 
 
 def search(
@@ -41,9 +41,9 @@ def search(
 def _log_of(first: Workload, file: Path) -> StudyLog:
     """Log of the search's scores on these examples, beside a calibration file.
 
-    Other conditions have another file, so that searches do not collide.
+    Each set of conditions has its own file, so that searches do not collide.
     """
-    # With the image and the guider's own prompts, for which a calibration file does not ask.
+    # These include the image and the guider's own prompts, which a calibration file ignores.
     conditions = {**first.run_conditions, "examples": first.names()}
     name = f"{file.stem} {budcache.NAME} {fingerprint.of_values(conditions)[:8]}.sqlite"
     file.parent.mkdir(parents=True, exist_ok=True)

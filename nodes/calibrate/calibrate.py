@@ -35,7 +35,7 @@ ALL = "all"
 
 
 class OnFile(Node):
-    """Base of nodes that read and write the calibration file whose name is an input."""
+    """Base of nodes that read and write a calibration file, whose name is an input."""
 
     @classmethod
     def check_inputs(cls, calibration: str | None = None) -> None:
@@ -48,7 +48,7 @@ class OnFile(Node):
 
 
 class Calibrate(OnFile):
-    """Calibrate methods on examples and settings into a file."""
+    """Calibrate methods on examples, and save the result in a file."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -121,10 +121,10 @@ class Calibrate(OnFile):
         else:
             count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
             assert count is not None
-            found = budcache.search(workload, count, path, entries.get(method), progress)
-            if found is not entries.get(method):
-                save(found)
-            done = Calibrated({method: found}, {}, workload.notes)
+            entry = budcache.search(workload, count, path, entries.get(method), progress)
+            if entry is not entries.get(method):
+                save(entry)
+            done = Calibrated({method: entry}, {}, workload.notes)
         progress(1.0)
         number = counted(len(workload), "example")
         text = f"{calibration}: {number}, {workload.num_steps} steps\n\n"
@@ -142,7 +142,7 @@ def workload_of(model, examples, latent, sampler, sigmas, cfg: float, guider) ->
 
 
 def report(done: Calibrated) -> str:
-    """Report of the outcome of each method, a line each."""
+    """Report with one line per method; ``ValueError`` if none could be calibrated."""
     if not done.entries:
         raise ValueError("; ".join(done.left_out.values()))
     lines = [f"{method}: {entry.summary()}" for method, entry in done.entries.items()]

@@ -22,7 +22,7 @@ from .calibration_runs import Bar, CalibrationRuns
 
 
 class CalibrateRatio(OnFile):
-    """Find the threshold for a speed on examples, and keep it in the calibration file."""
+    """Find the threshold for a speed on examples, and save it in the calibration file."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -91,7 +91,7 @@ class CalibrateRatio(OnFile):
         assert count is not None
         row = ALL[method]
         policy = policy or row.policy
-        _, found = calibrate_ratio(
+        _, threshold = calibrate_ratio(
             workload,
             CalibrationRuns(workload).under,
             row,
@@ -102,6 +102,6 @@ class CalibrateRatio(OnFile):
             partial(file.save, path),
         )
         progress(1.0)
-        report = threshold_text(found, workload.num_steps, len(workload), workload.notes)
+        report = threshold_text(threshold, workload.num_steps, len(workload), workload.notes)
         text = f"{method}, {policy}: {report}"
         return io.NodeOutput(calibration, text)

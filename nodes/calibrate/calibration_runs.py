@@ -35,7 +35,7 @@ class CalibrationRuns:
 
     @cached_property
     def facts(self) -> RunFacts:
-        """RunFacts about the runs that methods may have to know."""
+        """Facts about the runs that methods may need."""
         setup, sampler = self.workload.setup, self.workload.sampler
         return RunFacts(
             setup.sigmas,
@@ -93,7 +93,7 @@ class CalibrationRuns:
 
 
 class Bar:
-    """Progress bar of a node, where the user can cancel."""
+    """Progress bar of a node; the user can cancel at each update."""
 
     def __init__(self, node_id: str | None) -> None:
         self._bar = comfy.utils.ProgressBar(1000, node_id=node_id)
@@ -104,7 +104,7 @@ class Bar:
 
 
 def _has_room(num_bytes: int, device: torch.device) -> bool:
-    """Whether so many bytes fit on a device, once models have left it."""
+    """Whether so many bytes fit on a device, once models have made room."""
     if device.type != "cpu":
         comfy.model_management.free_memory(num_bytes, device)
     return num_bytes <= cast(int, comfy.model_management.get_free_memory(device))
