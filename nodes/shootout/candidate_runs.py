@@ -34,7 +34,7 @@ class CandidateRuns:
     """Runs of examples with candidates, of which the first is the full run.
 
     Args:
-        on_run: told each run before it begins: number of the example, name of the candidate.
+        on_run: called before each run with the example's number and the candidate's name.
     """
 
     workload: Workload
@@ -47,12 +47,12 @@ class CandidateRuns:
     def job(
         self, number: int, names: Sequence[str], progress: Progress | None = None
     ) -> Iterator[Answer]:
-        """Runs of one example in JSON, one by one, each with whether to keep it."""
+        """Runs of one example in JSON, one by one, each with a flag: whether to keep it."""
         self._warm_up(names)
         progress = progress or Progress(self.workload.guider.model_patcher, 1)
         example, sampling = self.workload.names()[number], self.workload.sampling(number)
         reference, full_seconds = None, 0.0
-        # The full run comes first in any case.
+        # The full run always comes first.
         for candidate in self._named({FULL, *names}):
             self.on_run(number, candidate.name)
             latent, seconds, record = self._timed(candidate, sampling, progress)
@@ -65,7 +65,7 @@ class CandidateRuns:
                 (metrics,) = self.assessor.metrics(result, reference)
             if candidate.name in names:
                 parts = (candidate.name, candidate.plan, metrics, seconds, full_seconds, record)
-                # Another time there may be enough memory.
+                # Next time there may be enough memory.
                 is_short = record is not None and record.caching_stopped == OUT_OF_MEMORY
                 steps = len(record.full_steps) if record else candidate.schedule.num_steps
                 run = CandidateRun(example, *parts).to_json()
@@ -125,7 +125,7 @@ def identity(choice: Choice) -> str:
 class Clock:
     """Clock that starts with the sampler, once the model is loaded.
 
-    Decoding the run before may have pushed the model out of the device's memory.
+    Decoding the previous run may have pushed the model out of the device's memory.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ class Clock:
     def started_by(self, sampler):
         """Sampler that starts the clock."""
         if not isinstance(sampler, KSAMPLER):
-            return sampler  # another extension's, of a kind of its own: loading counts
+            return sampler  # another extension's own kind: the time includes loading
 
         @functools.wraps(sampler.sampler_function)
         def function(*args, **kwargs):

@@ -167,7 +167,7 @@ class MethodShootout(Node):
         cls, methods: str | None = None, name: str | None = None, schedule: str | None = None,
         calibration: str | None = None, lpips: str | None = None,
     ) -> None:  # fmt: skip
-        # lpips turns ComfyUI's check off: weights that are not here cost one metric, not the run.
+        # lpips turns ComfyUI's check off: missing weights are to cost one metric, not the run.
         check_known(
             (names_of, methods), (check_name, name), (schedules_of, schedule),
             (entries_of, calibration),
@@ -175,7 +175,8 @@ class MethodShootout(Node):
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> float:
-        # It looks up what it knows anyway, and paths or the calibration may have changed.
+        # It always runs: results that exist are looked up, and paths or the calibration may have
+        # changed.
         return float("nan")
 
     @classmethod
@@ -209,8 +210,8 @@ class MethodShootout(Node):
             **(semantic.conditions(texts) if semantic else {}),
         }
         plans = {candidate.name: candidate.plan for candidate in candidates}
-        known = conditions | {"examples": workload.names(), "candidates": plans}
-        runs = CandidateRuns(workload, candidates, assessor, known)
+        of_runs = conditions | {"examples": workload.names(), "candidates": plans}
+        runs = CandidateRuns(workload, candidates, assessor, of_runs)
         if capture.take(runs):  # in a worker
             return io.NodeOutput()
         results = Results(FILES.path_of(name), conditions)

@@ -30,9 +30,9 @@ class ShootoutLive:
         prompts.tell(EVENT, self.event(report))
 
     def event(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """Event for the page with a report, without single examples and conditions."""
+        """Event for the page with a report, without conditions and figures of single examples."""
         rows = [
-            row | {"metrics": {name: _means(found) for name, found in row["metrics"].items()}}
+            row | {"metrics": {name: _means(figures) for name, figures in row["metrics"].items()}}
             for row in report["rows"]
         ]
         more = {"rows": rows, "of_examples": self._total}
