@@ -89,40 +89,40 @@ class MostFrequentSchedule(Node):
                 "none, or choose a recording and disconnect runs"
             )
         counted = recordings.read(recording) if runs is None else runs
-        found = Frequencies.of(runs_report.complete(counted))
-        num_steps = next(iter(found.counts)).num_steps
-        chosen = found.most_frequent(num_steps - full_steps if full_steps else None)
-        origin = f"most frequent of {texts.counted(found.runs, 'run')}"
-        table = runs_report.table(found, chosen, full_steps, counted)
+        frequencies = Frequencies.of(runs_report.complete(counted))
+        num_steps = next(iter(frequencies.counts)).num_steps
+        chosen = frequencies.most_frequent(num_steps - full_steps if full_steps else None)
+        origin = f"most frequent of {texts.counted(frequencies.runs, 'run')}"
+        table = runs_report.table(frequencies, chosen, full_steps, counted)
         return io.NodeOutput(
-            ScheduleText(chosen, origin), found.counts[chosen] / found.runs, table,
-            _or_why_not(_figure, found), _or_why_not(_policy, counted),
+            ScheduleText(chosen, origin), frequencies.counts[chosen] / frequencies.runs, table,
+            _or_why_not(_figure, frequencies), _or_why_not(_policy, counted),
         )  # fmt: skip
 
 
-def _figure(found: Frequencies) -> Any:
+def _figure(frequencies: Frequencies) -> Any:
     figures.require()
-    return runs_report.figure(found)
+    return runs_report.figure(frequencies)
 
 
 def _policy(runs: Sequence[RecordedRun]) -> Policy:
-    """Policy of all runs; ``ValueError`` if they have several, or one that records do not hold."""
+    """Policy of all runs; ``ValueError`` if they have several, or do not contain it."""
     names = dict.fromkeys(run.record.policy for run in runs)
-    known = [run.record.policy_data for run in runs if run.record.policy_data is not None]
-    if len(names) > 1 or any(data != known[0] for data in known):
+    saved = [run.record.policy_data for run in runs if run.record.policy_data is not None]
+    if len(names) > 1 or any(data != saved[0] for data in saved):
         raise ValueError(
             f"the runs have several policies ({', '.join(names)}); record runs with only one policy"
         )
-    if not known:
+    if not saved:
         raise ValueError(
             f"the runs do not contain their policy ({', '.join(names)}), because it has weights "
             "or an older version recorded them; connect the policy of the node that it came from"
         )
-    return policy_from_json(known[0])
+    return policy_from_json(saved[0])
 
 
 def _or_why_not(output: Callable[..., Any], *args: Any) -> Any:
-    """Output, or a block of the nodes behind it alone, with the reason."""
+    """Output, or else a block of only the nodes behind it, with the reason."""
     try:
         return output(*args)
     except (ImportError, ValueError) as error:

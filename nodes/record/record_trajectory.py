@@ -80,7 +80,7 @@ class RecordTrajectory(Node):
         work = Workload(
             guider_for(model, guider, cfg, examples[0]), examples, latent, sampler, sigmas
         )
-        # As Record Runs keeps full runs by default, so that each takes up what the other began.
+        # Full runs as Record Runs keeps them, so that each node continues the other's recording.
         sampled = RecordedRuns(work, None, recording, keeps_signals=True, keeps_latents=True)
         runs, num_new = sampled.recording.complete(here(sampled))
         text = "\n".join([

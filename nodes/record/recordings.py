@@ -126,7 +126,7 @@ class RecordedRuns:
         return self._conditions | {"examples": self.workload.names()}
 
     def job(self, number: int, progress: Progress | None = None) -> Iterator[Answer]:
-        """Run of an example in JSON, and the bytes of its states if they are still to be kept."""
+        """Run of an example in JSON, and the bytes of its states if the caller is to save them."""
         callback = progress and progress.callback(self.workload.num_steps)
         if progress is not None:  # in this process: states of a video may not fit into memory
             file = states_path(FILES.path_of(self.name), self.workload.names()[number])
@@ -144,7 +144,7 @@ class RecordedRuns:
         return Answer(result, len(run.record.full_steps))
 
     def _sampled(self, number: int, file: Path, callback: Callable | None) -> RecordedRun:
-        """Run of an example; its states, if they are kept, are in a file then."""
+        """Run of an example; its states are saved to ``file`` if they are kept."""
         work = self.workload
         example, sampling = work.examples[number], work.sampling(number)
         with self._states(file) as on_state:
@@ -158,7 +158,7 @@ class RecordedRuns:
 
     @property
     def _plan(self) -> RunPlan:
-        # On outputs, so that the blocks of the model need not be known.
+        # On outputs: it works with models whose blocks are not known.
         full = Schedule.all_full(self.workload.num_steps)
         return self.plan or fixed(full, Reuse(Site.OUTPUT))
 
