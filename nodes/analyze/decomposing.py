@@ -1,4 +1,4 @@
-"""Runs in full and cached at once, for *Error Decomposition*."""
+"""Runs that are full and cached side by side, for *Error Decomposition*."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ..sample.workload import Workload
 def decomposed(
     work: Workload, number: int, plan: RunPlan, callback: Callable | None = None
 ) -> Decomposition:
-    """Decompose a run of one of the examples, by number, under a plan.
+    """Decompose the run of an example, by its number, under a plan.
 
-    Raises ``ValueError`` if caching was stopped on the way.
+    Raises ``ValueError`` if caching was stopped during the run.
     """
-    steps, switch, found = _Steps(), Switch(), []
+    steps, switch, results = _Steps(), Switch(), []
 
     def side_by_side(velocities: Velocities, start: Tensor) -> Tensor:
         model = _Planned(velocities, steps, switch)
-        found.append(decompose(model.full, model.planned, start, work.sigmas.tolist()))
+        results.append(decompose(model.full, model.planned, start, work.sigmas.tolist()))
         return start
 
     sampling = work.sampling(number)
@@ -37,7 +37,7 @@ def decomposed(
     _, record = sampling.under(plan, callback, steps, switch)
     if record.caching_stopped:
         raise ValueError(record.caching_stopped)
-    return found[0]
+    return results[0]
 
 
 def identity(choice: Choice) -> str:
@@ -69,5 +69,5 @@ class _Planned:
 
     def planned(self, step: int, state: Tensor) -> tuple[Tensor, bool]:
         velocity = self._velocities.at(step, state)
-        # Of a refused step, some prompts may have been predicted all the same.
+        # At a refused step, some prompts may still have been predicted.
         return velocity, self._steps.kinds[step] != "full"

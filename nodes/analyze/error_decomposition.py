@@ -112,11 +112,11 @@ class ErrorDecomposition(Node):
         missing = len(plans) * len(work) - len(runs.known())
         count = MOST_EVALUATIONS * work.num_steps
         progress = Progress(guider.model_patcher, count * missing)
-        found = runs.complete(
+        decompositions = runs.complete(
             lambda number, plan: decomposed(work, number, plan, progress.callback(count))
         )
         report = decomposition_report.report_of(
-            found,
+            decompositions,
             runs.choices,
             [{"prompt": example.prompt, "seed": example.seed} for example in work.examples],
         )
@@ -132,7 +132,7 @@ def plans_of(model, schedules: str, policy: Policy) -> dict[str, RunPlan]:
     """Plans to analyse, by name: the schedules of a text, else the cache of a MODEL."""
     written = _written(schedules)
     if written:
-        return {name: fixed(one, policy) for name, one in written.items()}
+        return {name: fixed(schedule, policy) for name, schedule in written.items()}
     plan = patching.plan_of(model)
     if plan is None:
         raise ValueError(
@@ -143,5 +143,5 @@ def plans_of(model, schedules: str, policy: Policy) -> dict[str, RunPlan]:
 
 
 def _written(schedules: str) -> dict[str, Schedule]:
-    """Plans of the schedules of a text; any name will do, as there are no other rows."""
+    """Schedules of a text, by name; any name will do, as there are no other rows."""
     return schedules_of(schedules, ())

@@ -28,11 +28,11 @@ def isolate(
     work: Workload, number: int, run: IsolatedRun, wanted: Sequence[int],
     on_measured: Callable[[IsolatedStep], None], callback: Callable | None = None,
 ) -> None:  # fmt: skip
-    """Measure steps of one of the examples, by number.
+    """Measure isolated steps of an example, by its number.
 
     Args:
         run: a new run.
-        on_measured: takes each measurement at once.
+        on_measured: called with each measurement, as soon as it is made.
     """
     switch = Switch()
 
@@ -59,7 +59,7 @@ class _Tried:
         return self._velocities.at(step, state)
 
     def tried(self, step: int, state: Tensor) -> Tried:
-        # First: once the step is known in full, it is among those that are predicted from.
+        # First: once computed in full, the step would be among those that predictions use.
         with self._run.cached(step):
             cached = self._velocities.at(step, state)
         full = self._velocities.at(step, state)

@@ -145,7 +145,7 @@ class PropagationGain(Node):
 
 
 def _checked(work: Workload, policy: Policy, reach: int) -> list[str]:
-    """Notes on a policy; ``ValueError`` where the analysis does not cover it or the sampler."""
+    """Notes on a policy; ``ValueError`` if the analysis does not cover it or the sampler."""
     euler.refuse_others(NAME, work.sampler)
     if reason := work.setup.incompatibility(policy):
         raise ValueError(reason)

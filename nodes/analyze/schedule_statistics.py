@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ScheduleStatistics(Node):
-    """Count the schedules of recordings, and of shootouts if any, in figures."""
+    """Compare the schedules of recordings, and of shootouts if any."""
 
     @classmethod
     def define_schema(cls) -> io.Schema:
@@ -67,7 +67,7 @@ class ScheduleStatistics(Node):
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
         tables = reports.tables(reports_of(shootouts), OBJECTIVES[metric])
-        runs = [found for found in recordings.values() if found]
+        runs = [recorded for recorded in recordings.values() if recorded]
         report = statistics_report.report_of(runs, tables, metric)
         text = statistics_report.table(report)
         _LOG.info("%s:\n%s", NAME, text)

@@ -27,7 +27,7 @@ from ..schema.node import Node
 from ..schema.summary import fingerprint, json_text, summary_output
 from ..schema.types import ANALYSIS, TrajectoriesType
 
-# How precise states are taken to be, by what is chosen.
+# The precision that states are assumed to have, by choice.
 PRECISIONS = {
     "float32": torch.float32,
     "bfloat16": torch.bfloat16,
@@ -114,14 +114,14 @@ class TrajectoryProfile(Node):
                 "there must be one source of runs: either connect trajectories and set recording "
                 "to none, or choose a recording and disconnect trajectories"
             )
-        found = trajectories or Trajectories(recording, recordings.read(recording))
-        states = _states(found, window)
+        chosen = trajectories or Trajectories(recording, recordings.read(recording))
+        states = _states(chosen, window)
         bar = comfy.utils.ProgressBar(_PASSES * sum(map(len, states)))
         parts = [_Watched(file, bar) for file in states]
-        profiles = _profiles(found.runs, parts, window, PRECISIONS[precision])
+        profiles = _profiles(chosen.runs, parts, window, PRECISIONS[precision])
         together = spreads(profiles)
         angles = _angles(profiles, parts)
-        report = report_of(found.recording, found.runs, profiles, together, angles, precision)
+        report = report_of(chosen.recording, chosen.runs, profiles, together, angles, precision)
         text = summary(report)
         return io.NodeOutput(
             drawn(report), json_text(report),
@@ -130,7 +130,7 @@ class TrajectoryProfile(Node):
 
 
 class _Watched:
-    """Parts of a file, each of which moves the bar on and can be cancelled."""
+    """Parts of a file; reading one advances the bar, and can be cancelled."""
 
     def __init__(self, states: States, bar: comfy.utils.ProgressBar) -> None:
         self._states, self._bar = states, bar
@@ -148,13 +148,14 @@ class _Watched:
         return part
 
 
-def _states(found: Trajectories, window: int) -> list[States]:
+def _states(trajectories: Trajectories, window: int) -> list[States]:
     """States of all runs; ``ValueError`` if they differ in length or size, or are too short."""
-    if not found.runs:
+    if not trajectories.runs:
         raise ValueError(
-            f"the recording {found.recording!r} has no runs yet; queue Record Trajectory first"
+            f"the recording {trajectories.recording!r} has no runs yet; queue Record Trajectory "
+            "first"
         )
-    states = [found.states(run) for run in found.runs]
+    states = [trajectories.states(run) for run in trajectories.runs]
     check_alike([s.num_states - 1 for s in states], [s.num_coordinates for s in states])
     check_window(states[0].num_states, window)
     return states
@@ -177,5 +178,5 @@ def _angles(profiles: Sequence[Profile], parts: Sequence[Parts]) -> dict[tuple[i
     flat = [n for n, profile in enumerate(profiles) if profile.plane.weights is not None]
     if len(flat) < 2:
         return {}
-    found = bases([parts[n] for n in flat], [profiles[n].plane for n in flat])
-    return {(flat[a], flat[b]): angle for (a, b), angle in angles_between(found).items()}
+    planes = bases([parts[n] for n in flat], [profiles[n].plane for n in flat])
+    return {(flat[a], flat[b]): angle for (a, b), angle in angles_between(planes).items()}
