@@ -19,7 +19,7 @@ from ..sample.workload import Workload
 
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
-    """New ``IsolatedRun`` for one of the examples; errors as of ``IsolatedRun``."""
+    """New ``IsolatedRun`` for one of the examples; errors as in ``IsolatedRun``."""
     budget = BUDGET_MIB * 2**20
     return IsolatedRun(policy, work.setup.sigmas, reach, budget, work.setup.name)
 
@@ -59,7 +59,7 @@ class _Tried:
         return self._velocities.at(step, state)
 
     def tried(self, step: int, state: Tensor) -> Tried:
-        # First: once computed in full, the step would be among those that predictions use.
+        # First: once computed in full, the step would itself serve predictions.
         with self._run.cached(step):
             cached = self._velocities.at(step, state)
         full = self._velocities.at(step, state)

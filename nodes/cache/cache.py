@@ -138,7 +138,7 @@ class GoldenPathCache(Node):
 def plan_of(
     speed: str, schedule: str, policy: Policy, device_budget: float = BUDGET_MIB * 2**20
 ) -> RunPlan:
-    """Plan for a speed, or for the schedule of ``CUSTOM``, which ``policy`` may refuse.
+    """Plan for a speed, or for the schedule of ``CUSTOM``; ``ValueError`` if ``policy`` refuses it.
 
     Args:
         device_budget: see ``RunPlan``.

@@ -1,4 +1,4 @@
-"""Metrics of images that a node can measure, and its output where one is missing."""
+"""Metrics of images that a node can measure, and what it outputs if one is missing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LOG = logging.getLogger(__name__)
 def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | None]:
     """Metrics by name, and the name of LPIPS's network.
 
-    LPIPS that is off is left out. A video's metrics of frames are all included, so that one which
-    lacks LPIPS is reported as missing.
+    LPIPS that is off is left out. A video gets all metrics of frames; those that need LPIPS are
+    then reported as missing.
     """
     network, backbone = network_of(choice)
     chosen = {
@@ -36,7 +36,7 @@ def metrics_for(choice: str, video: bool) -> tuple[dict[str, Measure], str | Non
 
 
 def network_of(choice: str) -> tuple[metrics.Network, str | None]:
-    """Chosen network of LPIPS and its name, or a function that raises the reason for its lack."""
+    """Chosen network of LPIPS and its name; if there is none, a function that raises the reason."""
     try:
         return lpips_weights.network(choice)
     except (ImportError, OSError, ValueError) as error:

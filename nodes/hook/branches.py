@@ -18,7 +18,7 @@ _ELSEWHERE = frozenset(  # in other parts of a key, or the same throughout a run
     ("callbacks", "cond_or_uncond", "context_window", "sample_sigmas", "sigmas", "uuids",
      "wrappers")
 )  # fmt: skip
-_PATCHES = ("patches", "patches_replace")  # nested by name; each is a mark of its own
+_PATCHES = ("patches", "patches_replace")  # nested by name; each entry has its own mark
 TWICE = (
     "caching stopped because the model is asked for the same prompt more than once in a step, and "
     "nothing tells these calls apart"
@@ -106,7 +106,7 @@ class Branches:
 
 
 def guided(conds: dict, sigma: float, options: Mapping[str, Any]) -> Hashable:
-    """What the guided result at a noise level comes from: the prompts, and what acts on each."""
+    """Sources of the guided result at a noise level: the prompts, and what acts on each."""
     return tuple(
         (name, cond.get("uuid"), acting(cond, sigma, options))
         for name, group in sorted(conds.items())

@@ -82,7 +82,7 @@ class GuidedCalls:
         return executor(x, t, *args, **kwargs)
 
     def _branch(self, guider, x, sigma: float, model_options: dict) -> Hashable:
-        """Key of the guided result; a change of anything that it comes from changes it."""
+        """Key of the guided result; it changes with anything that the result depends on."""
         options = model_options.get("transformer_options", {})
         place = (tuple(x.shape), guided(guider.conds, sigma, options))
         _, numbers = fingerprint.guidance(guider)
@@ -154,7 +154,7 @@ class Switch:
             self._is_on = True
 
     def over(self, wrappers: Mapping[str, Callable]) -> dict[str, Callable]:
-        """Wrappers, by their place in ComfyUI, that this switch turns off."""
+        """Wrappers, by their place in ComfyUI, that this switch can turn off."""
         return {place: self._switched(wrapper) for place, wrapper in wrappers.items()}
 
     def _switched(self, wrapper: Callable) -> Callable:

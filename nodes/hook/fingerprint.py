@@ -72,7 +72,7 @@ def of_sampling(
     """Conditions that all runs of a guider on a LATENT share, by name.
 
     Args:
-        replaced: conditionings of the guider that each run replaces by its own.
+        replaced: conditionings of the guider that each run replaces with its own.
     """
     patcher, samples = guider.model_patcher, latent["samples"]
     parts = samples.unbind() if samples.is_nested else (samples,)

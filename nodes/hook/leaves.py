@@ -116,7 +116,7 @@ def _made_with(holder: Any) -> dict[str, Any]:
     """Constructor arguments that an object keeps as attributes of the same name.
 
     Later state, such as an image encoded at the size of the last run, says nothing about the next.
-    If no attribute has such a name, the object's public attributes that are plain values.
+    If there are none, its public attributes that are plain values.
     """
     held = getattr(holder, "__dict__", {})
     if not held:

@@ -110,7 +110,7 @@ def _alone(tokens: Tensor | None) -> Tensor | None:
 
 
 def observing_first_block(options: dict, surgery: Surgery) -> dict:
-    """Options in which another extension's replacement of the first block shows its tokens.
+    """Options that show us the tokens of another extension's replacement of the first block.
 
     The replacement may change the tokens before it calls the block, or not call it at all.
     """

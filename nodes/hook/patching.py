@@ -34,7 +34,7 @@ from .starting import RunListener, start
 
 # Only one of our runs at a time on each ComfyUI model; an RLock, as runs can be nested.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
-_LOCK = threading.Lock()  # of their dictionary
+_LOCK = threading.Lock()  # guards their dictionary
 
 
 def attach(model, plan: RunPlan, reporter: RunListener, switch: calls.Switch | None = None):

@@ -35,7 +35,7 @@ def needs_every_call(sampler_name: str) -> bool:
 
 
 def makes_several_calls(sampler) -> bool:
-    """Whether it is a sampler of ComfyUI's that evaluates the model more than once per step."""
+    """Whether a sampler is one of ComfyUI's that evaluate the model more than once per step."""
     return name(sampler).startswith(
         ("heun", "exp_heun", "dpm_2", "dpmpp_2s", "dpmpp_sde", "seeds", "sa_solver_pece")
     )

@@ -1,4 +1,4 @@
-"""Guider, sampler and noise levels, and what is known of their runs before these start."""
+"""Guider, sampler and noise levels, and what is known about their runs in advance."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SamplingSetup:
 
     @property
     def family(self) -> Family | None:
-        """Family of the model; None if it is not a listed one."""
+        """Family of the model; None if it is not listed."""
         return self._identity[0]
 
     @property

@@ -193,7 +193,7 @@ class SaveGoldenPath(Node):
             facts["sigmas"] = tuple(sigmas.tolist())
         path = GoldenPath(name, Schedule.parse(schedule), DRAWN, notes=notes, **facts)
         library = user_paths.library()
-        if path not in library.read()[0]:  # it is if the node is queued again
+        if path not in library.read()[0]:  # saved already if the node is queued again
             library.save(path, overwrite)
         return io.NodeOutput(path.card)
 

@@ -31,7 +31,7 @@ class UserFiles:
         return users.own_folder() / self.kind
 
     def names(self) -> list[str]:
-        """Names of all files that can be read, the user's first; a log entry names any other."""
+        """Names of all files that can be read, the user's first; the log names the rest."""
         names = []
         for mark, folder in self._folders().items():
             own = []
@@ -46,12 +46,12 @@ class UserFiles:
         return names
 
     def path_of(self, name: str) -> Path:
-        """The user's file to write, which need not exist; errors as of ``check_name``."""
+        """The user's file to write, which need not exist; errors as in ``check_name``."""
         check_name(name)
         return self._file(users.own_folder(), name)
 
     def readable(self, name: str) -> Path:
-        """File to read for one of ``names``; it may be gone. Errors as of ``check_known_name``."""
+        """File to read for one of ``names``; it may be gone. Errors as in ``check_known_name``."""
         return self._file(*users.place_of(name))
 
     def changed_at(self, name: str | None) -> dict[str, int]:

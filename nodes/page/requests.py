@@ -93,7 +93,7 @@ def _read(text: str) -> Any:
 
 
 def check(fields: Fields, given: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` unless all required fields are given, all are valid, none is unknown."""
+    """Raise ``ValueError`` if a required field is missing, or a field is invalid or unknown."""
     takes = f"this request takes {', '.join(fields) or 'no fields'}"
     unknown = [name for name in given if name not in fields]
     if unknown:
@@ -123,5 +123,5 @@ def _fault(name: str, wanted: Any, value: Any) -> str | None:
 
 
 def _names(names: Any) -> str:
-    """The first few names of many, quoted."""
+    """The first few names, quoted."""
     return ", ".join(map(quoted, [*names][:3]))

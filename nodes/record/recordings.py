@@ -88,7 +88,7 @@ class RecordedRuns:
     """Runs of examples under one plan, sampled here or by a worker.
 
     Args:
-        plan: None: every step is full.
+        plan: None for full runs.
         keeps_signals: keep what an adaptive method compared with its threshold.
         keeps_latents: keep the states of each run in a file of its own.
     """

@@ -1,4 +1,4 @@
-"""Observers of a run: they start it at a state, keep its record, save states for later runs."""
+"""Observers of a run: they start it at a state, keep its record, and save states for others."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class References:
         assessor: turns latents into results.
         batch: number of examples to sample at once, where possible.
         on_run: called before each run.
-        on_reference: called after each full run with the numbers of done and of all examples.
+        on_reference: called after each full run with two counts: examples done, all examples.
         notes: what the user should know, in sentences, each once.
     """
 

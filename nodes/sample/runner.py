@@ -39,7 +39,7 @@ class _Memory:
     states: PrefixMemory[State]
     is_checked: bool = False  # whether a resumed run was compared with a whole one
     is_usable: bool = True
-    grouping: Hashable = None  # of the states
+    grouping: Hashable = None  # of the batches that the states belong to
 
 
 @dataclass

@@ -167,7 +167,7 @@ def samples_of(model, latent: Mapping[str, Any]):
 
 
 def check_finite(latent, record: RunRecord | None = None) -> None:
-    """Raise ``ValueError`` unless latents are finite: no others can be compared.
+    """Raise ``ValueError`` unless latents are finite, as no others can be compared.
 
     Args:
         record: of their run; None for a full run.

@@ -68,7 +68,7 @@ class Node(io.ComfyNode):
 
 @functools.cache
 def _inputs_of(node: type[Node]) -> dict[str, io.Input]:
-    """Inputs by name; cached, since only the choices of some change, with the files."""
+    """Inputs by name; cached, as only lists of files among their choices can change."""
     return {} if node is Node else {given.id: given for given in node.define_schema().inputs}
 
 

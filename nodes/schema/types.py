@@ -28,7 +28,7 @@ FRONT = (
     "FBCache",
 )
 
-# The speed that stands for a number of full steps, which is another input.
+# The choice of speed that takes the number of full steps from another input.
 COUNT = "full_steps below"
 
 # Published for FLUX.1-dev at 50 steps: an example of the format, and a good schedule.

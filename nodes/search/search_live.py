@@ -135,6 +135,6 @@ class SearchLive(Listener):
 
 
 def _share(part: Budget, whole: Budget) -> float:
-    """Share of a whole budget that a part of it is."""
+    """A part's share of the whole budget."""
     pairs = zip(astuple(part), astuple(whole), strict=True)
     return next((a / b for a, b in pairs if math.isfinite(b)), 1.0)

@@ -65,7 +65,7 @@ class SearchInputs:
 
     @cached_property
     def assessor(self) -> Assessor:
-        """Assessor of the metrics; errors as of ``assessor_for``, which may load large weights."""
+        """Assessor of the metrics; errors as in ``assessor_for``, which may load large weights."""
         return assessor_for(self.objective, self.vae, self.lpips, self.semantic)
 
     @cached_property
@@ -156,7 +156,7 @@ class SearchInputs:
     def check_saving(self, name: str, policies: Sequence[Policy]) -> None:
         """Raise ``ValueError`` if the resulting path could not be saved, before hours are lost.
 
-        A path without the schedule and weights, but with all else, is checked in its place.
+        Checked in its place is a path with everything but the schedule and weights.
         """
         setup = self.scoring.setup
         for policy in policies:

@@ -175,7 +175,7 @@ class MethodShootout(Node):
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> float:
-        # It always runs: results that exist are looked up, and paths or the calibration may have
+        # Always run: existing results are only looked up, and paths or the calibration may have
         # changed.
         return float("nan")
 

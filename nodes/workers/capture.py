@@ -1,4 +1,4 @@
-"""Session that a node hands over in a worker, where it does nothing but collect its inputs."""
+"""Session that a node hands over in a worker, where the node only collects its inputs."""
 
 from __future__ import annotations
 

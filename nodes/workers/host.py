@@ -31,7 +31,7 @@ class Host:
     """
 
     def __init__(self, comfyui: str, arguments: Sequence[str]) -> None:
-        # Kept: ComfyUI replaces them, and if collected, they would close what both share.
+        # Kept alive: ComfyUI wraps them, and if collected, they would close what both share.
         self._streams = sys.stdout, sys.stderr
         # ComfyUI empties its folder of temporary files at start: each needs one of its own.
         remove_abandoned()

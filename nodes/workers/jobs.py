@@ -99,7 +99,7 @@ def here(session: Any) -> Jobs:
 
 @contextmanager
 def shared(workers: Workers | None, session: Any, hidden: Any) -> Iterator[Shared]:
-    """Yield what does the jobs of a node's session: workers until the block ends, or this process.
+    """Yield a way to do the jobs of a session: workers, which end with the block, or this process.
 
     Args:
         session: see ``JobCrew``; also has what ``Crew`` and ``controls.scores`` need.

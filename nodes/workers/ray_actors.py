@@ -155,7 +155,7 @@ class Actors:
         host.remove_abandoned()
 
     def answer(self, worker: int, reference: Any) -> Any:
-        """Answer of a worker; errors as of ``ask``."""
+        """Answer of a worker; errors as in ``ask``."""
         try:
             reply = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
