@@ -61,9 +61,9 @@ class _BranchCalls(ABC):
         options = model_options.get("transformer_options", {})
         self._branches.note_conditions(conds, sigma, x_in, options)
         # Others may read a control's result: ComfyUI's copies for several devices, or a wrapper.
-        others = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
+        readers = {"multigpu_clones", "model_function_wrapper"} & model_options.keys()
         has_control = any(cond.get("control") for group in conds for cond in group or ())
-        if has_control and not others and self._run.is_planned_cached(sigma):
+        if has_control and not readers and self._run.is_planned_cached(sigma):
             self._deferrals = self._deferrals or Deferrals()
             conds = self._deferrals.defer(conds, sigma)
         return executor(model, conds, x_in, timestep, model_options)

@@ -163,12 +163,12 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
         add_wrapper_with_key(kind, KEY, wrapper, options)
     try:
         with _alone(guider.model_patcher.model), calls.called_through(guider, direct):
-            others = _OtherThreads(guider.model_patcher)
-            add_wrapper_with_key(WrappersMP.CALC_COND_BATCH, KEY, others.calc_cond_batch, options)
+            threads = _OtherThreads(guider.model_patcher)
+            add_wrapper_with_key(WrappersMP.CALC_COND_BATCH, KEY, threads.calc_cond_batch, options)
             try:
                 yield options
             finally:
-                others.give_back()
+                threads.give_back()
     finally:
         guider.model_options = original
 
