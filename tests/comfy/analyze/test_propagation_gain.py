@@ -1,24 +1,21 @@
 """Propagation Gain: what it measures, beside runs by hand, and what its file keeps."""
 
-import itertools
 import json
 
-import comfy.model_management
 import comfy.samplers
 import numpy as np
 import pytest
 import torch
-from golden_path_pack.gph_core.analysis import isolated_steps
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
-from golden_path_pack.nodes.analyze import propagation_gain
 from golden_path_pack.nodes.analyze.propagation_gain import PropagationGain
 
 from ...support.comfy import tiny
 from ...support.comfy.isolations import PROMPTS, STEPS, demo_inputs, inputs, run
 from ...support.comfy.recorded_runs import recorded
 from ...support.comfy.tiny_recordings import examples
+from ...support.selection import later
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -47,7 +44,7 @@ def isolated(step):
 
 @pytest.mark.parametrize(
     "policy",
-    [Reuse(), Taylor(1), Reuse(Site.OUTPUT), Taylor(1, site=Site.GUIDED)],
+    [Reuse(), *later(Taylor(1), Reuse(Site.OUTPUT), Taylor(1, site=Site.GUIDED))],
     ids=str,
 )
 def test_the_output_error_is_that_of_a_run_with_this_step_cached(model, policy):
@@ -118,66 +115,11 @@ def test_the_demo_model_has_a_sensitivity_a_figure_and_numbers():
     )
 
 
-@pytest.fixture
-def evaluations(monkeypatch):
-    """Counts evaluations, and cancels at one of them if it is told to."""
-    count, at = itertools.count(1), {}
-    check = comfy.model_management.throw_exception_if_processing_interrupted
-
-    def counted():
-        at["now"] = next(count)
-        if at["now"] == at.get("cancel"):
-            raise comfy.model_management.InterruptProcessingException
-        check()
-
-    name = "throw_exception_if_processing_interrupted"
-    monkeypatch.setattr(comfy.model_management, name, counted)
-    return at
-
-
-def test_a_cancelled_measurement_keeps_each_step_and_goes_on_there(model, evaluations):
-    whole = run(model, name="whole")
-    per_example = evaluations["now"] // 2
-    evaluations["cancel"] = evaluations["now"] + per_example - 1
-    with pytest.raises(comfy.model_management.InterruptProcessingException):
-        run(model)
-    kept = isolated_steps.LINES.read(propagation_gain.FILES.path_of("mine"))
-    assert [(found.seed, found.step.step) for found in kept] == [(0, 1), (0, 2), (0, 3)]
-    began = evaluations["now"]
-    again = run(model)
-    assert evaluations["now"] - began < 2 * per_example
-    assert steps_of(again.result) == steps_of(whole.result)
-    began = evaluations["now"]
-    assert steps_of(run(model).result) == steps_of(whole.result)
-    assert evaluations["now"] == began
-
-
-def test_more_examples_join_those_that_are_measured(model):
-    two = steps_of(run(model).result)
-    assert steps_of(run(model, 3).result)[:2] == two
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"cfg": 2.0}, "made with the guidance cfg 3.0, now it is cfg 2.0"),
-        ({"policy": Hermite(2)}, 'made with the policy "residual reuse"'),
-        ({"longest_jump": 3}, "made with the longest jump 6, now it is 3"),
-    ],
-)
-def test_other_conditions_need_another_name(model, changes, message):
-    run(model)
-    with pytest.raises(ValueError, match=message):
-        run(model, **changes)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"sampler": "heun"}, "covers samplers of one Euler step .* euler and ddim .*, not heun"),
         ({"sampler": "euler_ancestral"}, "not euler_ancestral: .* choose euler"),
-        ({"examples": examples(1)}, "from the others, but there is only one example; use two"),
-        ({"sigmas": torch.tensor([1.0, 0.5, 0.0])}, "only 2 steps; use three or more"),
         ({"policy": TwoAnchor()}, "predicted inside the model; choose a policy"),
         ({"sigmas": torch.tensor([1.0, 0.5, 0.6, 0.0])}, "noise levels do not fall at step 1"),
     ],
@@ -190,14 +132,31 @@ def test_what_cannot_be_measured_is_an_error_before_anything_runs(model, changes
     assert not list(user.rglob("*.jsonl"))
 
 
+def short(model, **changes):
+    """What is measured in a run of three steps."""
+    return run(model, sigmas=torch.tensor([1.0, 0.7, 0.3, 0.0]), **changes)
+
+
+def test_other_conditions_need_another_name(model):
+    short(model)
+    others = {
+        "made with the guidance cfg 3.0, now it is cfg 2.0": {"cfg": 2.0},
+        'made with the policy "residual reuse"': {"policy": Hermite(2)},
+        "made with the longest jump 3, now it is 2": {"longest_jump": 2},
+    }
+    for message, changes in others.items():
+        with pytest.raises(ValueError, match=message):
+            short(model, **changes)
+
+
 def test_ddim_is_covered_as_it_is_euler(model):
-    ddim = run(model, sampler=comfy.samplers.sampler_object("ddim"), name="ddim")
-    assert steps_of(ddim.result) == steps_of(run(model).result)
+    ddim = short(model, sampler=comfy.samplers.sampler_object("ddim"), name="ddim")
+    assert steps_of(ddim.result) == steps_of(short(model).result)
 
 
 def test_it_runs_again_when_its_file_has_changed(model):
     before = PropagationGain.fingerprint_inputs(name="mine", cfg=3.0)
-    run(model)
+    short(model)
     after = PropagationGain.fingerprint_inputs(name="mine", cfg=3.0)
     assert before != after == PropagationGain.fingerprint_inputs(name=None)
     assert "contains '/'" in PropagationGain.validate_inputs(name="a/b")

@@ -5,9 +5,8 @@ import json
 import pytest
 from golden_path_pack.nodes.analyze.schedule_statistics import ScheduleStatistics
 
-from ...support.comfy.tiny_recordings import adaptive, run
+from ...support.comfy.tiny_recordings import RUNS, A, B, adaptive, made, run
 from ...support.made_shootouts import EARLY, EVEN, HERMITE, REUSE, row, text
-from ..record.test_most_frequent import RUNS, A, B, made
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 

@@ -1,15 +1,10 @@
 """Calibrated values under other conditions than theirs: with a note, or refused."""
 
-from dataclasses import replace
-
 import comfy.samplers
 import pytest
-from golden_path_pack.gph_core.calibration import file
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.cache.plan_schedule import PlanSchedule
-from golden_path_pack.nodes.library import calibrations
-from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 
 from ...support.comfy.calibrate_nodes import (
@@ -20,6 +15,7 @@ from ...support.comfy.calibrate_nodes import (
     found,
     inputs,
     with_lora,
+    work_of,
 )
 from ...support.zoo import zoo
 
@@ -28,18 +24,16 @@ pytestmark = pytest.mark.usefixtures("in_a_run")
 
 def notes_of(given, plan):
     """Of a run of the first example under Adaptive Cache."""
-    guider = guider_for(given["model"], None, given["cfg"], given["examples"][0])
-    work = Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
-    return [n for n in work.sampling(0).under(plan)[1].notes if "calibration of" in n]
+    return [n for n in work_of(given).sampling(0).under(plan)[1].notes if "calibration of" in n]
 
 
 def test_a_fit_serves_other_settings_at_a_threshold_with_one_note_and_its_threshold_does_not():
     model = zoo.build(CASES["FLUX dev"])
-    given = inputs(count=2, model=model)
-    calibrated("TeaCache", **given)
-    threshold, *_ = found("TeaCache", **given)
-    by_hand = adaptive.plan_of("TeaCache", "Threshold", threshold, "mine")
-    by_speed = adaptive.plan_of("TeaCache", COUNT, 0.0, "mine", FULL)
+    given = inputs(count=1, model=model)
+    calibrated("MagCache", **given)
+    threshold, *_ = found("MagCache", **given)
+    by_hand = adaptive.plan_of("MagCache", "Threshold", threshold, "mine")
+    by_speed = adaptive.plan_of("MagCache", COUNT, 0.0, "mine", FULL)
     assert notes_of(given, by_hand) == notes_of(given, by_speed) == []
     lora = "other weights or patches of the model, such as a LoRA"
     others = {
@@ -51,10 +45,10 @@ def test_a_fit_serves_other_settings_at_a_threshold_with_one_note_and_its_thresh
     }  # fmt: skip
     for words, other in others.items():
         assert notes_of(other, by_hand) == [
-            f"this run differs from the calibration of TeaCache ({words}), so what was measured "
+            f"this run differs from the calibration of MagCache ({words}), so what was measured "
             "there may fit less well"
         ]
-        with pytest.raises(ValueError, match="TeaCache was calibrated with "):
+        with pytest.raises(ValueError, match="MagCache was calibrated with "):
             notes_of(other, by_speed)
     with pytest.raises(ValueError, match=f"with {lora}; choose a calibration"):
         notes_of(others[lora], by_speed)
@@ -73,17 +67,6 @@ def test_planned_weights_fit_runs_like_those_that_they_were_calibrated_on():
     plan = PlanSchedule.execute("L2P", 50, COUNT, FULL, "mine", given["sigmas"], given["model"])
     schedule, policy, text = plan.result
     assert "on examples that it was not fitted to" in text
-    guider = guider_for(given["model"], None, given["cfg"], given["examples"][0])
-    work = Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
-    _, record = work.sampling(0).cached(Schedule.parse(schedule), policy)
+    _, record = work_of(given).sampling(0).cached(Schedule.parse(schedule), policy)
     assert len(record.cached_steps) == STEPS - FULL
     assert record.notes == ()
-
-
-def test_values_that_cannot_be_read_name_their_file():
-    given = inputs(count=1)
-    calibrated("MagCache", **given)
-    entry = calibrations.load("mine", "MagCache")
-    file.save(calibrations.FILES.path_of("mine"), replace(entry, values={"1": entry.values["0"]}))
-    with pytest.raises(ValueError, match=r"mine\.safetensors is damaged: its values of MagCac"):
-        notes_of(given, adaptive.plan_of("MagCache", "Threshold", 0.1, "mine"))

@@ -12,27 +12,27 @@ from golden_path_pack.gph_core.calibration.table import RECIPES
 from golden_path_pack.nodes.calibrate import calibration_runs
 from golden_path_pack.nodes.hook import compatibility
 
-from ...support.comfy import calibrating_runs
-from ...support.comfy.calibrating_runs import EXAMPLES, STEPS, calibrate, calibrate_all, workload
+from ...support.comfy import calibrate_nodes
+from ...support.comfy.calibrating_runs import STEPS, calibrate_all, workload
 
 pytestmark = pytest.mark.usefixtures("inference")
 
-runs = calibrating_runs.runs  # a fixture
+runs = calibrate_nodes.runs  # a fixture
 
 
 def test_what_is_possible_is_said_before_anything_is_sampled(runs):
     ltx = workload("LTX-2", count=2)
     with pytest.raises(ValueError, match=r"the first block of LTX-2 cannot be read\. Possible"):
-        calibrate(ltx, "TeaCache")
+        calibrate_all(ltx, ["TeaCache"])
     noisy = workload("FLUX dev", sampler="euler_ancestral")
     with pytest.raises(ValueError, match=r"MeanCache: .*adds noise.*Possible here: TeaCache"):
-        calibrate(noisy, "MeanCache")
+        calibrate_all(noisy, ["MeanCache"])
     assert runs == []
 
 
 def test_a_model_whose_blocks_are_not_known_has_what_needs_no_blocks(monkeypatch):
     monkeypatch.setattr(compatibility, "identify", lambda _: (None, "UNetModel"))
-    done = calibrate_all(workload("FLUX dev", count=2), RECIPES, {})
+    done = calibrate_all(workload("FLUX dev", count=2), RECIPES)
     assert set(done.entries) == {"SenCache", "L2P", "MeanCache"}
     assert done.left_out["MagCache"] == (
         "MagCache: UNetModel is not a supported transformer (docs/models.md lists them)"
@@ -51,7 +51,7 @@ def test_an_example_whose_values_are_no_numbers_is_named_and_not_kept(monkeypatc
     monkeypatch.setattr(Slopes, "tensors", broken)
     saved = []
     done = calibrate_all(
-        workload("FLUX dev"), ["SenCache", "MagCache"], {}, save=lambda *e: saved.extend(e)
+        workload("FLUX dev", count=2), ["SenCache", "MagCache"], save=lambda *e: saved.extend(e)
     )
     assert done.left_out == {
         "SenCache": "SenCache: the values of example 2 are not finite; leave this example out"
@@ -71,50 +71,31 @@ def test_a_run_keeps_none_of_its_states_but_the_last(monkeypatch):
         return original(sampler, tell)
 
     monkeypatch.setattr(calibration_runs, "reporting_states", watched)
-    calibrate(workload("FLUX dev", count=1), "MagCache")
+    calibrate_all(workload("FLUX dev", count=1), ["MagCache"])
     assert len(states) == STEPS + 1
     assert max(alive) <= 2  # the sampler's and the last
 
 
 def test_too_little_main_memory_leaves_dpcache_out_alone(monkeypatch, runs):
     monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *_, **__: 10)
-    done = calibrate_all(workload("FLUX dev"), ["MagCache", "DPCache"], {})
+    done = calibrate_all(workload("FLUX dev", count=1), ["MagCache", "DPCache"])
     assert list(done.entries) == ["MagCache"]
-    assert len(runs) == EXAMPLES
+    assert len(runs) == 1
     assert done.left_out["DPCache"].startswith("DPCache compares the tokens of all steps, 0.0 GiB")
 
 
-def test_a_sampler_with_two_calls_a_step_leaves_meancache_out_alone(runs):
-    work = workload("FLUX dev", count=2, sampler="heun")
-    done = calibrate_all(work, RECIPES, {})
+def test_a_sampler_with_two_calls_a_step_leaves_meancache_out_alone():
+    done = calibrate_all(workload("FLUX dev", count=2, sampler="heun"), RECIPES)
     reason = "MeanCache: it needs a sampler that calls the model once per step, not heun"
     assert done.left_out == {"MeanCache": reason}
-    runs.clear()
-    same = calibrate_all(work, RECIPES, done.entries)
-    assert same.left_out == {"MeanCache": reason}
-    with pytest.raises(ValueError, match=reason):
-        calibrate(work, "MeanCache")
-    assert runs == []
 
 
-def test_a_method_that_fails_on_an_example_samples_and_saves_no_other(runs):
-    # As of another extension: that it calls the model twice shows in the run only.
+def test_that_a_sampler_of_another_extension_calls_the_model_twice_shows_in_the_run():
     def sample_theirs(*args, **kwargs):
         return comfy.samplers.sampler_object("heun").sampler_function(*args, **kwargs)
 
-    theirs = comfy.samplers.KSAMPLER(sample_theirs)
-    work, saved = replace(workload("FLUX dev"), sampler=theirs), []
-    done = calibrate_all(work, ["MagCache", "MeanCache"], {})
-    assert len(runs) == EXAMPLES
+    work = workload("FLUX dev", count=1)
+    theirs = replace(work, sampler=comfy.samplers.KSAMPLER(sample_theirs))
+    done = calibrate_all(theirs, ["MagCache", "MeanCache"])
     assert "this one made 15 calls in 8 steps" in done.left_out["MeanCache"]
-    runs.clear()
-    calibrate_all(work, ["MagCache", "MeanCache"], done.entries, save=lambda *e: saved.extend(e))
-    assert (len(runs), saved) == (1, [])
-    runs.clear()
-    assert calibrate_all(work, ["MeanCache"], {}).entries == {}
-    assert len(runs) == 1
-
-
-def test_a_single_example_leaves_out_what_has_to_be_checked_on_another():
-    done = calibrate_all(workload("FLUX dev", count=1), RECIPES, {})
-    assert set(done.left_out) == {"TeaCache", "L2P"}
+    assert list(done.entries) == ["MagCache"]

@@ -9,13 +9,11 @@ import torch
 from comfy_extras.nodes_custom_sampler import Guider_Basic, Guider_DualCFG
 from golden_path_pack.nodes.cache import adaptive
 from golden_path_pack.nodes.calibrate import budcache
-from golden_path_pack.nodes.hook import fingerprint, patching
-from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.library import calibrations
-from golden_path_pack.nodes.sample.workload import Workload, guider_for
+from golden_path_pack.nodes.sample.workload import Workload
 from golden_path_pack.nodes.schema.types import COUNT
 
-from ...support.comfy import calibrate_nodes, tiny
+from ...support.comfy import calibrate_nodes
 from ...support.comfy.calibrate_nodes import (
     CASES,
     FULL,
@@ -25,6 +23,7 @@ from ...support.comfy.calibrate_nodes import (
     inputs,
     realised,
     with_lora,
+    work_of,
 )
 from ...support.zoo import zoo
 
@@ -55,12 +54,6 @@ def test_other_conditions_than_the_files_are_an_error_that_names_them(field, run
     with pytest.raises(ValueError, match="MagCache was calibrated with the"):
         realised("MagCache", other)
     assert runs.count("watched") == 0
-
-
-def test_another_model_is_named_too():
-    calibrated("MagCache", **inputs(count=1))
-    with pytest.raises(ValueError, match="holds calibrations for the family FLUX"):
-        calibrated("MagCache", **inputs("Qwen-Image", count=1))
 
 
 def basic(model):
@@ -112,45 +105,12 @@ def test_options_of_guider_sampler_and_model_are_conditions_too():
         calibrated("MagCache", name="dual", **given | {"guider": dual(model, 4.0)})
 
 
-def test_wrappers_are_a_condition_of_calibrations_and_of_studies():
-    given = inputs(count=1)
-    guider = guider_for(given["model"], None, 3.0, given["examples"][0])
-    shape = given["latent"]["samples"].shape
-
-    def conditions(model):
-        guider.model_patcher, sampler, levels = model, given["sampler"], given["sigmas"]
-        return (
-            SamplingSetup(guider, sampler, levels.tolist(), shape).conditions,
-            fingerprint.of_sampling(guider, given["latent"], sampler, levels, {"positive"}),
-        )
-
-    wrapped = given["model"].clone()
-    wrapped.add_wrapper("diffusion_model", lambda executor, *args: executor(*args))
-    for one, other in zip(conditions(given["model"]), conditions(wrapped), strict=True):
-        assert {name for name in one if one[name] != other[name]} == {"model options"}
-
-
 def test_examples_of_one_conditioning_are_two_by_the_words_of_their_prompts():
     given = inputs(count=1)
     (example,) = given["examples"]
     several = [replace(example, prompt=words) for words in ("a cat", "a hat", "a cat")]
-    guider = guider_for(given["model"], None, 3.0, example)
-    work = Workload(guider, several, given["latent"], given["sampler"], given["sigmas"])
+    work = work_of(given | {"examples": several})
     assert [e.prompt for e in work.examples] == ["a cat", "a hat"]
-
-
-def test_a_cache_on_the_model_changes_no_condition():
-    given = inputs(count=1)
-    guider = guider_for(given["model"], None, 3.0, given["examples"][0])
-    shape = given["latent"]["samples"].shape
-
-    def conditions(model):
-        guider.model_patcher = model
-        return SamplingSetup(guider, given["sampler"], given["sigmas"].tolist(), shape).conditions
-
-    plan = adaptive.plan_of("SeaCache", "Threshold", 0.5, "none")
-    patched = patching.attach(given["model"], plan, tiny.Listener())
-    assert conditions(patched) == conditions(given["model"])
 
 
 def test_scores_are_of_one_image_one_mask_and_one_negative_prompt():

@@ -58,13 +58,24 @@ def test_a_speed_takes_the_fitted_path_of_the_library(model):
     found = report(compare(model, speed="Balanced"))
     assert (found["runs"][1]["name"], found["runs"][1]["schedule"]) == ("fitted", str(schedule))
     assert found["origin"] == "mine, fitted here"
-    other = report(compare(model, speed="Balanced", cfg=2.0))
-    assert other["runs"][1]["name"] == "cached"
 
 
+@pytest.mark.long
 def test_of_a_model_without_a_family_uniform_repeats_velocities(monkeypatch, model):
     identify = compatibility.identify
     monkeypatch.setattr(compatibility, "identify", lambda patcher: (None, identify(patcher)[1]))
     _, _, uniform, _ = images(compare(model, policy=POLICY))
     plan = tiny.attach(model, UNIFORM, Reuse(Site.GUIDED))
     assert torch.equal(uniform, seen(tiny.sample(plan)))
+
+
+def test_the_uniform_run_repeats_residuals_also_where_the_steps_are_the_same(model):
+    schedule = Schedule.parse(UNIFORM)
+    weights = tuple(
+        (step, ((max(f for f in schedule.full_steps if f < step), 0.9),))
+        for step in schedule.cached_steps
+    )
+    policy = Fitted(UNIFORM, weights)
+    _, fitted, uniform, _ = images(compare(model, policy=policy, schedule=UNIFORM))
+    assert torch.equal(fitted, seen(tiny.sample(tiny.attach(model, UNIFORM, policy))))
+    assert torch.equal(uniform, seen(tiny.sample(tiny.attach(model, UNIFORM, Reuse()))))

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 pytestmark = pytest.mark.usefixtures("temporary")
 OFF = "off"
-FRAMES, HEIGHT, WIDTH = 48, 24, 32
+FRAMES, HEIGHT, WIDTH = 24, 24, 32
 FRAME = HEIGHT * WIDTH * 3 * 4  # bytes
 CLIP = FRAMES * FRAME
 # Two frames in double precision have four; the error of a video has a third of it.

@@ -1,38 +1,15 @@
 """Most Frequent Schedule counts schedules of recorded runs."""
 
 import sys
-from dataclasses import replace
 
 import pytest
 from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
-from golden_path_pack.gph_core.run.record_file import RecordedRun
-from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
-from ...support.comfy.tiny_recordings import adaptive, fixed, run
+from ...support.comfy.tiny_recordings import RUNS, A, B, C, D, made
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
-
-
-def made(model, texts):
-    """Runs with these schedules; None for one that was cut short."""
-    (one,), _ = run(fixed(model), 1)
-    runs = []
-    for number, text in enumerate(texts):
-        schedule = Schedule.parse(text or "0-7/8")
-        record = replace(
-            one.record, full_steps=schedule.full_steps,
-            cached_steps=schedule.cached_steps if text else (), sigmas=one.record.sigmas,
-        )  # fmt: skip
-        if text is None:
-            record = replace(record, full_steps=(0, 1, 2))
-        runs.append(RecordedRun(f"{number}", "", number, record))
-    return tuple(runs)
-
-
-A, B, C, D = "0,4,7/8", "0,3,7/8", "0-1,4,7/8", "0,7/8"
-RUNS = [A, B, C, None, A, C, A, D, None, B, C, A]  # of ten: A 4, C 3, B 2, D 1
 
 
 def test_frequencies_by_hand(model):
@@ -87,13 +64,6 @@ def test_where_the_runs_come_from_has_to_be_clear(model):
     assert "no recording 'gone'" in MostFrequentSchedule.validate_inputs(recording="gone")
     with pytest.raises(ValueError, match="there are no runs to count"):
         MostFrequentSchedule.execute(NONE, 0, made(model, [None]))
-
-
-def test_a_recording_that_has_grown_is_counted_again(model):
-    run(adaptive(model), 1)
-    before = MostFrequentSchedule.fingerprint_inputs(recording="mine")
-    run(adaptive(model), 2)
-    assert MostFrequentSchedule.fingerprint_inputs(recording="mine") != before
 
 
 def test_without_matplotlib_only_the_figure_is_missing(model, monkeypatch):

@@ -11,15 +11,12 @@ from golden_path_pack.gph_core.run_plan import fixed
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.sample.examples import Example
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
-from golden_path_pack.nodes.shootout import method_shootout
 
 from ...support.comfy.compared import ColorVAE
-from ...support.comfy.shootouts import report_of, shootout
+from ...support.comfy.shootouts import shootout
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES
-from .test_shootout_goes_on import runs
 
-__all__ = ["runs"]  # a fixture
 pytestmark = pytest.mark.usefixtures("in_a_run")
 WAN = CASES["Wan 2.1 14B"]
 OF_VIDEOS = {"psnr", "ssim", "latent_mse", "frame_psnr"}
@@ -50,7 +47,9 @@ def decibels(errors):
 
 def test_psnr_of_changes_is_that_of_runs_by_hand():
     inputs = given()
-    found, report = report_of(["uniform", "plain steps"], **inputs)
+    output = shootout(["uniform", "plain steps"], **inputs)
+    report = json.loads(output.result[2])
+    found = {row["name"]: row for row in report["rows"]}
     row = found["uniform"]
     work = Workload(
         guider_for(inputs["model"], None, WAN.cfg, inputs["examples"][0]), inputs["examples"],
@@ -68,44 +67,24 @@ def test_psnr_of_changes_is_that_of_runs_by_hand():
         assert row["metrics"][name]["values"] == pytest.approx(values), name
     assert set(row["metrics"]) == OF_VIDEOS
     assert report["metric"] == "psnr"
+    titles, *rows = output.result[1].splitlines()[1:5]
+    assert "PSNR Δt dB" in titles
+    mean = f"{row['metrics']['frame_psnr']['mean']:.2f} ±"
+    assert any(line.startswith("uniform") and mean in line for line in rows)
     lead = found["plain steps"]["ahead"]["frame_psnr"]["mean"]
     means = [found[name]["metrics"]["frame_psnr"]["mean"] for name in ("plain steps", "uniform")]
     assert lead == pytest.approx(means[0] - means[1])
 
 
-def test_the_table_has_a_column_of_it():
-    output = shootout(["uniform"], **given())
-    titles, *rows = output.result[1].splitlines()[1:4]
-    assert "PSNR Δt dB" in titles
-    (row,) = (row for row in json.loads(output.result[2])["rows"] if row["name"] == "uniform")
-    mean = f"{row['metrics']['frame_psnr']['mean']:.2f} ±"
-    assert any(line.startswith("uniform") and mean in line for line in rows)
-
-
-def test_without_a_vae_the_reason_stands_there_for_videos_alone():
-    table = shootout(["uniform"], **given(vae=None)).result[1]
+def test_without_a_vae_the_reason_stands_there():
+    inputs = given(vae=None)
+    table = shootout(["uniform"], **inputs | {"examples": inputs["examples"][:1]}).result[1]
     assert "no PSNR Δt: it compares images: connect vae" in table.splitlines()
-    assert "Δt" not in shootout(["uniform"], vae=None, name="images").result[1]
 
 
-def test_results_of_a_version_that_did_not_measure_it_are_completed_once(runs, monkeypatch):
-    inputs = given()
-    with monkeypatch.context() as patch:
-        patch.setattr(method_shootout, "is_video", lambda *_: False)
-        assert set(report_of(["uniform"], **inputs)[0]["uniform"]["metrics"]) < OF_VIDEOS
-    runs.clear()
-    assert set(report_of(["uniform"], **inputs)[0]["uniform"]["metrics"]) == OF_VIDEOS
-    assert runs == 2 * ["full", "under"]
-    runs.clear()
-    report_of(["uniform"], **inputs)
-    assert runs == []
-
-
-def test_an_image_of_a_video_model_has_no_changes_and_is_not_repeated(runs):
+def test_an_image_of_a_video_model_has_no_changes():
     inputs = given(latent={"samples": torch.zeros(1, *WAN.latent)[:, :, :1]})
-    found, report = report_of(["uniform"], **inputs)
-    assert set(found["uniform"]["metrics"]) == OF_VIDEOS - {"frame_psnr"}
-    assert set(report["unavailable"]) == {"lpips"}
-    runs.clear()
-    report_of(["uniform"], **inputs)
-    assert runs == []
+    output = shootout(["uniform"], **inputs | {"examples": inputs["examples"][:1]})
+    _, uniform = json.loads(output.result[2])["rows"]
+    assert set(uniform["metrics"]) == OF_VIDEOS - {"frame_psnr"}
+    assert "Δt" not in output.result[1]

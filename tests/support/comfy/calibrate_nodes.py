@@ -54,6 +54,12 @@ def inputs(name="FLUX dev", count=3, cfg=3.0, sampler="euler", steps=STEPS, size
     }
 
 
+def work_of(given):
+    """Workload of a node's inputs."""
+    guider = guider_for(given["model"], None, given["cfg"], given["examples"][0])
+    return Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
+
+
 def calibrated(method="all", name="mine", **given):
     return Calibrate.execute(**given, method=method, calibration=name).result
 
@@ -70,8 +76,7 @@ def found(method, full=FULL, name="mine", policy=None, **given):
 def realised(method, given, speed=COUNT, full=FULL, name="mine"):
     """Cached steps of each example under Adaptive Cache with the file."""
     plan = adaptive.plan_of(method, speed, 0.0, name, full)
-    guider = guider_for(given["model"], None, given["cfg"], given["examples"][0])
-    work = Workload(guider, given["examples"], given["latent"], given["sampler"], given["sigmas"])
+    work = work_of(given)
     records = [work.sampling(n).under(plan)[1] for n in range(len(work))]
     return [len(record.cached_steps) for record in records]
 

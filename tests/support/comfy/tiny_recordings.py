@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import comfy.samplers
 import torch
+from golden_path_pack.gph_core.run.record_file import RecordedRun
+from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.cache.adaptive import plan_of
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.record.record_runs import RecordRuns
@@ -55,3 +59,23 @@ def by_hand(model, example):
         torch.zeros_like(noise), disable_pbar=True, seed=example.seed,
     )  # fmt: skip
     return listener.records[0], latent
+
+
+def made(model, texts):
+    """Runs with these schedules; None for one that was cut short."""
+    (one,), _ = run(fixed(model), 1)
+    runs = []
+    for number, text in enumerate(texts):
+        schedule = Schedule.parse(text or "0-7/8")
+        record = replace(
+            one.record, full_steps=schedule.full_steps,
+            cached_steps=schedule.cached_steps if text else (), sigmas=one.record.sigmas,
+        )  # fmt: skip
+        if text is None:
+            record = replace(record, full_steps=(0, 1, 2))
+        runs.append(RecordedRun(f"{number}", "", number, record))
+    return tuple(runs)
+
+
+A, B, C, D = "0,4,7/8", "0,3,7/8", "0-1,4,7/8", "0,7/8"
+RUNS = [A, B, C, None, A, C, A, D, None, B, C, A]  # of ten: A 4, C 3, B 2, D 1
