@@ -10,6 +10,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PAGE = Path(__file__).parent / "browser"
+PROJECT = Path(__file__).parent / "project"  # one group, which parses each file once
 
 
 def pytest_addoption(parser):
@@ -22,7 +23,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if PAGE not in item.path.parents:  # which has groups of its own
             # The fixtures of a module are made once, and ComfyUI's state stays that of one worker.
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+            group = PROJECT.name if item.path.parent == PROJECT else item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.xdist_group(group))
     yield
     leave_out(config, items)
 

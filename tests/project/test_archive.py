@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from ..support import archive
+from ..support.sources import module_of, nodes
 
 ROOT = archive.ROOT
 pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a clone of git's")
@@ -37,12 +38,10 @@ def shipped():
 
 
 @pytest.fixture(scope="module")
-def trees(shipped):
-    return {
-        file: ast.parse((ROOT / file).read_text("utf-8"))
-        for file in shipped
-        if file.endswith(".py")
-    }
+def shipped_nodes(shipped):
+    """Syntax nodes of each Python file in the archive."""
+    files = [file for file in shipped if file.endswith(".py")]
+    return {file: nodes((ROOT / file).read_text("utf-8")) for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -63,42 +62,41 @@ def test_the_archive_has_the_pack_and_nothing_for_developers(shipped):
     assert size < 32 * 2**20  # the demo models have 27
 
 
-def imported(file, tree):
+def imported(file, nodes):
     """Files that a module imports by relative imports, and the packages around these."""
-    package = PurePosixPath(file).parent
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = PurePosixPath(*package.parts[: len(package.parts) - node.level + 1])
-            base = base.joinpath(*(node.module or "").split("."))
+            base = PurePosixPath(*module_of(ROOT / file, node))
             for place in (base, *(base / name.name for name in node.names)):
                 yield from (f"{place}.py", *(f"{p}/__init__.py" for p in (place, *place.parents)))
 
 
-def test_every_module_in_the_archive_is_used_by_the_nodes_and_none_is_missing(trees):
+def test_every_module_in_the_archive_is_used_by_the_nodes_and_none_is_missing(shipped_nodes):
     found, open_files = set(), ["__init__.py"]
     while open_files:
         file = open_files.pop()
         found.add(file)
-        reached = {PurePosixPath(name).as_posix() for name in imported(file, trees[file])}
-        open_files += [name for name in reached if name in trees and name not in found]
-        left_out = {name for name in reached if (ROOT / name).is_file()} - set(trees)
+        reached = {PurePosixPath(name).as_posix() for name in imported(file, shipped_nodes[file])}
+        open_files += [name for name in reached if name in shipped_nodes and name not in found]
+        left_out = {name for name in reached if (ROOT / name).is_file()} - set(shipped_nodes)
         assert not left_out, file
     # The core is one library: benchmarks use more of it.
-    assert {file for file in set(trees) - found if not file.startswith("gph_core/")} == set()
+    unused = set(shipped_nodes) - found
+    assert {file for file in unused if not file.startswith("gph_core/")} == set()
 
 
-def modules(tree):
+def modules(nodes):
     """Names of the modules that a file imports, wherever it does."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def called(tree):
+def called(nodes):
     """Names that a file calls: functions, and methods with a dot before them."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             function = node.func
             if isinstance(function, ast.Name):
@@ -111,28 +109,33 @@ def is_one_of(module, names):
     return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
-def test_nothing_runs_programs_or_texts_as_code(trees):
-    for file, tree in trees.items():
-        assert not [name for name in modules(tree) if is_one_of(name, PROGRAMS)], file
-        forbidden = CALLS | {f".{name}" for name in METHODS}
-        assert not forbidden & set(called(tree)), file
+def test_nothing_runs_programs_or_texts_as_code(shipped_nodes):
+    forbidden = CALLS | {f".{name}" for name in METHODS}
+    found = {
+        file: [name for name in modules(nodes) if is_one_of(name, PROGRAMS)]
+        + [name for name in called(nodes) if name in forbidden]
+        for file, nodes in shipped_nodes.items()
+    }
+    assert {file: names for file, names in found.items() if names} == {}
 
 
-def test_only_the_download_that_a_user_asks_for_reaches_the_network(trees):
+def test_only_the_download_that_a_user_asks_for_reaches_the_network(shipped_nodes):
     reaching = {
-        file for file, tree in trees.items() if any(is_one_of(m, NETWORK) for m in modules(tree))
+        file
+        for file, nodes in shipped_nodes.items()
+        if any(is_one_of(module, NETWORK) for module in modules(nodes))
     }
     assert reaching == {DOWNLOAD}
-    assert [name for name in called(trees[DOWNLOAD])].count(".urlopen") == 1
+    assert list(called(shipped_nodes[DOWNLOAD])).count(".urlopen") == 1
 
 
 def test_what_the_tests_forbid_is_found():
-    tree = ast.parse(
+    found = nodes(
         "from os import system\nimport urllib.request as u\ndef f():\n"
         "    import subprocess\n    eval('1'); os.system('ls'); model.eval()"
     )
-    assert {*called(tree)} == {"eval", ".system", ".eval"}
-    assert [m for m in modules(tree) if is_one_of(m, PROGRAMS | NETWORK)] == [
+    assert {*called(found)} == {"eval", ".system", ".eval"}
+    assert [m for m in modules(found) if is_one_of(m, PROGRAMS | NETWORK)] == [
         "urllib.request", "subprocess",
     ]  # fmt: skip
 

@@ -4,7 +4,7 @@ import ast
 import itertools
 import re
 
-from ..support.sources import name, sources
+from ..support.sources import name, nodes, sources
 
 # These refer to something that the docstring does not name. "How" and "What" often do so, too, but
 # also begin good ones: "How many steps are full".
@@ -14,8 +14,8 @@ HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionD
 
 def dangling(source):
     """Docstrings of a Python source that begin with a reference to something unnamed."""
-    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, HAVE_DOCSTRINGS))
-    found = filter(None, map(ast.get_docstring, nodes))
+    owners = (node for node in nodes(source) if isinstance(node, HAVE_DOCSTRINGS))
+    found = filter(None, map(ast.get_docstring, owners))
     return [text for text in found if DANGLING.match(text)]
 
 

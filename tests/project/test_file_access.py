@@ -1,9 +1,10 @@
 """Files are written in one way, and whoever reads them is in the contract of readers."""
 
 import ast
+import functools
 
 from ..support.readers import READERS, READERS_OF_NODES
-from ..support.sources import ROOT, name, sources
+from ..support.sources import ROOT, name, nodes, sources
 
 # Why a module may write by itself.
 WRITERS = {
@@ -44,10 +45,9 @@ OF_MODULES = {  # by the name that a module is called
 
 def uses(source):
     """What the calls of a Python source do with files: "reads", "writes"."""
-    tree = ast.parse(source)
-    draws = any(isinstance(n, ast.ImportFrom) and n.module == "PIL" for n in ast.walk(tree))
+    draws = any(isinstance(n, ast.ImportFrom) and n.module == "PIL" for n in nodes(source))
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes(source):
         if isinstance(node, ast.Call):
             found |= _use(node)
             if draws and getattr(node.func, "attr", "") == "save":
@@ -85,20 +85,20 @@ def test_what_a_call_does_with_files_is_seen():
     assert {source: uses(source) for source in calls} == calls
 
 
-USES = {
-    name(path): uses(path.read_text("utf-8"))
-    for path in sources(".py", folders=("gph_core", "nodes"))
-    if path.parent != ROOT
-}
+@functools.cache
+def uses_by_file():
+    """What each file of the pack does with files."""
+    files = [path for path in sources(".py", folders=("gph_core", "nodes")) if path.parent != ROOT]
+    return {name(path): uses(path.read_text("utf-8")) for path in files}
 
 
 def test_files_are_written_by_whole_file_alone():
-    assert {file for file, found in USES.items() if "writes" in found} == set(WRITERS)
+    assert {file for file, found in uses_by_file().items() if "writes" in found} == set(WRITERS)
 
 
 def test_every_reader_of_files_is_in_the_contract():
     known = {*READERS, *READERS_OF_NODES, *OTHER_READERS}
-    assert {file for file, found in USES.items() if "reads" in found} == known
+    assert {file for file, found in uses_by_file().items() if "reads" in found} == known
 
 
 def test_readers_of_nodes_are_in_the_contract_too():

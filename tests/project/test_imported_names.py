@@ -6,19 +6,18 @@ only when its function runs, and some of these run in CI only.
 
 import ast
 import functools
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from ..support.sources import ROOT, module_of, name, nodes
+
 FOLDERS = ("benchmarks", "demo", "devtools", "gph_core", "nodes", "tests")
 FILES = [ROOT / "dev.py", *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))]
 
 
 def imports(path, text):
     """Pairs of a module of this repository, as parts of its path, and a name taken from it."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.ImportFrom):
-            below = path.parents[node.level - 1].relative_to(ROOT).parts if node.level else ()
-            module = (*below, *filter(None, (node.module or "").split(".")))
+            module = module_of(path, node)
             if module[:1] == ("golden_path_pack",):
                 module = module[1:]
             elif not node.level and module[0] not in FOLDERS:
@@ -32,7 +31,7 @@ def imports(path, text):
 def names_of(file):
     """What a module defines at its top, including what it imports."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in nodes(file.read_text("utf-8")):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -56,7 +55,7 @@ def missing(path, text):
 
 
 def test_every_imported_name_exists():
-    lost = {str(p.relative_to(ROOT)): missing(p, p.read_text("utf-8")) for p in FILES}
+    lost = {name(p): missing(p, p.read_text("utf-8")) for p in FILES}
     assert not {file: names for file, names in lost.items() if names}
 
 

@@ -1,31 +1,58 @@
 """The dependency rule of the pack."""
 
 import ast
-import subprocess
+import graphlib
 import sys
 from pathlib import Path
 
-import pytest
+from ..support.sources import ROOT, module_of, name, nodes
 
-ROOT = Path(__file__).parents[2]
 CORE_MAY_IMPORT = {"numpy", "safetensors", "scipy", "torch"} | set(sys.stdlib_module_names)
 # Where they are used, inside functions: a missing one costs a metric or an algorithm, not the pack.
 CORE_MAY_IMPORT_LATE = {"einops", "lpips", "matplotlib", "skimage", "sklearn", "transformers"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def imports(path, *, late=True):
+    """Import statements of a file; without ``late``, only what runs when it is imported."""
+    found = nodes(path.read_text("utf-8"))
+    below = found if late else at_once(found[0])
+    return [node for node in below if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def at_once(node):
+    """Nodes below one that run when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        is_for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not isinstance(child, FUNCTIONS) and not is_for_types:
+            yield child
+            yield from at_once(child)
 
 
 def absolute_imports(path, *, late=True):
-    """What a file imports by name; without ``late``, only what happens when it is imported."""
-    yield from _imports_below(ast.parse(path.read_text("utf-8")), late)
+    """Packages that a file imports by name."""
+    found = set()
+    for node in imports(path, late=late):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif not node.level:
+            found.add(node.module.split(".")[0])
+    return found
 
 
-def _imports_below(node, late):
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in child.names)
-        elif isinstance(child, ast.ImportFrom) and child.level == 0:
-            yield child.module.split(".")[0]
-        elif late or not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from _imports_below(child, late)
+def relative_imports(path, *, late=True):
+    """Files of modules and packages from which a file takes something by relative imports."""
+    for node in imports(path, late=late):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            module = ROOT.joinpath(*module_of(path, node))
+            for alias in node.names:
+                yield next(filter(None, (file_of(module / alias.name), file_of(module))))
+
+
+def file_of(module):
+    """File of a module or package, or None."""
+    places = (module.with_name(f"{module.name}.py"), module / "__init__.py")
+    return next(filter(Path.is_file, places), None)
 
 
 def files(folder):
@@ -34,30 +61,36 @@ def files(folder):
     return found
 
 
-@pytest.mark.parametrize("path", files("gph_core"), ids=lambda p: p.name)
-def test_core_imports_at_once_only_what_comfyui_brings_and_itself(path):
-    assert set(absolute_imports(path)) <= CORE_MAY_IMPORT | CORE_MAY_IMPORT_LATE
-    assert set(absolute_imports(path, late=False)) <= CORE_MAY_IMPORT
+def faults(paths, find):
+    """What a function finds in files, by their names, without those in which it finds nothing."""
+    return {name(path): found for path in paths if (found := find(path))}
+
+
+def test_core_imports_at_once_only_what_comfyui_brings_and_itself():
+    core = files("gph_core")
+    assert faults(core, lambda p: absolute_imports(p, late=False) - CORE_MAY_IMPORT) == {}
+    allowed = CORE_MAY_IMPORT | CORE_MAY_IMPORT_LATE
+    assert faults(core, lambda p: absolute_imports(p) - allowed) == {}
 
 
 def test_an_import_counts_as_late_only_inside_a_function(tmp_path):
     file = tmp_path / "module.py"
     file.write_text(
         "import a.b\nif True:\n    from c import d\nclass E:\n    import f\n"
-        "    def g(self):\n        import h\n"
+        "    def g(self):\n        import h\nif TYPE_CHECKING:\n    import i\n"
     )
-    assert set(absolute_imports(file)) == {"a", "c", "f", "h"}
-    assert set(absolute_imports(file, late=False)) == {"a", "c", "f"}
+    assert absolute_imports(file) == {"a", "c", "f", "h", "i"}
+    assert absolute_imports(file, late=False) == {"a", "c", "f"}
 
 
 # demo/run.py is a client of the server: it runs on its own, never inside the pack.
 PACK_FILES = [path for path in files("nodes") + files("demo") if path.name != "run.py"]
 
 
-@pytest.mark.parametrize("path", PACK_FILES, ids=lambda p: p.name)
-def test_the_pack_imports_itself_relatively(path):
+def test_the_pack_imports_itself_relatively():
     # ComfyUI loads the pack under a generated name, and `nodes` is ComfyUI's own module.
-    assert not {"gph_core", "nodes", "demo"} & set(absolute_imports(path))
+    own = {"gph_core", "nodes", "demo"}
+    assert faults(PACK_FILES, lambda path: absolute_imports(path) & own) == {}
 
 
 def test_one_file_alone_knows_where_the_files_of_users_are():
@@ -71,8 +104,8 @@ def test_dev_needs_the_standard_library_only():
     allowed = {*sys.stdlib_module_names, "devtools", "tomllib"}
     started = ("fingerprints", "templates")  # by dev.py in the environment
     others = [path for path in files("devtools") if not path.stem.startswith(started)]
-    for path in (ROOT / "dev.py", *others):
-        assert set(absolute_imports(path)) <= allowed
+    found = faults([ROOT / "dev.py", *others], lambda path: absolute_imports(path) - allowed)
+    assert found == {}
 
 
 # A room may import itself and the rooms before it. A file beside the rooms is a room of its own.
@@ -94,46 +127,28 @@ def room_of(path):
     return path.relative_to(ROOT).with_suffix("").parts[1]
 
 
-def rooms_imported(path):
-    """Names of the rooms of its own half of the pack that a file imports, late ones included."""
+def later_rooms(path):
+    """Rooms of its own half of the pack that a file imports though they come after its own."""
     half = path.relative_to(ROOT).parts[0]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not isinstance(node, ast.ImportFrom) or not node.level:
-            continue
-        base = path.parents[node.level - 1].relative_to(ROOT).parts
-        for alias in node.names:
-            parts = (*base, *(node.module or "").split("."), alias.name)
-            parts = tuple(filter(None, parts))
-            if parts[0] == half:
-                yield parts[1]
+    order = ROOMS[half].index
+    reached = [p for p in relative_imports(path) if p.is_relative_to(ROOT / half)]
+    return {room for room in map(room_of, reached) if order(room) > order(room_of(path))}
 
 
-@pytest.mark.parametrize("half", ROOMS)
-def test_every_folder_is_a_room(half):
-    assert {room_of(path) for path in files(half)} == set(ROOMS[half])
-
-
-@pytest.mark.parametrize("path", files("gph_core") + files("nodes"), ids=lambda p: str(p)[-40:])
-def test_a_room_imports_only_the_rooms_before_it(path):
-    order = ROOMS[path.relative_to(ROOT).parts[0]]
-    later = {
-        room for room in rooms_imported(path) if order.index(room) > order.index(room_of(path))
+def test_every_folder_is_a_room():
+    assert {half: {room_of(path) for path in files(half)} for half in ROOMS} == {
+        half: set(rooms) for half, rooms in ROOMS.items()
     }
-    assert not later
 
 
-IMPORT_EACH_FIRST = """
-import importlib, pathlib, sys
-for name in sys.argv[2:]:
-    for loaded in [m for m in sys.modules if m.split(".")[0] == sys.argv[1]]:
-        del sys.modules[loaded]
-    importlib.import_module(name)
-"""
+def test_a_room_imports_only_the_rooms_before_it():
+    assert faults(files("gph_core") + files("nodes"), later_rooms) == {}
 
 
 def test_every_module_of_the_core_can_be_imported_first():
-    # With the libraries still loaded this takes seconds; what matters is that none of ours is.
-    names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in files("gph_core")]
-    subprocess.run(
-        [sys.executable, "-c", IMPORT_EACH_FIRST, "gph_core", *names], cwd=ROOT, check=True
-    )
+    # What runs at an import of one module never comes back to it.
+    core = files("gph_core")
+    graph = {path: set(relative_imports(path, late=False)) - {path} for path in core}
+    for path in core:  # the packages around a module are imported before it
+        graph[path] |= {p / "__init__.py" for p in path.parents} & graph.keys() - {path}
+    graphlib.TopologicalSorter(graph).prepare()  # names a circle

@@ -4,7 +4,7 @@ import ast
 import statistics
 from collections import Counter
 
-from ..support.sources import name, sources
+from ..support.sources import name, nodes, sources
 
 MOST_LINES = 250
 MOST_FILES = 15
@@ -26,7 +26,7 @@ def test_no_folder_has_more_than_15_files():
 
 def function_lengths(source):
     """Lines of each function of a Python source, methods and inner functions included."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.end_lineno - node.lineno + 1
 

@@ -1,5 +1,7 @@
-"""The files of the repository that people write, without tests, texts and data."""
+"""The files of the repository that people write, without tests, texts and data, and their parts."""
 
+import ast
+import functools
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,3 +20,18 @@ def sources(*suffixes, folders=FOLDERS):
 def name(path):
     """Path of a file from the root on, with slashes."""
     return path.relative_to(ROOT).as_posix()
+
+
+@functools.cache
+def nodes(source):
+    """Syntax nodes of a Python source, the module first; parsed once in a process."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
+def module_of(path, node):
+    """Parts of the module from which an ``ImportFrom`` in a file takes names.
+
+    Those of a relative import begin at the root of the repository.
+    """
+    below = path.parents[node.level - 1].relative_to(ROOT).parts if node.level else ()
+    return (*below, *filter(None, (node.module or "").split(".")))
