@@ -8,7 +8,7 @@ from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
-from ...support.comfy.gated import CASES, FEW, STEPS, forced, plan, run, run_both_ways
+from ...support.comfy.gated import CASES, FEW, STEPS, both_ways, built, forced, plan, run
 from ...support.zoo import zoo
 
 # Every method on FLUX, and those that read a model in a way of their own on one that differs.
@@ -17,6 +17,7 @@ PAIRS = [
     ("Qwen-Image", "DiCache"), ("HunyuanVideo", "SeaCache"), ("HunyuanVideo", "SenCache"),
     ("Wan 2.1 1.3B", "TeaCache"), ("Wan 2.1 1.3B", "DiCache (as published for Wan)"),
 ]  # fmt: skip
+BOTH_PROMPTS = {"tokens": (5, 5), "cfg": 3.0}
 each = pytest.mark.parametrize(("case", "name"), PAIRS, indirect=["case"])
 
 
@@ -27,7 +28,7 @@ def case(request):
 
 @pytest.fixture(scope="module")
 def model(case):
-    return zoo.build(case)
+    return built(case.name)
 
 
 @each
@@ -77,10 +78,10 @@ def test_at_an_infinite_threshold_only_forced_steps_are_full(name, case, model):
 def test_a_run_is_that_under_the_schedule_that_the_method_chose(
     name, case, model, prompts, monkeypatch
 ):
-    options = {"tokens": (5, 8 if prompts == "of different length" else 5), "cfg": 3.0}
+    options = BOTH_PROMPTS | ({"tokens": (5, 8)} if prompts == "of different length" else {})
     if prompts == "with little memory":  # ComfyUI asks whether both fit into one call
         monkeypatch.setattr(comfy.model_management, "get_free_memory", lambda *args, **kw: 0)
-    found, record = run_both_ways(name, case, model, **options)
+    _, found, record = both_ways(name, case, **options)
     fixed = tiny.attach(model, record.schedule, ALL[name].policy)
     assert zoo.same(found, zoo.sample(case, fixed, STEPS, **options))
     assert record.refused_steps == ()
@@ -89,10 +90,10 @@ def test_a_run_is_that_under_the_schedule_that_the_method_chose(
 
 @each
 def test_looking_at_a_step_runs_the_first_block_at_most(name, case, model):
-    each = zoo.counted(model, lambda: zoo.sample(case, model, steps=1))
-    records = []
-    blocks = zoo.counted(model, lambda: records.append(run_both_ways(name, case, model)[1]))
-    (record,) = records
+    each = zoo.counted(model, lambda: zoo.sample(case, model, steps=1, **BOTH_PROMPTS))
+    threshold, _, record = both_ways(name, case, **BOTH_PROMPTS)
+    the_plan = plan(name, case, threshold)
+    blocks = zoo.counted(model, lambda: run(case, model, the_plan, **BOTH_PROMPTS))
     looked_at = STEPS - len(forced(name, case, model))
     looks = looked_at if name.startswith(("DiCache", "First Block Cache")) else 0
     assert blocks == each * len(record.full_steps) + looks
@@ -102,5 +103,5 @@ def test_looking_at_a_step_runs_the_first_block_at_most(name, case, model):
 @pytest.mark.parametrize("name", ["SeaCache", "DiCache", "SenCache", "MagCache"])
 def test_any_method_goes_with_another_policy(name, case, model):
     other = TwoAnchor() if ALL[name].policy != TwoAnchor() else ALL["TeaCache"].policy
-    found, record = run_both_ways(name, case, model, other)
+    _, found, record = both_ways(name, case, other)
     assert zoo.same(found, zoo.sample(case, tiny.attach(model, record.schedule, other), STEPS))

@@ -36,7 +36,7 @@ def test_a_sampler_of_two_calls_a_step_meets_what_was_decided_at_the_first(model
     def sample(patched):
         return tiny.sample(patched, sampler=sampler)
 
-    found, record = sampled_both_ways(name, model, sample)
+    _, found, record = sampled_both_ways(name, model, sample)
     assert torch.equal(found, sample(as_fixed(name, record, model)))
     assert record.refused_steps == ()
     assert {*record.notes} == {FEW, *([BETWEEN_STEPS] if sampler == "dpm_2" else [])}
@@ -45,7 +45,7 @@ def test_a_sampler_of_two_calls_a_step_meets_what_was_decided_at_the_first(model
 @pytest.mark.parametrize("name", ["DiCache", "EasyCache"])
 def test_heunpp2_computes_in_full_what_the_rule_says_alone(model, name):
     # It looks two steps ahead and goes back, often across a full step.
-    _, record = sampled_both_ways(name, model, lambda m: tiny.sample(m, sampler="heunpp2"))
+    _, _, record = sampled_both_ways(name, model, lambda m: tiny.sample(m, sampler="heunpp2"))
     assert record.refused_steps == ()
     assert record.notes == (FEW,)
 
@@ -61,7 +61,7 @@ def test_a_control_is_evaluated_on_full_steps_only(model, name):
         control.calls = 0
         return controlled(patched, control)
 
-    found, record = sampled_both_ways(name, model, sample)
+    _, found, record = sampled_both_ways(name, model, sample)
     assert control.calls == len(record.full_steps)  # a look goes without
     assert torch.equal(found, sample(as_fixed(name, record, model)))
     assert record.notes == (FEW,)
@@ -97,7 +97,7 @@ def test_the_first_window_decides_for_all(video, name):
         (found,) = zoo.sample(case, windowed(patched, "standard_static"), STEPS)
         return found
 
-    found, record = sampled_both_ways(name, model, sample)
+    _, found, record = sampled_both_ways(name, model, sample)
     assert torch.equal(found, sample(as_fixed(name, record, model)))
     assert record.notes == (FEW,)
 
@@ -121,7 +121,7 @@ def test_where_the_first_window_moves_all_is_computed_in_full(video, name):
 def test_a_replaced_first_block_is_seen_at_work(model, name):
     replaced = model.clone()
     replaced.set_model_patch_replace(scales_tokens, "dit", "double_block", 0)
-    found, record = sampled_both_ways(name, replaced, tiny.sample)
+    _, found, record = sampled_both_ways(name, replaced, tiny.sample)
     assert torch.equal(found, tiny.sample(as_fixed(name, record, replaced)))
     assert record.notes == (FEW,)
 

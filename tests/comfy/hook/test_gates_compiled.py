@@ -6,7 +6,7 @@ from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
 from ...support.comfy.compiling import EACH_BLOCK, WHOLE, CountingBackend, compiled
-from ...support.comfy.gated import FLUX, plan, sampled, threshold_both_ways
+from ...support.comfy.gated import FLUX, plan, sampled_both_ways
 
 pytestmark = pytest.mark.long
 
@@ -15,8 +15,7 @@ pytestmark = pytest.mark.long
 def test_a_compiled_model_decides_alike_in_a_graph_for_each_kind_of_call(
     model, fresh_compiler, name
 ):
-    threshold = threshold_both_ways(name, model, tiny.sample)
-    expected, eager = sampled(name, model, tiny.sample, threshold)
+    threshold, expected, eager = sampled_both_ways(name, model, tiny.sample)
     backend, listener = CountingBackend(), tiny.Listener()
     patched = patching.attach(
         compiled(model, backend, WHOLE), plan(name, FLUX, threshold), listener
@@ -33,8 +32,7 @@ def test_calls_that_look_and_others_of_the_same_step_go_together(model, fresh_co
     def sample(patched):
         return tiny.sample(patched, negative_tokens=8)  # too long for one call with the positive
 
-    threshold = threshold_both_ways("SeaCache", model, sample)
-    expected, eager = sampled("SeaCache", model, sample, threshold)
+    threshold, expected, eager = sampled_both_ways("SeaCache", model, sample)
     whole, listener = compiled(model, CountingBackend(), WHOLE), tiny.Listener()
     found = sample(patching.attach(whole, plan("SeaCache", FLUX, threshold), listener))
     assert not fresh_compiler["graph_break"]
@@ -47,8 +45,7 @@ pytestmark = pytest.mark.long
 
 @pytest.mark.parametrize("name", ["SeaCache", "DiCache"])
 def test_compiled_blocks_decide_alike(model, fresh_compiler, name):
-    threshold = threshold_both_ways(name, model, tiny.sample)
-    expected, eager = sampled(name, model, tiny.sample, threshold)
+    threshold, expected, eager = sampled_both_ways(name, model, tiny.sample)
     blocks, listener = compiled(model, CountingBackend(), EACH_BLOCK), tiny.Listener()
     found = tiny.sample(patching.attach(blocks, plan(name, FLUX, threshold), listener))
     assert not fresh_compiler["graph_break"]

@@ -6,7 +6,7 @@ from golden_path_pack.gph_core.model import families
 from golden_path_pack.nodes.hook import patching
 
 from ...support.comfy import tiny
-from ...support.comfy.gated import FEW, STEPS, plan, run, run_both_ways
+from ...support.comfy.gated import FEW, STEPS, both_ways, built, plan, run
 from ...support.zoo import zoo
 from ...support.zoo.zoo_all import CASES, FAMILIES, SHAPES, cases
 
@@ -42,23 +42,22 @@ def reads_the_input(name, family):
 
 @pytest.mark.parametrize(("case", "name"), PAIRS, ids=lambda value: getattr(value, "name", value))
 def test_a_method_decides_or_says_why_not(name, case):
-    model = zoo.build(case)
+    model = built(case.name)
     family = families.detect(model.model.diffusion_model)
-    plain = zoo.sample(case, model, STEPS)
     if reads_the_input(name, family):
         listener = tiny.Listener()
         patched = patching.attach(model, plan(name, case, 0.5), listener)
-        assert zoo.same(zoo.sample(case, patched, STEPS), plain)
+        assert zoo.same(zoo.sample(case, patched, STEPS), zoo.sample(case, model, STEPS))
         assert listener.refusals == [
             f"what {name} looks at is not known for {family.name} (docs/methods.md lists the "
             "families); DiCache and First Block Cache work with it"
         ]
     elif name == "SeaCache" and case.name in UNPLACED:
         found, record = run(case, model, plan(name, case, 0.5))
-        assert zoo.same(found, plain)
+        assert zoo.same(found, zoo.sample(case, model, STEPS))
         assert (record.cached_steps, record.notes) == ((), (FEW, NO_PLACES))
     else:
-        found, record = run_both_ways(name, case, model)
+        _, found, record = both_ways(name, case)
         fixed = tiny.attach(model, record.schedule, ALL[name].policy)
         assert zoo.same(found, zoo.sample(case, fixed, STEPS))
         assert record.refused_steps == ()

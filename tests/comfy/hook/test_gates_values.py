@@ -196,7 +196,7 @@ def test_a_gate_compares_what_the_leader_branch_shows_once_a_step(case, name, pr
         # ComfyUI calls the negative prompt first then, unless the two never share a call.
         decides = POSITIVE if case.family == "MiniMax H3" else NEGATIVE
     steps = Steps(case, model, decides)
-    _, record = run_both_ways(name, case, steps.watched, **options)
+    record = run_both_ways(name, case, steps.watched, **options)
     assert_compared(record, name, case, model, steps)
 
 
@@ -211,7 +211,7 @@ def test_a_gate_looks_at_the_first_of_several_evaluations_of_a_step(name, sample
     case = CASES["FLUX dev"]
     model = zoo.build(case)
     steps = Steps(case, model, POSITIVE)
-    _, record = run_both_ways(name, case, steps.watched, sampler=sampler, cfg=3.0)
+    record = run_both_ways(name, case, steps.watched, sampler=sampler, cfg=3.0)
     assert_compared(record, name, case, model, steps)
 
 

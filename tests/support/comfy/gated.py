@@ -79,16 +79,20 @@ def by_rule(record, threshold, forced_steps):
     return len(full), len(record.cached_steps)
 
 
-def _threshold(decided):
-    """One at which a rule decides both ways; ``decided`` gives its ``by_rule`` and record."""
-    (_, none), record = decided(0.0)
-    assert none == 0
+def _both_ways(run_at, forced_steps):
+    """Threshold, latents and record of a run in which a rule makes a step full and caches another.
+
+    ``run_at`` gives the latter two for a threshold.
+    """
+    _, record = run_at(0.0)
+    assert record.cached_steps == ()
     values = sorted(v for v in record.gate_values if v is not None) or [0.1]
     low, high, threshold = 0.0, math.inf, values[len(values) // 2] * 1.1
     for _ in range(20):
-        (full, cached), _ = decided(threshold)
+        found, record = run_at(threshold)
+        full, cached = by_rule(record, threshold, forced_steps)
         if full and cached:
-            return threshold
+            return threshold, found, record
         low, high = (low, threshold) if cached else (threshold, high)
         if low and high < math.inf:
             threshold = math.sqrt(low * high)
@@ -98,30 +102,34 @@ def _threshold(decided):
 
 
 @functools.lru_cache(maxsize=2)
-def _built(case_name):
+def built(case_name):
+    """The MODEL of a case, shared by tests that leave it as it is."""
     return zoo.build(CASES[case_name])
 
 
 @functools.cache
-def _middle(name, case_name, policy, options, _has_memory):
-    case, model = CASES[case_name], _built(case_name)
-    forced_steps = forced(name, case, model, policy)
+def _of_case(name, case_name, policy, options, _has_memory):
+    case, model = CASES[case_name], built(case_name)
 
-    def decided(threshold):
-        _, record = run(case, model, plan(name, case, threshold, policy), **dict(options))
-        return by_rule(record, threshold, forced_steps), record
+    def run_at(threshold):
+        return run(case, model, plan(name, case, threshold, policy), **dict(options))
 
-    return _threshold(decided)
+    return _both_ways(run_at, forced(name, case, model, policy))
 
 
-def run_both_ways(name, case, model, policy=None, **options):
-    """Latents and record of a run in which the rule makes a step full and caches another."""
+def both_ways(name, case, policy=None, **options):
+    """Threshold, latents and record of such a run, which is made once for all tests."""
     # Without memory ComfyUI calls the prompts one by one, and another one decides.
     has_memory = comfy.model_management.get_free_memory() > 0
-    threshold = _middle(name, case.name, policy, tuple(options.items()), has_memory)
-    found, record = run(case, model, plan(name, case, threshold, policy), **options)
-    assert min(by_rule(record, threshold, forced(name, case, model, policy))) > 0
-    return found, record
+    return _of_case(name, case.name, policy, tuple(options.items()), has_memory)
+
+
+def run_both_ways(name, case, model, **options):
+    """Record of such a run on a MODEL that watches."""
+    threshold, _, _ = both_ways(name, case, **options)
+    _, record = run(case, model, plan(name, case, threshold), **options)
+    assert min(by_rule(record, threshold, forced(name, case, model))) > 0
+    return record
 
 
 def sampled(name, model, sample, threshold):
@@ -133,20 +141,9 @@ def sampled(name, model, sample, threshold):
     return found, record
 
 
-def threshold_both_ways(name, model, sample):
-    """A threshold at which the rule makes a step full and caches another."""
-    forced_steps = forced(name, FLUX, model)
-
-    def decided(threshold):
-        _, record = sampled(name, model, sample, threshold)
-        return by_rule(record, threshold, forced_steps), record
-
-    return _threshold(decided)
-
-
 def sampled_both_ways(name, model, sample):
-    """Latents and record of a run at such a threshold."""
-    return sampled(name, model, sample, threshold_both_ways(name, model, sample))
+    """Threshold, latents and record of one in which a rule decides both ways."""
+    return _both_ways(functools.partial(sampled, name, model, sample), forced(name, FLUX, model))
 
 
 ATTENTION = {  # the module whose first input is the attention's, in the first block
