@@ -150,11 +150,13 @@ def test_the_best_of_a_rugged_space_is_found_by_a_third_of_it(name):
 
 
 @pytest.mark.parametrize(
-    "space", [ScheduleSpace(5, 4), ScheduleSpace(1, 0), ScheduleSpace(5, 1, (0, 4))], ids=str
-)
-@pytest.mark.parametrize(
-    ("value", "race"), [(separable, None), (lambda *_: 1.0, Race())], ids=["slope", "plateau"]
-)
+    ("space", "value", "race"),
+    [
+        (ScheduleSpace(5, 4), separable, None), (ScheduleSpace(5, 4), lambda *_: 1.0, Race()),
+        (ScheduleSpace(1, 0), separable, None), (ScheduleSpace(5, 1, (0, 4)), separable, None),
+    ],
+    ids=["one full", "one full on a plateau", "one step", "all but one full"],
+)  # fmt: skip
 def test_a_tiny_space_is_seen_whole_and_the_search_ends(algorithm, space, value, race):
     study, _ = study_of(value, float("inf"), race=race, stops_when_stalled=False)
     reason = study.run(begin(algorithm, space))
