@@ -14,6 +14,10 @@ SCALE_POWER = 0.6  # channels are divided by std**0.6: strong components stay th
 class PrincipalComponents(nn.Module):
     """Patches ``[..., values]`` to ``[..., channels]`` and back."""
 
+    mean: Tensor
+    basis: Tensor
+    scale: Tensor
+
     def __init__(self, values: int, channels: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(values))

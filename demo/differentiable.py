@@ -8,14 +8,16 @@ demo model uses of them; a test compares the two.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
+if TYPE_CHECKING:  # ComfyUI is on the path only where the model is used
+    from comfy.ldm.flux.model import Flux
 
-def velocity(
-    flux: nn.Module, latents: Tensor, times: Tensor, tokens: Tensor, pooled: Tensor
-) -> Tensor:
+
+def velocity(flux: Flux, latents: Tensor, times: Tensor, tokens: Tensor, pooled: Tensor) -> Tensor:
     """Predicted velocity (noise − image) of noisy latents.
 
     Args:
@@ -31,6 +33,7 @@ def velocity(
     height, width = latents.shape[-2:]
     image = flux.img_in(latents.flatten(2).transpose(1, 2))
     text = flux.txt_in(tokens)
+    assert flux.vector_in is not None  # the demo's configuration has one
     vector = flux.time_in(_sinusoids(times)) + flux.vector_in(pooled)
     rotation = _rotation(flux, text.shape[1], height, width)
     for block in flux.double_blocks:
@@ -51,7 +54,7 @@ def _sinusoids(times: Tensor, channels: int = 256) -> Tensor:
     return torch.cat((angles.cos(), angles.sin()), dim=-1)
 
 
-def _rotation(flux: nn.Module, text_length: int, height: int, width: int) -> tuple[Tensor, Tensor]:
+def _rotation(flux: Flux, text_length: int, height: int, width: int) -> tuple[Tensor, Tensor]:
     """Cosine and sine ``[L + H·W, head channels / 2]``: text at the origin, images on a grid."""
     device = flux.img_in.weight.device
     sides = (torch.arange(side, device=device) for side in (height, width))
@@ -76,7 +79,7 @@ def _modulate(norm: nn.Module, x: Tensor, modulation) -> Tensor:
     return norm(x) * (1 + modulation.scale) + modulation.shift
 
 
-def _heads(qkv: Tensor, num_heads: int, norm: nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+def _heads(qkv: Tensor, num_heads: int, norm) -> tuple[Tensor, Tensor, Tensor]:
     q, k, v = qkv.unflatten(-1, (3, num_heads, -1)).permute(2, 0, 3, 1, 4)
     return norm.query_norm(q).type_as(v), norm.key_norm(k).type_as(v), v
 
@@ -99,7 +102,8 @@ def _double_block(block, image: Tensor, text: Tensor, vector: Tensor, rotation):
         _heads(image_qkv, heads, block.img_attn.norm),
         strict=True,
     )
-    attention = _attend(*(torch.cat(pair, 2) for pair in streams), rotation)
+    q, k, v = (torch.cat(pair, 2) for pair in streams)
+    attention = _attend(q, k, v, rotation)
     text_out, image_out = attention.split((text.shape[1], image.shape[1]), 1)
     image = image + image_1.gate * block.img_attn.proj(image_out)
     image = image + image_2.gate * block.img_mlp(_modulate(block.img_norm2, image, image_2))

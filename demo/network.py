@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -13,6 +13,9 @@ from . import scenes
 from .autoencoder import CHANNELS, PATCH, PatchAutoencoder
 from .differentiable import velocity
 from .words import Vocabulary
+
+if TYPE_CHECKING:  # ComfyUI is not on the path yet
+    from comfy.ldm.flux.model import Flux
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -73,7 +76,7 @@ class DemoNetwork(nn.Module):
         return velocity(self.transformer, latents, times, *self.words(ids))
 
 
-def build_transformer() -> nn.Module:
+def build_transformer() -> Flux:
     """ComfyUI's Flux at toy size with torch's own layers, for training; uninitialised."""
     from comfy.ldm.flux.model import Flux  # ComfyUI: only there once it is on the path
 

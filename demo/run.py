@@ -16,6 +16,7 @@ import statistics
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import cast
 
 import aiohttp
 import numpy as np
@@ -141,10 +142,10 @@ async def sample_all(url: str, rows: list[Row], subject: Subject) -> dict:
 def ssim(reference: np.ndarray, frames: np.ndarray) -> float:
     """Structural similarity of 8-bit frames with the Gaussian window of Wang et al. (2004)."""
     values = [
-        structural_similarity(
+        cast(float, structural_similarity(  # with other options it would be a tuple
             *pair, channel_axis=2, data_range=255,
             gaussian_weights=True, sigma=1.5, use_sample_covariance=False,
-        )
+        ))
         for pair in zip(reference, frames, strict=True)
     ]  # fmt: skip
     return float(statistics.mean(values))

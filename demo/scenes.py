@@ -113,9 +113,9 @@ def _draw_scene(rng: np.random.Generator) -> Scene:
         words = f"{first} {SHAPES[kind_a]} {RELATIONS[relation]} {second} {SHAPES[kind_b]}"
         near, far = 17.5 + 1.5 * jitter[0], 46.5 + 1.5 * jitter[1]  # along the relation's axis
         across_a, across_b = 32 + 6 * jitter[2], 32 + 6 * jitter[3]
-        a, b = ((near, across_a), (far, across_b))
+        a, b = (near, across_a), (far, across_b)
         if relation == 1:
-            a, b = a[::-1], b[::-1]
+            a, b = (across_a, near), (across_b, far)
         shapes = (
             PlacedShape(SHAPES[kind_a], first, *a, 11.5 + jitter[4]),
             PlacedShape(SHAPES[kind_b], second, *b, 11.5 + jitter[5]),

@@ -13,14 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from . import pictures
 
@@ -48,7 +48,7 @@ def optimizers(model: nn.Module, lr: float) -> dict[str, torch.optim.Optimizer]:
     """Muon for the matrices of the transformer's blocks, AdamW for all else."""
     matrices = [
         parameter
-        for name, parameter in model.transformer.named_parameters()
+        for name, parameter in model.get_submodule("transformer").named_parameters()
         if "blocks." in name and parameter.ndim == 2
     ]
     chosen = set(matrices)
@@ -63,14 +63,15 @@ def optimizers(model: nn.Module, lr: float) -> dict[str, torch.optim.Optimizer]:
     }
 
 
-def growing_ema(averages: list[Tensor], current: list[Tensor], count: Tensor) -> None:
+def growing_ema(averages: Sequence[Tensor], current: Sequence[Tensor], count: Tensor | int) -> None:
     """Average over about the last tenth of the steps, at most over ``EMA_DECAY``'s 1,000.
 
     With a decay that never changes, the first weights would stay for long.
     """
     decay = min(EMA_DECAY, (1 + int(count)) / (10 + int(count)))
     with torch.no_grad():
-        torch._foreach_lerp_(averages, current, 1 - decay)
+        for average, weights in zip(averages, current, strict=True):
+            average.lerp_(weights, 1 - decay)
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,19 @@ class Training:
         return loss.item()
 
 
+class _Batches(Dataset[Batch]):
+    """Batches of some steps, in the process that asks for them."""
+
+    def __init__(self, draw: Callable[[int], Batch], steps: range) -> None:
+        self._draw, self._steps = draw, steps
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def __getitem__(self, index: int) -> Batch:
+        return self._draw(self._steps[index])
+
+
 def train(training: Training, task: Task, options: argparse.Namespace) -> None:
     """Train to ``options.total``, from the checkpoint in ``options.out`` if there is one."""
     total = options.total // options.batch
@@ -166,7 +180,8 @@ def train(training: Training, task: Task, options: argparse.Namespace) -> None:
     forward = torch.compile(model, options={"pattern_matcher": False}) if options.compile else model
     report = _Report(task.samples, options.out / "log.jsonl", options.batch, training.step, total)
     steps = range(training.step, total)
-    batches = DataLoader(steps, batch_size=None, collate_fn=task.batch, num_workers=options.workers)
+    drawn = _Batches(task.batch, steps)
+    batches = DataLoader(drawn, batch_size=None, num_workers=options.workers)
     for step, batch in zip(steps, batches, strict=True):
         lr = options.lr * learning_rate_factor(step, total)
         report.losses.append(training.learn(forward, batch, lr))

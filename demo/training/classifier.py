@@ -46,10 +46,16 @@ def shape_colors(colors: np.ndarray, background: str) -> set[str]:
     return found
 
 
-def largest(mask: np.ndarray) -> np.ndarray:
-    """The largest connected piece of a mask."""
+def labelled(mask: np.ndarray) -> np.ndarray:
+    """Numbers of the connected pieces of a mask from 1 on, and 0 beside it."""
     labels = np.zeros(mask.shape, dtype=np.int32)
     ndimage.label(mask, output=labels)
+    return labels
+
+
+def largest(mask: np.ndarray) -> np.ndarray:
+    """The largest connected piece of a mask."""
+    labels = labelled(mask)
     sizes = np.bincount(labels.ravel())
     sizes[0] = 0  # what is not in the mask
     return mask & (labels == sizes.argmax())
@@ -57,8 +63,8 @@ def largest(mask: np.ndarray) -> np.ndarray:
 
 def pieces(colors: np.ndarray, color: str) -> list[np.ndarray]:
     """Masks of the connected pieces of a colour with at least ``MIN_PIXELS`` pixels."""
-    labels, count = ndimage.label(colors == list(COLORS).index(color))
-    masks = [labels == number for number in range(1, count + 1)]
+    labels = labelled(colors == list(COLORS).index(color))
+    masks = [labels == number for number in range(1, labels.max() + 1)]
     return [mask for mask in masks if mask.sum() >= MIN_PIXELS]
 
 

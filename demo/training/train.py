@@ -78,7 +78,7 @@ def initialize(model: network.DemoNetwork) -> None:
             nn.init.zeros_(parameter)
     for name, module in model.transformer.named_modules():
         if name.endswith((".lin", "adaLN_modulation.1", "final_layer.linear")):
-            nn.init.zeros_(module.weight)
+            nn.init.zeros_(module.get_parameter("weight"))
     nn.init.normal_(model.words.positions, std=0.5)
     rng = np.random.default_rng(0)
     images = np.stack([scenes.render(scenes.sample_scene(rng)) for _ in range(2000)])

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from ..sampling import GUIDANCE, STEPS, sample
 from . import classifier, pictures, scenes
 from .autoencoder import VideoAutoencoder
+from .network import Experts, VideoNetwork
 
 CAPTIONS = 300
 BATCH = 25
@@ -63,7 +63,7 @@ def rates(verdicts: Sequence[Verdict]) -> dict[str, float]:
 
 
 def evaluate(
-    model: nn.Module,
+    model: VideoNetwork | Experts,
     out: Path,
     *,
     captions: int = CAPTIONS,

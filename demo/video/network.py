@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,9 @@ from torch import Tensor, nn
 from ..network import WORD_CHANNELS, WordEncoder, load_weights, save_weights
 from . import scenes
 from .autoencoder import CHANNELS, PATCH, STRIDE, VideoAutoencoder
+
+if TYPE_CHECKING:  # ComfyUI is not on the path yet
+    from comfy.ldm.wan.model import WanModel
 
 WEIGHTS = Path(__file__).parent.parent / "weights" / "golden_path_demo_video.safetensors"
 LATENT_SHAPE = (
@@ -102,7 +106,7 @@ def _attend(_, q: Tensor, k: Tensor, v: Tensor, heads: int, **options) -> Tensor
     return (weights @ v).transpose(1, 2).flatten(2)
 
 
-def build_transformer() -> nn.Module:
+def build_transformer() -> WanModel:
     """ComfyUI's Wan at toy size with torch's own layers, for training; uninitialised."""
     from comfy.ldm.wan.model import WanModel  # ComfyUI: only there once it is on the path
 

@@ -96,7 +96,7 @@ def initialize(model: network.VideoNetwork, clips: int = 500) -> None:
             nn.init.xavier_uniform_(parameter.flatten(1))
     for name, module in model.transformer.named_modules():
         if name.endswith(("time_projection.1", "cross_attn.o", "head.head")):
-            nn.init.zeros_(module.weight)
+            nn.init.zeros_(module.get_parameter("weight"))
     nn.init.normal_(model.words.positions, std=0.5)
     rng = np.random.default_rng(0)
     shown = np.stack([scenes.render(scenes.sample_clip(rng)) for _ in range(clips)])
