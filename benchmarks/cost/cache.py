@@ -146,7 +146,7 @@ def model_figures(case: models.Benchmarked) -> dict:
 def step_figures(case, model, table: FigureTable) -> float:
     """Full steps with and without the cache, alternating; returns the seconds without."""
     plain, patched, cached = [], [], []
-    bare = sample(case, model, 3)  # warms up
+    bare = run = sample(case, model, 3)  # warms up
     rounds = 1 if ON_GPU and min(bare.seconds) > LONG_STEP else ROUNDS
     for _ in range(rounds):
         bare = sample(case, model, 3)
@@ -179,7 +179,7 @@ def policy_figures(case, model, table: FigureTable, full: float, is_long: bool) 
 
 def easycache_figure(case, model, table: FigureTable, full: float) -> None:
     """A step skipped by ComfyUI's own EasyCache; this threshold skips every step it may."""
-    (other,) = EasyCacheNode.execute(model, 1e9, 0.0, 1.0, False).result
+    (other,) = EasyCacheNode.execute(model, 1e9, 0.0, 1.0, False).args
     run = sample(case, other, 6)
     skipped = [seconds for seconds in run.seconds if seconds < full / 2]
     assert skipped, "EasyCache computed every step"
@@ -210,7 +210,7 @@ def sample(case, model, steps: int, full_steps=None, policy=None, cfg=1.0, repor
     """Run a model, uncached if no full steps are given."""
     if full_steps is not None:
         model = cached(model, Schedule(tuple(full_steps), steps), policy, reporter)
-    ticks = []
+    ticks, there = [], 0
     if ON_GPU:
         torch.cuda.reset_peak_memory_stats()
         there = torch.cuda.memory_allocated()

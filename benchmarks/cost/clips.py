@@ -115,7 +115,7 @@ class Peak:
 
 def quality_compare(reference: Tensor, test: Tensor) -> list[Tensor]:
     """The whole node; its outputs are a heat map, and a strip of three videos."""
-    return list(QualityCompare.execute(reference, test, OFF, video=True).result[3:5])
+    return list(QualityCompare.execute(reference, test, OFF, video=True).args[3:5])
 
 
 def compare_run(reference: Tensor, test: Tensor) -> list[Tensor]:

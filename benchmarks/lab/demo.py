@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.run_plan import fixed
 from golden_path_pack.nodes.hook import patching
 from torch import Tensor
@@ -20,7 +21,7 @@ STATE_BYTES = 2**30  # of the states from which runs of a search go on
 class Silent:
     """A reporter that keeps the record and turns a refusal into an error."""
 
-    record = None
+    record: RunRecord  # once a run has ended
 
     def planned(self, line: str, choice) -> None: ...
     def started(self, run) -> None: ...
@@ -28,7 +29,7 @@ class Silent:
     def refused(self, reason: str) -> None:
         raise RuntimeError(reason)
 
-    def finished(self, record) -> None:
+    def finished(self, record: RunRecord) -> None:
         self.record = record
 
 

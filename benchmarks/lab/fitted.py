@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from golden_path_pack.gph_core.experiments.examples import UnderPolicy
+from golden_path_pack.gph_core.experiments.examples import UnderFits, UnderPolicy
 from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
 from golden_path_pack.gph_core.paths.library import FITTED_PATHS
 from golden_path_pack.gph_core.paths.spacings import spacings
@@ -104,6 +104,7 @@ def found(
     with torch.inference_mode():
         contestant = _contestant(lab, full, scoring, f"{budget}, seed {seed}")
         best = find_path([contestant], lab.steps, settings).best
+        assert isinstance(contestant.scoring, UnderFits)
         policy = contestant.scoring.policy_for(best.schedule)
     conditions, model = policy.conditions, MODELS[lab.subject]
     return GoldenPath.from_json({

@@ -20,7 +20,7 @@ TRIFLE = 1e-9  # dB: the same mean, added up in another order
 class KnownScores:
     """Examples whose scores are looked up; with ``keeps_states``, shared first steps are free."""
 
-    values: Mapping[Schedule, Sequence[float]]
+    values: Mapping[Schedule, Sequence[float] | np.ndarray]
     keeps_states: bool = False
     _known: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
 

@@ -93,6 +93,7 @@ class Shots:
         key = number, len(numbers) > 1
         if key not in self._references:
             sampling = self.lab.unseen.batch(numbers)
+            assert sampling is not None
             result = self._assessor.result(sampling.full())
             for place, other in enumerate(numbers):
                 one = type(result)([result.latents[place]], [result.images[place]])

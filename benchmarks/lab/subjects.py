@@ -36,7 +36,8 @@ class Subject(NamedTuple):
 
     def parts(self) -> tuple[Any, Any, Any]:
         """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
-        return DemoModel.execute(self.kind).result
+        model, vae, clip = DemoModel.execute(self.kind).args
+        return model, vae, clip
 
     def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
         """Distinct captions, held out of training or not."""

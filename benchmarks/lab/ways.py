@@ -94,12 +94,13 @@ def way_of(name: str, lab: Lab, full: int) -> Way | None:
     workload, method = lab.preparation, ALL[name]
     entry, policy = lab.entries().get(method.name), method.policy
     setting = setting_of(workload.setup.known(policy), full, fit_of(method, entry))
-    if not method.is_adaptive:
+    if method.plan is not None:
         try:
             return fixed(name, *method.plan(setting)[:2])
         except ValueError as reason:
             print(f"{lab}, {full} full, {name}: {reason}", flush=True)
             return None
+    assert entry is not None, f"{name} is not calibrated"
     settings = settings_of(method, setting, policy)
     threshold = entry.threshold(settings, lab.steps - full)
     plan = adaptive(method, policy, threshold, full, entry)

@@ -18,6 +18,7 @@ from typing import Any
 import comfy.samplers
 import torch
 from golden_path_pack.gph_core import run_plan
+from golden_path_pack.gph_core.policies.fitted import Fitted
 
 from benchmarks.lab import demo, fitted, report
 from benchmarks.lab.lab import Lab, Prompts
@@ -109,9 +110,11 @@ def row(lab: Elsewhere) -> dict:
     """PSNR of the carried weights, what they are ahead of, and what the pack says to them."""
     path = fitted.load()[STEPS, FULL, CFG]
     # Without conditions nothing is refused.
+    weights = path.policy
+    assert isinstance(weights, Fitted)
     carried, here = (
         psnr(lab, fixed("", path.schedule, replace(policy, conditions={})))
-        for policy in (path.policy, fitted_there(lab, path.schedule))
+        for policy in (weights, fitted_there(lab, path.schedule))
     )
     uniform, plain = (psnr(lab, way) for way in baselines(STEPS, FULL))
     return {

@@ -114,6 +114,7 @@ def images(steps: int, path: GoldenPath | None) -> Tensor:
     plan = path and of_path(path).plan
     for first in range(0, len(work), demo.BATCH):
         sampling = work.batch(range(first, min(first + demo.BATCH, len(work))))
+        assert sampling is not None
         with torch.inference_mode():
             latent = sampling.under(plan)[0] if plan else sampling.full()
             found.append((lab.vae.decode(latent).clamp(0, 1) * 255).round())

@@ -41,6 +41,5 @@ def of_lab(lab: Lab, counts: Sequence[int], names: Sequence[str]) -> Iterator[Ru
     """Runs of some methods under one setting, at those numbers of full steps that they reach."""
     missing, shots = lab.calibrate(names, counts), Shots(lab)
     for full, name in itertools.product(counts, names):
-        if (full, name) not in missing:
-            way = way_of(name, lab, full)
+        if (full, name) not in missing and (way := way_of(name, lab, full)):
             yield Runs(lab, shots, way, shots.of(way, range(lab.prompts.unseen)))

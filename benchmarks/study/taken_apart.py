@@ -36,7 +36,7 @@ def taken_apart(
         for schedule, runs in known.items()
     ]
     return {
-        "over schedules": over_schedules(known)._asdict(),
+        "over schedules": over_schedules({str(s): runs for s, runs in known.items()})._asdict(),
         "rounding": max(run.rounding for runs in known.values() for run in runs),
         "ranks": ranks(rows), "rows": rows,
     }  # fmt: skip

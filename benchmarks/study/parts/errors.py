@@ -96,11 +96,11 @@ def against_uniform(lab: Lab, schedule: Schedule, policy, numbers: Sequence[int]
 
 def compared(ours: Sequence[Shot], theirs: Sequence[Shot]) -> dict:
     """PSNR and final error of both schedules, and their paired differences."""
-    psnr = [[shot.psnr for shot in some] for some in (ours, theirs)]
-    errors = [[math.sqrt(shot.latent_mse) for shot in some] for some in (ours, theirs)]
+    psnr, other = ([shot.psnr for shot in some] for some in (ours, theirs))
+    error, more = ([math.sqrt(shot.latent_mse) for shot in some] for some in (ours, theirs))
     return {
-        "psnr": np.mean(psnr, axis=1), "ahead": paired_difference(*psnr),
-        "rms error": np.mean(errors, axis=1), "less error": paired_difference(*reversed(errors)),
+        "psnr": np.mean((psnr, other), axis=1), "ahead": paired_difference(psnr, other),
+        "rms error": np.mean((error, more), axis=1), "less error": paired_difference(more, error),
     }  # fmt: skip
 
 

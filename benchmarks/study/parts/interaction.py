@@ -72,9 +72,10 @@ def policies() -> dict:
 def candidates(lab: Lab, full: int, count: int) -> dict[str, Schedule]:
     """Schedules by name, those under which every policy can predict."""
     found = {UNIFORM: spacing(lab.steps, full, len(FIRST))}
-    found |= {name: way_of(name, lab, full).schedule for name in OFFLINE}
-    (dicache,) = of_lab(lab, [full], ["DiCache"])
-    found[DICACHE] = other_origins.frequent(dicache.found, full)
+    found |= {name: way.schedule for name in OFFLINE if (way := way_of(name, lab, full))}
+    for runs in of_lab(lab, [full], ["DiCache"]):
+        if schedule := other_origins.frequent(runs.found, full):
+            found[DICACHE] = schedule
     found |= other_origins.drawn(lab.steps, full, count)
     every = other_origins.distinct(found)
     return {name: schedule for name, schedule in every.items() if schedule.full_steps[:3] == FIRST}
@@ -85,10 +86,10 @@ def figures_of(names: list[str], policies: list[str], quality: np.ndarray) -> di
     means = quality.mean(axis=2)
     papers = [row for row, name in enumerate(names) if name in PAPERS]
     half = quality.shape[2] // 2
-    halves = [
+    one, other = (
         interaction(part.mean(axis=2)).residuals.ravel()
         for part in (quality[:, :, :half], quality[:, :, half:])
-    ]
+    )
     best = means.argmax(axis=0)
     losses = [
         [paired_difference(quality[best[b], b], quality[best[a], b]) for b in range(len(best))]
@@ -98,7 +99,7 @@ def figures_of(names: list[str], policies: list[str], quality: np.ndarray) -> di
         "psnr": means, "mean": means.mean(),
         "shares": interaction(means).shares._asdict(),
         "shares of the source's schedules": interaction(means[papers]).shares._asdict(),
-        "halves": np.corrcoef(*halves)[0, 1],
+        "halves": np.corrcoef(one, other)[0, 1],
         "best": {policy: names[row] for policy, row in zip(policies, best, strict=True)},
         "losses": [[loss.mean for loss in row] for row in losses],
         "sure": sum(loss.low > 0 for row in losses for loss in row),

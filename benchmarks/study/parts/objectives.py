@@ -66,7 +66,8 @@ def searches(lab: Lab, full: int, budget: int) -> Iterator[tuple[str, Schedule]]
 def offline(lab: Lab, full: int) -> Iterator[tuple[str, Schedule]]:
     """What offline methods choose, and uniform spacing, by name."""
     for name in OFFLINE:
-        yield name, way_of(name, lab, full).schedule
+        if way := way_of(name, lab, full):
+            yield name, way.schedule
     yield "uniform", spacing(lab.steps, full)
 
 

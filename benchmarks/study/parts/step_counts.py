@@ -6,7 +6,7 @@ number of steps and of full steps, on eight prompts and with residual reuse.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from golden_path_pack.gph_core.paths.choice import spacing
@@ -56,7 +56,7 @@ def row(lab: Lab, full: int, budget: int) -> dict:
     }  # fmt: skip
 
 
-def compared(found: dict[str, Sequence[Shot]], ours: str) -> dict:
+def compared(found: Mapping[str, Sequence[Shot]], ours: str) -> dict:
     """Mean PSNR of each way, and how far one of them is ahead of the others."""
     psnr = {name: np.array([shot.psnr for shot in shots]) for name, shots in found.items()}
     others = (name for name in psnr if name != ours)
