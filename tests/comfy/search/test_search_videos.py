@@ -14,8 +14,8 @@ from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import REUSE, ScheduleSearch
 
+from ...support.comfy.demo_search import demo
 from ...support.zoo import zoo
-from .test_schedule_search import demo
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 CAPTIONS = (
@@ -33,9 +33,9 @@ def inputs(**changes):
     return {
         "model": model, "vae": vae, "latent": {"samples": torch.zeros(1, 32, 4, 8, 8)},
         "examples": tuple(Example(text, positive, away, n) for n, (text, positive) in pairs),
-        "sampler": comfy.samplers.sampler_object("euler"), "sigmas": zoo.sigmas(model, 8),
-        "cfg": 5.0, "speed": COUNT, "full_steps": 4, "minutes": 1000.0, "study": "video",
-        "evaluations": 3, "policies": REUSE, "objective": "PSNR Δt",
+        "sampler": comfy.samplers.sampler_object("euler"), "sigmas": zoo.sigmas(model, 6),
+        "cfg": 5.0, "speed": COUNT, "full_steps": 3, "minutes": 1000.0, "study": "video",
+        "evaluations": 1, "policies": REUSE, "objective": "PSNR Δt",
     } | changes  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from golden_path_pack.nodes.schema.types import COUNT
 from golden_path_pack.nodes.search.schedule_search import FITTED, ScheduleSearch
 
 from ...support.comfy import tiny
+from ...support.comfy.demo_search import once
 from ...support.zoo import zoo
-from .searched import once
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]
 

@@ -13,8 +13,8 @@ from golden_path_pack.nodes.shootout.method_shootout import MethodShootout
 
 from ...support.comfy import shootouts
 from ...support.comfy.demo_examples import PROMPTS, examples
+from ...support.comfy.demo_search import demo, runs  # noqa: F401
 from ...support.comfy.judged import Brightness, semantic
-from ..search.test_schedule_search import demo, runs  # noqa: F401
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run")]
 

@@ -12,7 +12,8 @@ from golden_path_pack.nodes.workers import crew
 from golden_path_pack.nodes.workers.ray_actors import Lost, Workers
 from golden_path_pack.nodes.workers.worker import Worker
 
-from ..search.test_schedule_search import demo
+from ...support.comfy.demo_examples import examples
+from ...support.comfy.demo_search import least, small
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 PROMPT = {"7": {"class_type": "GPH_ScheduleSearch", "inputs": {}}}  # its inputs are the test's
@@ -79,11 +80,6 @@ def with_workers(monkeypatch):
     users.assume(None)
 
 
-def search(study="with", **inputs):
-    few = {"evaluations": 1, "batch_size": 1, "policies": REUSE}
-    return demo(**{"study": study, **few, **inputs})
-
-
 def found(output):
     """What a search delivers, and how its best score has risen."""
     schedule, policy, _, table = output.result
@@ -92,8 +88,11 @@ def found(output):
 
 @pytest.mark.parametrize("policies", [REUSE, FITTED])
 def test_a_search_finds_the_same(with_workers, policies):
-    without = search("without", policies=policies)
-    shared = with_workers(functools.partial(search, policies=policies))
+    few = {"evaluations": 1, "batch_size": 1, "policies": policies}
+    if policies == FITTED:  # on three examples, so that a worker has two
+        few |= {"examples": examples(), "validation": ()}
+    without = small(study="without", **few)
+    shared = with_workers(functools.partial(small, study="with", **few))
     assert found(shared) == found(without)
 
 
@@ -102,11 +101,11 @@ def test_a_worker_whose_control_runs_come_closer_than_those_of_the_first_is_left
 ):
     errors = iter([[0.5, 0.3], [0.5, 0.2]])
     monkeypatch.setattr(Worker, "controls", lambda _: next(errors))
-    table = with_workers(search).result[3]
+    table = with_workers(least).result[3]
     assert "worker 2 is left out: the latent MSE of its control runs is [0.5, 0.2]" in table
 
 
 def test_workers_read_the_files_of_the_user_who_asks(with_workers):
     users.assume("ann")
-    with_workers(search)
+    with_workers(least)
     assert with_workers.users == ["ann", "ann"]

@@ -166,6 +166,7 @@ def test_a_final_layer_that_is_called_where_it_is_found_is_there_for_a_call_alon
     assert not hasattr(toy, "final")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "family"), [(Optional, OPTIONAL), (Joined, JOINED)])
 def test_compiled_code_sees_which_call_it_is(kind, family):
     toy = kind()

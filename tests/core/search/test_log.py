@@ -3,6 +3,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,71 +121,57 @@ def test_a_killed_study_loses_only_the_measurement_under_way(tmp_path):
     assert [schedule for schedule, _ in examples.measured] == list(study.scores)[5:]
 
 
-WRITER = """
-import sys
-from pathlib import Path
-from gph_core.schedule import Schedule
-from gph_core.search.log import StudyLog
-
-print("ready", flush=True)
-sys.stdin.readline()
-log = StudyLog(Path(sys.argv[1]), {"seed": 1})
-first = int(sys.argv[2])
-for n in range(first, first + 100):
-    log.add(Schedule((0, n), 200), [0, 1], [{"psnr": n}, {"psnr": n + 0.5}], 4.0, 0.0)
-"""
+# SQLite locks a file between two connections as between two processes, which take two seconds more.
 
 
-def test_two_processes_make_and_fill_one_file_together(tmp_path):
-    path = tmp_path / "log"
+def test_two_make_and_fill_one_file_together(tmp_path):
+    path, ready = tmp_path / "log", threading.Barrier(2)
+
+    def write(first):
+        ready.wait(10)
+        log = StudyLog(path, {"seed": 1})
+        for n in range(first, first + 40):
+            log.add(Schedule((0, n), 200), [0, 1], [{"psnr": n}, {"psnr": n + 0.5}], 4.0, 0.0)
+        log.close()
+
     # The second half of one's schedules is the first half of the other's.
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, path, first],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for first in ("1", "51")
-    ]  # fmt: skip
-    for writer in writers:
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    for writer in writers:
-        writer.communicate()
-        assert writer.returncode == 0
+    with ThreadPoolExecutor() as writers:
+        list(writers.map(write, (1, 21)))
     log = StudyLog(path, {"seed": 1})
-    assert set(log) == {Schedule((0, n), 200) for n in range(1, 151)}
+    assert set(log) == {Schedule((0, n), 200) for n in range(1, 61)}
     assert all(
         log.metrics(Schedule((0, n), 200)) == {0: {"psnr": n}, 1: {"psnr": n + 0.5}}
-        for n in range(1, 151)
+        for n in range(1, 61)
     )
-    assert log.spent() == (150 * 4.0, 0.0)
+    assert log.spent() == (60 * 4.0, 0.0)
     log.close()
     database = sqlite3.connect(path)
     assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     database.close()
 
 
-def test_two_processes_that_make_a_file_under_different_conditions_do_not_mix(tmp_path):
+def test_two_that_make_a_file_under_different_conditions_do_not_mix(tmp_path, monkeypatch):
     # The first has begun, and has not stored its conditions yet, when the second comes.
-    path = tmp_path / "log"
+    path, come = tmp_path / "log", threading.Event()
     StudyLog(path, {}).close()
     first = sqlite3.connect(path, isolation_level=None)
     first.execute("BEGIN IMMEDIATE")
-    script = (
-        "import sys, pathlib; from gph_core.search.log import StudyLog; print('ready', flush=True);"
-        "StudyLog(pathlib.Path(sys.argv[1]), {'seed': 2})"
-    )
-    second = subprocess.Popen(
-        [sys.executable, "-c", script, path],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert second.stdout.readline() == "ready\n"
-    first.execute("INSERT INTO condition VALUES ('seed', '1')")
-    first.execute("COMMIT")
-    first.close()
-    assert "was made with the seed 1, this search has 2" in second.communicate()[1]
+    connect = sqlite3.connect
+
+    def connected(*args, **options):
+        found = connect(*args, **options)
+        found.set_trace_callback(lambda text: come.set() if text.startswith("BEGIN") else None)
+        return found
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    with ThreadPoolExecutor() as others:
+        second = others.submit(StudyLog, path, {"seed": 2})
+        assert come.wait(10)
+        first.execute("INSERT INTO condition VALUES ('seed', '1')")
+        first.execute("COMMIT")
+        first.close()
+        with pytest.raises(ValueError, match="was made with the seed 1, this search has 2"):
+            second.result()
 
 
 def test_a_full_disk_is_named_with_what_to_do(tmp_path):

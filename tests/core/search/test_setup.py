@@ -73,13 +73,13 @@ def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
 
     listener, baseline = RecordingListener(), uniform(20, 8)
     work = contestant(MadeExamples(value), baseline)
-    find_path([work], 20, SearchSettings(8, Budget(evaluations=45), name), listener)
+    find_path([work], 20, SearchSettings(8, Budget(evaluations=30), name), listener)
     found = listener.schedules
     drawn = starts(search_space(20, 8, Reuse()), random.Random(f"0 {name}"), [baseline])
-    at_random = list(itertools.islice(drawn, 45))  # all differ
-    assert found[:22] == at_random[:22]
-    assert len(found) == 45
-    assert not set(found[22:]) & set(at_random[22:])
+    at_random = list(itertools.islice(drawn, 30))  # all differ
+    assert found[:15] == at_random[:15]
+    assert len(found) == 30
+    assert not set(found[15:]) & set(at_random[15:])
 
 
 @pytest.mark.parametrize(

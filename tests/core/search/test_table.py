@@ -54,9 +54,9 @@ def takes_warm_starts(algorithm):
 
 
 def test_proposals_stay_in_the_space(algorithm):
-    study, _ = study_of(rugged, evaluations=100, stops_when_stalled=False)
+    study, _ = study_of(rugged, evaluations=60, stops_when_stalled=False)
     study.run(begin(algorithm))
-    assert len(study.scores) == 100
+    assert len(study.scores) == 60
     assert all(schedule in SPACE for schedule in study.scores)
 
 
@@ -167,7 +167,7 @@ def test_a_tiny_space_is_seen_whole_and_the_search_ends(algorithm, space, value,
 def test_a_race_changes_only_the_cost_where_examples_agree(algorithm):
     # The examples differ by constants: after two of them the race knows the difference of means.
     def runs(race):
-        study, examples = study_of(race=race, evaluations=120, stops_when_stalled=False)
+        study, examples = study_of(race=race, evaluations=60, stops_when_stalled=False)
         study.run(begin(algorithm))
         return study, sum(len(run) for _, run in examples.measured)
 
@@ -201,7 +201,7 @@ def test_a_warm_start_outside_the_space_is_refused(algorithm):
 def test_only_climbs_chains_and_sweeps_are_units(algorithm):
     search = begin(algorithm)
     answer, marks = None, 0
-    for _ in range(2000):
+    for _ in range(300):
         try:
             asked = search.send(answer)
         except StopIteration:
