@@ -63,6 +63,11 @@ def optimizers(model: nn.Module, lr: float) -> dict[str, torch.optim.Optimizer]:
     }
 
 
+def data_velocity(states: Tensor, batch: Batch) -> Tensor:
+    """What a model learns from data: the velocity from each sample to its noise."""
+    return batch.noise - batch.latents
+
+
 def growing_ema(averages: Sequence[Tensor], current: Sequence[Tensor], count: Tensor | int) -> None:
     """Average over about the last tenth of the steps, at most over ``EMA_DECAY``'s 1,000.
 
@@ -109,10 +114,17 @@ def add_options(parser: argparse.ArgumentParser, samples: str, total: int, lr: f
 
 
 class Training:
-    """A model, its running average and its optimizers: what a checkpoint holds."""
+    """A model, its running average and its optimizers: what a checkpoint holds.
 
-    def __init__(self, model: nn.Module, lr: float) -> None:
-        self.model = model
+    Args:
+        target: velocity to learn, from the states and their batch.
+    """
+
+    def __init__(
+        self, model: nn.Module, lr: float,
+        target: Callable[[Tensor, Batch], Tensor] = data_velocity,
+    ) -> None:  # fmt: skip
+        self.model, self._target = model, target
         self.average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=growing_ema)
         self.optimizers = optimizers(model, lr)
         self.step = 0
@@ -139,11 +151,12 @@ class Training:
             for group in optimizer.param_groups:
                 group["lr"] = lr
         device = next(self.model.parameters()).device
-        latents, ids, times, noise = (part.to(device) for part in batch)
-        at = times.view(-1, *[1] * (latents.ndim - 1))
+        batch = Batch(*(part.to(device) for part in batch))
+        at = batch.times.view(-1, *[1] * (batch.latents.ndim - 1))
+        states = batch.latents.lerp(batch.noise, at)
         with torch.autocast(device.type, torch.bfloat16):
-            predicted = forward(latents.lerp(noise, at), times, ids)
-        loss = (predicted.float() - (noise - latents)).square().mean()
+            predicted = forward(states, batch.times, batch.ids)
+        loss = (predicted.float() - self._target(states, batch)).square().mean()
         for optimizer in self.optimizers.values():
             optimizer.zero_grad()
         loss.backward()

@@ -36,6 +36,9 @@ SHEET_CAPTIONS = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py train-demo-model", description=__doc__)
     add_options(parser, "images", total=14_300_000, lr=2e-3)
+    parser.add_argument(
+        "--student", action="store_true", help="train a student with guidance baked in"
+    )
     parser.add_argument("--evaluate", action="store_true", help="measure weights instead")
     parser.add_argument("--weights", type=Path, default=network.WEIGHTS, help="what to measure")
     options = parser.parse_args()
@@ -44,6 +47,10 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:
         evaluate(options.weights, options.out)
+    elif options.student:
+        from . import student  # which takes its data from here
+
+        student.run(options)
     else:
         run(options)
 

@@ -1,5 +1,7 @@
 """The demo model: the trainable forward pass, the weights, and their use in ComfyUI."""
 
+from functools import partial
+
 import comfy.model_patcher
 import comfy.sample
 import numpy as np
@@ -10,6 +12,8 @@ from golden_path_pack.nodes.sample.demo import DemoModel, DemoPrompt
 
 from demo import network, sampling, scenes
 from demo.differentiable import velocity
+from demo.training import Training, student
+from demo.training import train as training_data
 
 CAPTION = "two white triangles on plain blue background"
 
@@ -92,3 +96,21 @@ def test_comfyui_can_ask_for_a_model_without_dynamic_weights():
     model = comfy_model.load_model()
     factory, arguments = model.cached_patcher_init
     assert type(factory(*arguments, disable_dynamic=True)) is comfy.model_patcher.ModelPatcher
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")  # torch, bfloat16
+def test_a_student_learns_the_guided_velocity_of_its_teacher():
+    teacher, learner = network.load(), network.load().requires_grad_(True)
+    batch = training_data.batch(teacher.autoencoder, seed=0, size=2, step=0)
+    at = batch.times.view(-1, 1, 1, 1)
+    states = batch.latents.lerp(batch.noise, at)
+    unprompted = torch.tensor([scenes.word_ids("")] * 2)
+    with torch.no_grad():
+        by_prompt = teacher(states, batch.times, batch.ids)
+        by_guidance = by_prompt - teacher(states, batch.times, unprompted)
+    expected = by_prompt + 4 * by_guidance  # CFG 5
+    found = student.guided(teacher, states, batch)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    training = Training(learner, 1e-4, partial(student.guided, teacher))
+    loss = training.learn(learner, batch, 1e-4)  # before the step it is its teacher, in bfloat16
+    assert loss == pytest.approx(float((4 * by_guidance).square().mean()), rel=0.05)
