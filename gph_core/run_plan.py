@@ -44,6 +44,11 @@ class RunPlan:
     device_budget: float = BUDGET_MIB * 2**20
     for_others: bool = False
 
+    def choice_of(self, run: Conditions) -> Choice:
+        """The choice for a run, with a policy that knows what it has to know of it."""
+        choice = self.choose(run)
+        return choice._replace(policy=choice.policy.of_run(run.guidance, run.halfway))
+
     def check(self, conditions: Callable[[], Mapping[str, Any]]) -> str:
         """Note on what the calibration does not quite fit; empty if there is nothing to say.
 

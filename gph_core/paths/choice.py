@@ -61,7 +61,7 @@ class Conditions:
         architecture: ComfyUI's model configuration.
         holds: whether a fitted policy holds for the run.
         name: of the model's class, which a path states if the model has no family.
-        guided: whether CFG is above 1, or the model was trained to imitate that.
+        guidance: scale of CFG, or of what the model was trained to imitate; 1 without.
         halfway: the model's noise level in the middle of its own schedule.
         continues: no noise is added before the first step.
         sigma_max: the model's highest noise level.
@@ -75,7 +75,7 @@ class Conditions:
     policy: Policy
     holds: Callable[[Policy], bool] = never
     name: str = ""
-    guided: bool = True
+    guidance: float = 5.0
     halfway: float = 0.5
     continues: bool = False
     sigma_max: float = 1.0
@@ -137,7 +137,7 @@ def _spaced(run: Conditions, num_full: int) -> Choice:
     anchors = run.policy.min_anchors
     falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
     if falls and run.num_steps <= MAX_STEPS:
-        spaced = noise_spacing(run.sigmas, num_full, run.halfway, run.guided, anchors)
+        spaced = noise_spacing(run.sigmas, num_full, run.halfway, run.guidance != 1, anchors)
         return Choice(spaced, SPACED, run.policy)
     return Choice(spacing(run.num_steps, num_full, anchors), "uniform spacing", run.policy)
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..noise import FLOW_MAX
 from ..schedule import Schedule
 
 # The paper's search keeps the first three of 50 steps and the last one full.
 MIN_FULL = 4
 FIRST_FULL, FIRST_OF = 3, 50
 
-FLOW_MAX = 1.01  # flow models begin at 1, in float32; the lowest begin of others is 14
 MAX_STEPS = 1000  # the search for the nearest schedule takes F N² operations
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..noise import without_shift
 from ..schedule import Schedule
-from .grids import FLOW_MAX
 
 # How far from begin and end the change is fast, by whether the run is guided. Chosen on the demo
 # model: docs/decisions/schedules_and_paths.md, "Spacing by noise level".
@@ -63,22 +63,6 @@ def cheapest(first: int, jumps: np.ndarray, places: Iterable[Any], tail: np.ndar
     for earlier in reversed(before):
         chosen.append(int(earlier[chosen[-1]]))
     return chosen[::-1]
-
-
-def without_shift(sigmas: Sequence[float], halfway: float) -> np.ndarray:
-    """Noise levels from 0 to 1, with 1/2 in the middle of the model's own schedule.
-
-    A shift by s multiplies the ratio of noise to signal by s; this divides it by its value halfway.
-
-    Args:
-        sigmas: of a flow model, whose ratio is ``sigma / (1 - sigma)``; or of another one, whose
-            sigmas are the ratio itself and exceed 1.
-    """
-    levels = np.array(sigmas, float)
-    if levels[0] > FLOW_MAX or halfway >= 1:
-        return levels / (levels + halfway)
-    noise, signal = levels * (1 - halfway), (1 - levels) * halfway
-    return noise / (noise + signal)
 
 
 def _costs(levels: np.ndarray, at_begin: float, at_end: float) -> np.ndarray:

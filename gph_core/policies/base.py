@@ -91,6 +91,10 @@ class Policy:
         """The policy for a run that takes only some of the steps of its schedule."""
         return self
 
+    def of_run(self, guidance: float, halfway: float) -> Policy:
+        """The policy for runs under guidance of this scale; ``halfway`` as of ``without_shift``."""
+        return self
+
     def covered(self, schedule: Schedule) -> Schedule:
         """The schedule, with steps full too that the policy cannot predict under it."""
         return schedule

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import causal_linear
 from .base import Policy, Site
+from .damped_velocity import DampedVelocity
 from .extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from .fitted import Fitted
 from .mean_velocity import MeanVelocity
@@ -19,7 +20,7 @@ from .two_anchor import TwoAnchor
 # weights are a file of their own.
 KINDS: dict[str, type[Policy]] = {kind.__name__: kind for kind in (
     Reuse, Taylor, Hermite, TokenTaylor, TwoAnchor, MeanVelocity, OffsetReuse, RestReuse,
-    Fitted,
+    Fitted, DampedVelocity,
 )}  # fmt: skip
 
 
@@ -76,6 +77,7 @@ CHOICES: dict[str, Selectable] = {
     "velocity Taylor": Selectable(
         lambda o: Taylor(o.order, site=Site.GUIDED, **o.extrapolation), ("order", *EXTRAPOLATION)
     ),
+    "damped velocity": Selectable(lambda o: DampedVelocity()),
     "mean velocity (MeanCache)": Selectable(lambda o: MeanVelocity(o.span), ("span",)),
     FITTED_POLICY: Selectable(lambda o: o.of_path(), ("path",)),
 }

@@ -20,7 +20,8 @@ from ..sample.workload import Workload
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
     """New ``IsolatedRun`` for one of the examples; errors as in ``IsolatedRun``."""
-    budget = BUDGET_MIB * 2**20
+    budget, run = BUDGET_MIB * 2**20, work.setup.known(policy)
+    policy = policy.of_run(run.guidance, run.halfway)
     return IsolatedRun(policy, work.setup.sigmas, reach, budget, work.setup.name)
 
 

@@ -119,9 +119,10 @@ def guidance(guider) -> tuple[str, dict[str, Any]]:
     return "CFGGuider" if kind == "Guider_Basic" else kind, numbers
 
 
-def is_guided(guider) -> bool:
-    """Whether a guider weighs conditionings against each other: CFG is not 1."""
-    return any(getattr(guider, name, 1.0) != 1.0 for name in ("cfg", "cfg1", "cfg2"))
+def guidance_scale(guider) -> float:
+    """Scale by which a guider weighs conditionings against each other; 1 without guidance."""
+    scales = (float(getattr(guider, name, 1.0)) for name in ("cfg", "cfg1", "cfg2"))
+    return max(scales, key=lambda scale: abs(scale - 1))
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -24,6 +24,8 @@ from ...gph_core.schedule import Schedule
 from . import compatibility, fingerprint, samplers
 from .model_call import uncompiled
 
+BAKED_IN = 3.5  # of guidance that a model imitates: the usual scale of FLUX.1-dev
+
 
 @dataclass(frozen=True)
 class SamplingSetup:
@@ -100,12 +102,19 @@ class SamplingSetup:
         sampling = self.patcher.get_model_object("model_sampling")
         return Conditions(
             family and family.name, config, self.sigmas, policy, self.holds, self.name,
-            guided=fingerprint.is_guided(self.guider) or bool(config.get("guidance_embed")),
+            guidance=self._guidance,
             halfway=float(sampling.percent_to_sigma(0.5)),
             continues=continues, sigma_max=float(sampling.sigma_max),
             grids=partial(_grids, sampling, samplers.drops_a_level(self.sampler)),
             time_changes=self._time_changes,
         )  # fmt: skip
+
+    @property
+    def _guidance(self) -> float:
+        """Scale of guidance; of a model that imitates it the usual one, since none is stated."""
+        scale = fingerprint.guidance_scale(self.guider)
+        config = self.patcher.model.model_config.unet_config
+        return BAKED_IN if scale == 1 and config.get("guidance_embed") else scale
 
     @cached_property
     def _time_changes(self) -> Callable[[], tuple[float, ...]] | None:
@@ -138,7 +147,7 @@ class SamplingSetup:
 
     def choice_of(self, plan: RunPlan, continues: bool = False) -> Choice:
         """Choice that a plan makes for a run."""
-        return plan.choose(self.known(plan.policy, continues))
+        return plan.choice_of(self.known(plan.policy, continues))
 
     def holds(self, policy: Policy) -> bool:
         """Whether a policy was fitted for runs of this setup."""

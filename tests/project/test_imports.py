@@ -111,9 +111,9 @@ def test_dev_needs_the_standard_library_only():
 # A room may import itself and the rooms before it. A file beside the rooms is a room of its own.
 ROOMS = {
     "gph_core": (
-        "__init__", "schedule_text", "schedule", "architecture", "texts", "files", "policies",
-        "gates", "model", "planning", "methods", "run", "paths", "quality", "search", "calibration",
-        "run_plan", "analysis", "experiments", "reports",
+        "__init__", "noise", "schedule_text", "schedule", "architecture", "texts", "files",
+        "policies", "gates", "model", "planning", "methods", "run", "paths", "quality", "search",
+        "calibration", "run_plan", "analysis", "experiments", "reports",
     ),
     "nodes": (
         "schema", "hook", "library", "cache", "semantic", "sample", "compare", "workers",

@@ -1,6 +1,7 @@
 """hook/calls: what is predicted where: branch outputs, guided velocities, probes, tokens."""
 
 import itertools
+import math
 
 import comfy.ldm.flux.model
 import comfy.model_patcher
@@ -11,6 +12,7 @@ import torch
 from comfy_extras.nodes_advanced_samplers import SamplerEulerCFGpp
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.causal_linear import CausalLinear
+from golden_path_pack.gph_core.policies.damped_velocity import DampedVelocity
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor, TokenTaylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 
@@ -19,8 +21,8 @@ from ...support.comfy import tiny
 BLOCKS = 5  # of the tiny FLUX
 REPEATS = CausalLinear(torch.diag(torch.ones(7), -1))
 FREE = [
-    Reuse(Site.GUIDED), Taylor(2, site=Site.GUIDED), MeanVelocity(), Reuse(Site.OUTPUT),
-    Taylor(1, site=Site.OUTPUT), REPEATS,
+    Reuse(Site.GUIDED), Taylor(2, site=Site.GUIDED), MeanVelocity(), DampedVelocity(),
+    Reuse(Site.OUTPUT), Taylor(1, site=Site.OUTPUT), REPEATS,
 ]  # fmt: skip
 
 
@@ -125,6 +127,26 @@ def test_mean_velocity_equals_an_independent_computation(model, span):
 
     expected = guided_velocities(model, sigmas, decide)
     found = tiny.sample(tiny.attach(model, "0,1,4/8", MeanVelocity(span)))
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_damped_velocity_equals_an_independent_computation(model):
+    sigmas, full = grid(model, 8), (0, 1, 4)
+    levels = sigmas.tolist()
+    shift = math.exp(1.15)  # of the tiny FLUX, as of FLUX.1-dev
+    times = [level / (shift - (shift - 1) * level) for level in levels]
+
+    def decide(n, x, history):
+        if n in full:
+            return None
+        b, a = [step for step in full if step < n][-2:]
+        strength = max(0, 1 - 2 * (3.0 - 1) * (times[a] - times[n + 1]))  # CFG 3
+        reach = (levels[n] - levels[a]) / (levels[a] - levels[b])
+        newest, before = history[a][2], history[b][2]
+        return newest + strength * reach * (newest - before)
+
+    expected = guided_velocities(model, sigmas, decide)
+    found = tiny.sample(tiny.attach(model, "0,1,4/8", DampedVelocity()))
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
 
 

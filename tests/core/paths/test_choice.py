@@ -46,7 +46,7 @@ def test_a_path_of_other_noise_levels_is_not_taken():
 
 @pytest.mark.parametrize("guided", [True, False])
 def test_without_a_path_it_is_spacing_by_noise_level(guided):
-    conditions = replace(run(SHIFTED), guided=guided, halfway=0.75)
+    conditions = replace(run(SHIFTED), guidance=3.0 if guided else 1.0, halfway=0.75)
     expected = noise_spacing(SHIFTED, 4, 0.75, guided)
     assert chosen(conditions) == Choice(expected, SPACED, Reuse())
 

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gph_core.paths.spacings import LAST, SOFTNESS, noise_spacing, spacings, without_shift
+from gph_core.noise import without_shift
+from gph_core.paths.spacings import LAST, SOFTNESS, noise_spacing, spacings
 from gph_core.schedule import Schedule
 
 

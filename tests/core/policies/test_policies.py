@@ -7,6 +7,7 @@ from safetensors.torch import save_file
 from gph_core.policies import causal_linear
 from gph_core.policies.base import Anchor, Now, ProbedPrediction, Site, combine
 from gph_core.policies.causal_linear import CausalLinear
+from gph_core.policies.damped_velocity import DampedVelocity
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor, TokenTaylor
 from gph_core.policies.mean_velocity import MeanVelocity
 from gph_core.policies.two_anchor import TwoAnchor
@@ -29,7 +30,7 @@ WEIGHTED = [
     Hermite(2, divided=True),
 ]
 REPEATS = CausalLinear(torch.diag(torch.ones(19), -1))  # each step repeats the one before
-ALL = [*WEIGHTED, MeanVelocity(), MeanVelocity(6), REPEATS]
+ALL = [*WEIGHTED, MeanVelocity(), MeanVelocity(6), REPEATS, DampedVelocity()]
 
 
 def anchors(steps, values, dtype=torch.float32):
@@ -205,6 +206,27 @@ def test_mean_velocity_follows_a_share_of_the_slope(span, share):
     here = Now(6, 0.4, 0.3, torch.tensor([z]))
     (found,) = MeanVelocity(span).predict(states[::-1], here)
     assert found.item() == pytest.approx(slope * 0.5 - 0.1 * share * slope, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("guidance", "expected"),
+    # v(0.8) = 3, v(0.9) = 5; at 0.7 one whole slope further is 1. Half of the model's own schedule
+    # is at 0.5, so the way is 0.8 - 0.6: at g = 2 the strength is 1 - 2 * 0.2.
+    [(None, 1.0), (1.0, 1.0), (2.0, 1.8), (3.0, 2.6), (3.5, 3.0), (9.0, 3.0)],
+)
+def test_damped_velocity_extrapolates_less_the_stronger_guidance_is(guidance, expected):
+    history = [Anchor(2, 0.8, (torch.tensor([3.0]),)), Anchor(1, 0.9, (torch.tensor([5.0]),))]
+    policy = DampedVelocity()
+    if guidance is not None:
+        policy = policy.of_run(guidance, 0.5)
+    (found,) = policy.predict(history, Now(3, 0.7, 0.6))
+    assert found.item() == pytest.approx(expected)
+    assert policy.predict(history[:1], Now(3, 0.7, 0.6)) == history[0].feature
+
+
+def test_the_strength_is_that_of_noise_levels_without_the_shift():
+    # A shift by 3 takes 0.5 to 0.75 and 0.25 to 0.5: a quarter of the way, at g = 2 half strength.
+    assert DampedVelocity(2.0, 0.75).strength(0.75, 0.5) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""Damped velocity: extrapolates the guided velocity, less the stronger guidance and reach are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..noise import without_shift
+from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
+
+# Chosen on the image demo model, see docs/decisions/policies_and_gates.md.
+DAMPING = 2.0
+
+
+@dataclass(frozen=True)
+class DampedVelocity(Prediction):
+    """``v_a + λ (σ - σ_a) / (σ_a - σ_b) (v_a - v_b)``, a and b the two newest full steps.
+
+    ``λ = max(0, 1 - DAMPING |g - 1| (u_a - u))``: g is the scale of guidance, u_a and u are the
+    noise levels at step a and after the cached step, without the model's shift. At λ = 1 this is
+    the Adams-Bashforth method of order 2 with unequal steps, at λ = 0 the velocity is repeated.
+
+    Args:
+        guidance: g of the run; None as long as no run is known.
+        halfway: see ``without_shift``.
+    """
+
+    guidance: float | None = None
+    halfway: float = 0.5
+
+    site = Site.GUIDED
+    num_anchors = 2
+
+    def of_run(self, guidance: float, halfway: float) -> DampedVelocity:
+        return replace(self, guidance=guidance, halfway=halfway)
+
+    def strength(self, sigma: float, sigma_next: float) -> float:
+        """λ of a cached step that ends at ``sigma_next``, after a full step at ``sigma``."""
+        newest, end = without_shift((sigma, sigma_next), self.halfway)
+        return max(0.0, 1 - DAMPING * self._guided * float(newest - end))
+
+    @property
+    def _guided(self) -> float:
+        """Weight of what guidance adds to a velocity."""
+        return 0.0 if self.guidance is None else abs(self.guidance - 1)
+
+    def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
+        if len(anchors) < 2 or not anchors[0].sigma < anchors[1].sigma:
+            return anchors[0].feature
+        newest, before = anchors[0].sigma, anchors[1].sigma
+        reach = (now.sigma - newest) / (newest - before)
+        weight = reach * self.strength(newest, now.sigma_next)
+        return combine_anchors(anchors, (1 + weight, -weight) if weight else (1.0,))
+
+    def __str__(self) -> str:
+        return "damped velocity"
