@@ -99,7 +99,7 @@ def test_what_a_node_is_told_is_text_and_no_change_of_the_workflow(page, kind):
 def test_what_another_workflow_is_told_waits_for_its_tab(page, kind):
     saved = opened(page, kind.node)
     kind.tell(page, "earlier")
-    load(page, named(page, saved))
+    load(page, named(page, saved), beside=True)
     idle = kind.shows(page)
     kind.tell(page, "later", workflow=saved["id"])
     assert kind.shows(page) == idle
@@ -171,7 +171,7 @@ def test_a_workflow_that_is_opened_again_shows_nothing_of_its_other_tab(page, ki
     saved = opened(page, kind.node)
     idle = kind.shows(page)
     kind.tell(page, "kept")
-    load(page, saved)
+    load(page, saved, beside=True)
     assert kind.shows(page) == idle
     kind.tell(page, "another")
     assert "another" in kind.shows(page)
