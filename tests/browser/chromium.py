@@ -35,8 +35,8 @@ def find() -> str | None:
             return found
         sys.exit(f"CHROMIUM names {named}, which is no program")
     places = [os.path.expandvars(place) for place in PLACES]
-    found = [shutil.which(program) for program in (*NAMES, *places)]
-    return next(filter(None, (*found, _playwrights_own())), None)
+    found = (shutil.which(program) for program in (*NAMES, *places))
+    return next(filter(None, found), None) or _playwrights_own()
 
 
 def _playwrights_own() -> str | None:

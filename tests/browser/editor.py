@@ -36,9 +36,9 @@ class Editor:
         self.page, self.id = page, node_id
 
     @classmethod
-    def open(cls, page, text: str, scale: float = 1, **extra) -> Editor:
+    def open(cls, page, text: str, scale: float = 1, *, beside: bool = False, **extra) -> Editor:
         """A workflow with this editor alone, drawn and at rest."""
-        load(page, workflow_of(node(text, **extra)), scale)
+        load(page, workflow_of(node(text, **extra)), scale, beside=beside)
         editor = cls(page)
         assert editor.root
         return editor

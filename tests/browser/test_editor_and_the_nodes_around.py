@@ -244,7 +244,7 @@ def test_connected_sigmas_draw_the_curve_after_a_run_and_after_a_tab_switch(page
     editor.press("Tab")
     wait_for_source(page, editor, "noise: SIGMAS")
     first = page.evaluate("app.rootGraph.id")
-    Editor.open(page, "0,3/4")
+    Editor.open(page, "0,3/4", beside=True)
     back_to_tab(page, first)
     wait_for_source(page, editor, "noise: SIGMAS")
 

@@ -36,7 +36,7 @@ def test_undo_and_redo_leave_a_working_editor_with_the_focus(page):
 
 def test_another_workflow_does_not_get_the_focus(page):
     Editor.open(page, TEN).click(7)
-    editor = Editor.open(page, TEN)
+    editor = Editor.open(page, TEN, beside=True)
     two_frames(page)  # the focus comes back two frames after an undo
     editor.press("f")
     assert editor.text == TEN
@@ -219,7 +219,7 @@ def test_another_tab_and_back_keeps_a_working_editor(page):
     editor = Editor.open(page, TEN)
     editor.click(7)
     first = page.evaluate("app.rootGraph.id")
-    Editor.open(page, "0,3/4")
+    Editor.open(page, "0,3/4", beside=True)
     back_to_tab(page, first)
     two_frames(page)
     assert editor.cells == "ooo..o.o.o"

@@ -1,26 +1,30 @@
-"""The pack speaks the language of the page: locales and web/shared/strings.js."""
+"""The pack speaks the language of the page: locales and web/shared/strings.js.
+
+The Chinese page also shows that a template opens from a link: a page takes seconds to load.
+"""
 
 import pytest
 
 from .editor import Editor
-from .page import READY, set_up
+from .page import READY, TRY, set_up
 
 
 @pytest.fixture
 def chinese_page(page, url):
-    """Another tab, in Chinese."""
+    """Another tab, in Chinese, opened with a template."""
     set_up(url, {"Comfy.Locale": "zh"})
     tab = page.context.new_page()
-    tab.goto(url)
+    tab.goto(f"{url}/?template={TRY}&source=ComfyUI-GoldenPath")
     tab.wait_for_function(READY, timeout=60_000)
     yield tab
     tab.close()
     set_up(url, {"Comfy.Locale": "en"})
 
 
-def test_titles_and_inputs_are_chinese(chinese_page):
+def test_titles_and_inputs_of_a_template_from_a_link_are_chinese(chinese_page):
+    chinese_page.wait_for_function("app.rootGraph.nodes.some(n => n.type === 'GPH_Cache')")
     title, labels, category = chinese_page.evaluate("""() => {
-      const node = LiteGraph.createNode("GPH_Cache");
+      const node = app.rootGraph.nodes.find(n => n.type === "GPH_Cache");
       const labels = node.inputs.map(input => input.localized_name ?? input.label);
       return [node.title, labels, node.constructor.category];
     }""")

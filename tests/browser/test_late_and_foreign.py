@@ -152,7 +152,7 @@ def test_what_a_search_told_last_is_not_replaced_by_an_older_output(page):
     tell(page, "executed", {"node": node, "display_node": node, "prompt_id": "p", "output": output})
     assert len(strip(panel(page))) == 5
     send(page, "searching", FACTS | {"best": "0/2"}, prompt="q")
-    load(page, named(page, saved))
+    load(page, named(page, saved), beside=True)
     back_to(page, saved)
     assert len(strip(panel(page))) == 2
 

@@ -17,11 +17,6 @@ def test_the_bundled_workflow_opens_whole(page):
     assert page.locator("[role=dialog]").count() == 0
 
 
-def test_the_template_opens_from_a_link(page, url):
-    page.goto(f"{url}/?template=1_Try_Golden_Path_Cache&source=ComfyUI-GoldenPath")
-    page.wait_for_function("window.app?.rootGraph?.nodes.some(n => n.type === 'GPH_Cache')")
-
-
 @pytest.mark.both_pages
 def test_the_renderer_is_the_one_asked_for(page, renderer):
     assert page.evaluate("LiteGraph.vueNodesMode") == (renderer == "vue")

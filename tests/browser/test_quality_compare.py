@@ -201,7 +201,7 @@ def test_the_notes_of_six_images_are_not_cut_and_a_long_table_scrolls(page, work
 def test_what_a_run_has_shown_comes_back_with_its_tab_and_with_undo(page, workflow):
     assert run(page) == "execution_success"
     page.locator(".gph-verdict").wait_for()
-    load(page, named(page, workflow_of()))
+    load(page, named(page, workflow_of()), beside=True)
     back_to(page, workflow)
     assert len(table(page)) == 4
     for _ in undone_and_redone(page, NODE, "heat_map_max", 0.5):
@@ -241,7 +241,7 @@ def test_a_shootout_is_shown_while_it_runs(page, running):
 def test_of_a_shootout_that_ended_in_another_tab_nothing_older_is_shown(page, running):
     workflow, report = running
     tell(page, "golden_path.shootout", report)
-    load(page, named(page, workflow_of()))
+    load(page, named(page, workflow_of()), beside=True)
     tell(page, "executed", {"node": "1", "output": {"gph_shootout": [report | {"examples": 8}]}})
     back_to(page, workflow)
     assert "examples so far" not in panel(page, 1).inner_text()

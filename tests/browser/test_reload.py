@@ -45,7 +45,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
 def test_the_report_is_empty_until_the_next_run(page, keeping):
     workflow = named(page, example(TRY))
     sampler(workflow)[0] = next(SEEDS)
-    load(page, workflow)
+    load(page, workflow, beside=True)  # the draft of a new tab is kept at once
     reload(page, workflow["id"])
     assert is_idle(panel(page))
     assert run(page) == "execution_success"

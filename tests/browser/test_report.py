@@ -113,11 +113,11 @@ def test_a_method_decides_step_by_step(page, workflow):
 def test_a_saved_image_brings_its_report_and_no_other(page, workflow):
     send(page, "done", record=OTHER)
     saved = workflow | {"extra": {"golden_path": {str(NODE): [RECORD, OTHER]}}}
-    load(page, saved)
+    load(page, saved, beside=True)
     assert "from the saved image" in panel(page).inner_text()
     assert "Run 2 of 2" in panel(page).inner_text()
     assert strip(panel(page)) == ["full", "cached"]
     send(page, "done", record=RECORD)
     assert "from the saved image" not in panel(page).inner_text()
-    load(page, saved)
+    load(page, saved, beside=True)
     assert "from the saved image" in panel(page).inner_text()

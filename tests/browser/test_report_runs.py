@@ -76,7 +76,7 @@ def test_the_strip_is_what_happened_and_the_image_keeps_it(page, url, listening,
     with dev.LOCAL.open(f"{url}/view?filename={saved['filename']}") as response:
         inside = json.loads(Image.open(io.BytesIO(response.read())).info["workflow"])
     assert inside["extra"]["golden_path"] == {str(NODE): [done["record"]]}
-    load(page, inside)
+    load(page, inside, beside=True)
     assert "from the saved image" in panel(page).inner_text()
     assert strip(panel(page)) == kinds(done["record"])
 
@@ -274,7 +274,7 @@ def test_a_run_reports_to_its_own_tab(page, listening, workflow):
       window.gphDone = new Promise(done => app.api.addEventListener("execution_success", done));
       return app.queuePrompt(0, 1);
     }""")
-    load(page, named(page, workflow))
+    load(page, named(page, workflow), beside=True)
     page.evaluate("gphDone.then(() => null)")
     assert is_idle(panel(page))
     back_to(page, workflow)

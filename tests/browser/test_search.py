@@ -214,7 +214,7 @@ def test_a_higher_node_gives_its_height_to_the_table_and_takes_it_back(page, wor
 
 def test_a_search_that_is_interrupted_in_another_tab_is_stopped_in_its_own(page, workflow):
     send(page, "searching")
-    load(page, named(page, workflow))
+    load(page, named(page, workflow), beside=True)
     end(page, "execution_interrupted")
     assert is_idle(panel(page))
     back_to(page, workflow)

@@ -74,13 +74,15 @@ KINDS = {
 }  # fmt: skip
 
 
-def of(*names):
-    """Run a test for these kinds of nodes."""
-    return pytest.mark.parametrize("kind", [KINDS[name] for name in names], ids=names)
+def of(*names, both=()):
+    """Run a test for these kinds of nodes, for those in ``both`` on both pages."""
+    marks = {name: [pytest.mark.both_pages] * (name in both) for name in names}
+    kinds = [pytest.param(KINDS[name], id=name, marks=marks[name]) for name in names]
+    return pytest.mark.parametrize("kind", kinds)
 
 
-@pytest.mark.both_pages
-@of(*KINDS)
+# A view takes its height from its content or from the node: one of each on both pages.
+@of(*KINDS, both=("report", "search"))
 def test_what_a_node_is_told_is_text_and_no_change_of_the_workflow(page, kind):
     opened(page, kind.node)
     idle = kind.shows(page)
@@ -99,7 +101,7 @@ def test_what_a_node_is_told_is_text_and_no_change_of_the_workflow(page, kind):
 def test_what_another_workflow_is_told_waits_for_its_tab(page, kind):
     saved = opened(page, kind.node)
     kind.tell(page, "earlier")
-    load(page, named(page, saved))
+    load(page, named(page, saved), beside=True)
     idle = kind.shows(page)
     kind.tell(page, "later", workflow=saved["id"])
     assert kind.shows(page) == idle
@@ -171,7 +173,7 @@ def test_a_workflow_that_is_opened_again_shows_nothing_of_its_other_tab(page, ki
     saved = opened(page, kind.node)
     idle = kind.shows(page)
     kind.tell(page, "kept")
-    load(page, saved)
+    load(page, saved, beside=True)
     assert kind.shows(page) == idle
     kind.tell(page, "another")
     assert "another" in kind.shows(page)
