@@ -181,7 +181,7 @@ class _Batches(Dataset[Batch]):
         return self._draw(self._steps[index])
 
 
-def train(training: Training, task: Task, options: argparse.Namespace) -> None:
+def run_training(training: Training, task: Task, options: argparse.Namespace) -> None:
     """Train to ``options.total``, from the checkpoint in ``options.out`` if there is one."""
     total = options.total // options.batch
     checkpoint = options.out / "checkpoint.pt"

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .. import network
 from ..sampling import GUIDANCE, sample
-from . import Batch, Task, Training, pictures, train
+from . import Batch, Task, Training, pictures, run_training
 from .train import SHEET_CAPTIONS, batch
 
 NAME = "golden_path_demo_student.safetensors"
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         weights=NAME,
     )
     training = Training(student.to(options.device), options.lr, partial(guided, teacher))
-    train(training, task, options)
+    run_training(training, task, options)
 
 
 @torch.no_grad()

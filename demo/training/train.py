@@ -18,7 +18,7 @@ from .. import network, scenes
 from ..autoencoder import PatchAutoencoder
 from ..comfyui import use_comfyui
 from ..sampling import sample
-from . import CAPTION_DROPOUT, Batch, Task, Training, add_options, pictures, train
+from . import CAPTION_DROPOUT, Batch, Task, Training, add_options, pictures, run_training
 from .evaluate import evaluate
 
 SHEET_CAPTIONS = (
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
         sheet=save_sheet,
         weights=network.WEIGHTS.name,
     )
-    train(Training(model.to(options.device), options.lr), task, options)
+    run_training(Training(model.to(options.device), options.lr), task, options)
 
 
 def save_sheet(model: network.DemoNetwork, path: Path) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..comfyui import use_comfyui
 from ..sampling import GUIDANCE
-from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, train
+from ..training import CAPTION_DROPOUT, Batch, Task, Training, add_options, run_training
 from . import network, scenes
 from .autoencoder import VideoAutoencoder
 from .evaluate import CAPTIONS, evaluate
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
         sheets_every=2,
     )
     with network.gradients():
-        train(Training(model.to(options.device), options.lr), task, options)
+        run_training(Training(model.to(options.device), options.lr), task, options)
 
 
 def initialize(model: network.VideoNetwork, clips: int = 500) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Protocol
 
 from comfy.patcher_extension import WrappersMP
 from torch import Tensor
 
-from ...gph_core.calibration.samples import Observed
+from ...gph_core.calibration.samples import Observed, Together
 from ...gph_core.gates.base import Look
 from ...gph_core.model.family import aligned
 from ...gph_core.model.replacements import Looked
@@ -19,18 +18,10 @@ from .branch_calls import StackCalls
 from .model_call import ModelCall, observing_first_block
 
 
-class Watcher(Protocol):
-    """Observer of the steps of a full run; it may keep the tensors."""
-
-    def branch(self, observed: Observed) -> None: ...
-    def step(self, step: int, latent: Tensor, velocity: Tensor) -> None:
-        """Take the guided velocity of a step."""
-
-
 class ObservedCalls(StackCalls):
-    """Calls of a full run, each reported to a watcher."""
+    """Calls of a full run, each reported to a watcher, which may keep the tensors."""
 
-    def __init__(self, run: ActiveRun, watcher: Watcher) -> None:
+    def __init__(self, run: ActiveRun, watcher: Together) -> None:
         super().__init__(run)
         self._watcher = watcher
         self._look = Look.MODULATED

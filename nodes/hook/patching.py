@@ -19,6 +19,7 @@ from typing import Any
 import comfy.model_patcher
 from comfy.patcher_extension import WrappersMP, add_wrapper_with_key
 
+from ...gph_core.calibration.samples import Together
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run.active_run import ActiveRun
@@ -28,7 +29,7 @@ from ...gph_core.schedule import Schedule
 from . import calls, compatibility, compiler
 from .fingerprint import KEY
 from .model_call import uncompiled
-from .observing import ObservedCalls, Watcher
+from .observing import ObservedCalls
 from .setup import SamplingSetup
 from .starting import RunListener, start
 
@@ -64,7 +65,7 @@ def without_cache(model):
     return plain
 
 
-def watched(model, watcher: Watcher):
+def watched(model, watcher: Together):
     """Clone of the MODEL that computes every step in full and reports each."""
 
     def wrappers(sigmas: list[float]) -> Mapping[str, Callable]:

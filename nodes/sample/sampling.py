@@ -15,6 +15,7 @@ import comfy.utils
 import torch
 from torch import Tensor
 
+from ...gph_core.calibration.samples import Together
 from ...gph_core.policies.base import Policy
 from ...gph_core.run.record import RunRecord
 from ...gph_core.run_plan import RunPlan, fixed
@@ -23,7 +24,6 @@ from ...gph_core.search.prefix import PrefixMemory, State
 from ..hook import compatibility, compiler, patching
 from ..hook.branch_calls import OUT_OF_MEMORY
 from ..hook.calls import Switch
-from ..hook.observing import Watcher
 from ..hook.setup import SamplingSetup
 from ..schema.wires import is_finite
 from .observers import Keeper, Observer
@@ -69,7 +69,7 @@ class Sampling:
             patching.without_cache(self.guider.model_patcher), self.sampler, callback
         )
 
-    def watched(self, watcher: Watcher, callback: Callable | None = None) -> Tensor:
+    def watched(self, watcher: Together, callback: Callable | None = None) -> Tensor:
         """Like ``full``, with a watcher that observes the run."""
         model = patching.watched(self.guider.model_patcher, watcher)
         return self._sample(model, self.sampler, callback)

@@ -83,6 +83,28 @@ def test_an_import_counts_as_late_only_inside_a_function(tmp_path):
     assert absolute_imports(file, late=False) == {"a", "c", "f"}
 
 
+def named_as_a_module(path):
+    """Names that a package defines although a module in it has the same name.
+
+    Importing the module would put it in the name's place.
+    """
+    defined = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined.add(node.name)
+        elif isinstance(node, ast.Assign):
+            defined |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            defined |= {alias.asname or alias.name for alias in node.names}
+    return defined & {module.stem for module in path.parent.glob("*.py")}
+
+
+def test_no_name_of_a_package_is_that_of_a_module_in_it():
+    halves = ("gph_core", "nodes", "demo", "benchmarks", "devtools")
+    packages = [path for half in halves for path in files(half) if path.name == "__init__.py"]
+    assert faults(packages, named_as_a_module) == {}
+
+
 # demo/run.py is a client of the server: it runs on its own, never inside the pack.
 PACK_FILES = [path for path in files("nodes") + files("demo") if path.name != "run.py"]
 

@@ -12,7 +12,7 @@ from golden_path_pack.demo.video import comfy_model
 from golden_path_pack.nodes.sample.demo import HIGH, LOW, VIDEO, DemoModel
 
 from demo import sampling
-from demo.training import Task, Training, growing_ema, train
+from demo.training import Task, Training, growing_ema, run_training
 from demo.video import evaluate, network
 from demo.video import train as video_training
 
@@ -91,7 +91,7 @@ def short_training(start, folder, steps):
     )
     training = Training(model, 1e-3)
     with network.gradients():
-        train(training, task, options(folder, steps))
+        run_training(training, task, options(folder, steps))
     return training
 
 
