@@ -12,11 +12,11 @@ import comfy.model_management
 import comfy.model_prefetch
 import pytest
 from comfy.cli_args import args
+from golden_path_pack.gph_core.calibration.samples import Together
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 from golden_path_pack.nodes.hook import compiler, patching
-from golden_path_pack.nodes.hook.observing import Watcher
 from torch import is_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -139,16 +139,8 @@ def test_it_stays_on_where_no_step_is_cached_or_the_model_has_none(model, graph)
     assert set(seen) == {False}
 
 
-class Nothing(Watcher):
-    def branch(self, observed):
-        pass
-
-    def step(self, step, latent, velocity):
-        pass
-
-
 def test_it_is_off_while_a_run_is_watched(model, graph):
-    zoo.sample(CASE, patching.watched(model, Nothing()), steps=2)
+    zoo.sample(CASE, patching.watched(model, Together(())), steps=2)
     assert set(graph.was_off) == {True}
     assert getattr(args, FLAG) is False
 
