@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchmarks.lab import results
-from benchmarks.lab.subjects import IMAGE, SUBJECTS
+from benchmarks.lab.subjects import IMAGE, MODELS
 
 HERE = Path(__file__).parent
 ROOMS = ("quality", "cost")
@@ -53,7 +53,7 @@ def run(benchmark: ModuleType, program: str, arguments: list[str]) -> int:
         benchmark.add_options(parser)
     options = parser.parse_args(arguments)
     figures = benchmark.measure(options)
-    file = SUBJECTS[getattr(options, "model", IMAGE)].file(results.FOLDER / benchmark.FILE)
+    file = MODELS[getattr(options, "model", IMAGE)].file(results.FOLDER / benchmark.FILE)
     if options.save and hasattr(benchmark, "merged"):
         figures = benchmark.merged(results.kept(file), figures)
     if hasattr(benchmark, "summary"):

@@ -22,8 +22,9 @@ import aiohttp
 import numpy as np
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
-from gph_core.paths.choice import Choice, Conditions, spacing
+from gph_core.paths.conditions import Choice, Conditions
 from gph_core.paths.library import bundled_paths
+from gph_core.paths.spacings import spacing
 from gph_core.paths.speeds import SPEEDS, resolve
 from gph_core.policies.base import Policy
 from gph_core.policies.extrapolation import Reuse

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .calibration.entry import Calibration, fit_of
 from .gates.base import Gate
 from .methods.method import Method, Setting, settings_of
 from .paths import custom, speeds
-from .paths.choice import Choice, Conditions
+from .paths.choice import choose as choose_for
+from .paths.conditions import Choice, Conditions
 from .paths.golden_path import GoldenPath
 from .paths.speeds import check_full, full_of
 from .policies.base import Policy
+from .policies.damped_velocity import DampedVelocity
+from .policies.extrapolation import Reuse
 from .schedule import Schedule
 
 BUDGET_MIB = 2048  # of residuals that stay on the model's device, unless the user says otherwise
@@ -22,7 +25,7 @@ THRESHOLD = "Threshold"  # the choice of a threshold in place of a speed
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Plan that many runs can share; made by ``fixed``, ``by_speed``, ``adaptive`` or ``settled``.
+    """Plan that many runs can share; made by the functions below.
 
     Args:
         policy: of the cached steps, unless the choice brings another.
@@ -34,6 +37,7 @@ class RunPlan:
             conditions alone.
         device_budget: bytes of anchors that stay on the model's device.
         for_others: whether runs under other schedules go on from states of this one.
+        is_free: whether the policy is ours to choose where no path fits.
     """
 
     policy: Policy
@@ -43,10 +47,11 @@ class RunPlan:
     needs_threshold: bool = False
     device_budget: float = BUDGET_MIB * 2**20
     for_others: bool = False
+    is_free: bool = False
 
     def choice_of(self, run: Conditions) -> Choice:
         """The choice for a run, with a policy that knows what it has to know of it."""
-        choice = self.choose(run)
+        choice = self.choose(replace(run, is_free=self.is_free))
         return choice._replace(policy=choice.policy.of_run(run.guidance, run.halfway))
 
     def check(self, conditions: Callable[[], Mapping[str, Any]]) -> str:
@@ -81,26 +86,42 @@ def fixed(
         choice = custom.fit(
             schedule, policy, run.sigmas, run.sigma_max, run.continues, run.grids, origin
         )
-        return _with_risk(choice, schedule)  # a run may take a part of it
+        return _with_risk(choice, schedule, run)  # a run may take a part of it
 
     return RunPlan(policy, choose, device_budget=device_budget, for_others=for_others)
 
 
 def by_speed(
-    speed: str, policy: Policy, paths: Callable[[], Sequence[GoldenPath]],
+    speed: str, policy: Policy | None, paths: Callable[[], Sequence[GoldenPath]],
     device_budget: float = BUDGET_MIB * 2**20,
 ) -> RunPlan:  # fmt: skip
     """Plan of a speed: the best-fitting golden path, see ``paths.choice``.
 
     Args:
+        policy: None: residual reuse, or the weights of the path; the default policy without a path.
         paths: the library when the run begins.
     """
+    return _chosen(lambda run: speeds.resolve(speed, run, paths()), policy, device_budget)
+
+
+def by_count(num_full: int, policy: Policy | None, paths: Sequence[GoldenPath]) -> RunPlan:
+    """Plan of a number of full steps, as ``by_speed`` makes it of a speed."""
+    return _chosen(lambda run: choose_for(run, num_full, paths), policy)
+
+
+def _chosen(
+    choice_for: Callable[[Conditions], Choice], policy: Policy | None,
+    device_budget: float = BUDGET_MIB * 2**20,
+) -> RunPlan:  # fmt: skip
 
     def choose(run: Conditions) -> Choice:
-        choice = speeds.resolve(speed, run, paths())
-        return _with_risk(choice, choice.schedule)
+        choice = choice_for(run)
+        return _with_risk(choice, choice.schedule, run)
 
-    return RunPlan(policy, choose, is_chosen=True, device_budget=device_budget)
+    return RunPlan(
+        policy or Reuse(), choose, is_chosen=True, device_budget=device_budget,
+        is_free=policy is None,
+    )  # fmt: skip
 
 
 def settled(choice: Choice) -> RunPlan:
@@ -162,6 +183,12 @@ def setting_of(run: Conditions, full: int | None, fit: Any = None) -> Setting:
     return Setting(run.num_steps, full, run.family or "", run.architecture, fit, run.time_changes)
 
 
-def _with_risk(choice: Choice, schedule: Schedule) -> Choice:
-    risk = choice.policy.risk(schedule)
+def _with_risk(choice: Choice, schedule: Schedule, run: Conditions) -> Choice:
+    damped = DampedVelocity().of_run(run.guidance, run.halfway)
+
+    def strength(full: int, step: int) -> float:
+        return damped.strength(run.sigmas[full], run.sigmas[step + 1])
+
+    covers = schedule.num_steps == run.num_steps
+    risk = choice.policy.risk(schedule, strength if covers else None)
     return choice._replace(note="; ".join(filter(None, (choice.note, risk))))

@@ -18,7 +18,6 @@ from pathlib import Path
 import folder_paths
 from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
 from golden_path_pack.gph_core.paths.library import bundled_paths
-from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.run_plan import by_speed
 from golden_path_pack.nodes.hook import starting as hook
@@ -116,7 +115,7 @@ def written(users: Path, paths: Sequence[GoldenPath]) -> Path:
 def starting() -> Callable[[Path], None]:
     """Function that starts a run of the demo model with a user directory."""
     work = Lab(STEPS, CFG).workload(1, 1, held_out=False)
-    plan = by_speed("Balanced", Reuse(), user_paths.every)
+    plan = by_speed("Balanced", None, user_paths.every)
 
     def start(users: Path) -> None:
         folder_paths.set_user_directory(str(users))

@@ -1,21 +1,22 @@
-"""The demo's two models, image and video, as benchmarks use them."""
+"""The demo's two models, image and video, and a student of the first, as benchmarks use them."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from golden_path_pack.nodes.sample.demo import DemoModel
 
+from benchmarks.lab import student
 from demo import network, scenes
 from demo.video import network as video_network
 from demo.video import scenes as video_scenes
 
-IMAGE, VIDEO = "image", "video"
+IMAGE, VIDEO, STUDENT = "image", "video", "student"
 
 
 class Subject(NamedTuple):
@@ -28,7 +29,7 @@ class Subject(NamedTuple):
         weights: their file.
     """
 
-    kind: str  # of *Golden Path Demo Model*
+    kind: str  # of *Golden Path Demo Model*, or ``STUDENT``
     draw: Callable[..., Any]
     latent_shape: tuple[int, ...]
     shift: float
@@ -36,8 +37,8 @@ class Subject(NamedTuple):
 
     def parts(self) -> tuple[Any, Any, Any]:
         """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
-        model, vae, clip = DemoModel.execute(self.kind).args
-        return model, vae, clip
+        model, vae, clip = DemoModel.execute(IMAGE if self.kind == STUDENT else self.kind).args
+        return (student.load_model() if self.kind == STUDENT else model), vae, clip
 
     def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
         """Distinct captions, held out of training or not."""
@@ -71,17 +72,21 @@ SUBJECTS = {
         video_network.WEIGHTS,
     ),
 }  # fmt: skip
-BOTH = "demo models"  # their name in results
+MODELS = {**SUBJECTS, STUDENT: SUBJECTS[IMAGE]._replace(kind=STUDENT, weights=student.WEIGHTS)}
+BOTH = "demo models"  # the name of SUBJECTS in results
 
 
 def weights_of(model: str) -> str:
     """Digest of the weights of a demo model, or of ``BOTH``; "" for another model."""
-    about = [subject for subject in SUBJECTS.values() if model in (subject.name, BOTH)]
+    about = [
+        subject for kind, subject in MODELS.items()
+        if model == subject.name or (model == BOTH and kind in SUBJECTS)
+    ]  # fmt: skip
     return ", ".join(subject.digest for subject in about)
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
+def add_option(parser: argparse.ArgumentParser, models: Iterable[str] = SUBJECTS) -> None:
     """The option that chooses a model, ``IMAGE`` without it."""
     parser.add_argument(
-        "--model", choices=SUBJECTS, default=IMAGE, help="which of the demo's models"
+        "--model", choices=list(models), default=IMAGE, help="which of the demo's models"
     )

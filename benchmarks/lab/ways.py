@@ -10,8 +10,8 @@ from golden_path_pack.gph_core import run_plan
 from golden_path_pack.gph_core.calibration.entry import fit_of
 from golden_path_pack.gph_core.methods.method import settings_of
 from golden_path_pack.gph_core.methods.table import ALL
-from golden_path_pack.gph_core.paths.choice import spacing
 from golden_path_pack.gph_core.paths.golden_path import GoldenPath
+from golden_path_pack.gph_core.paths.spacings import spacing
 from golden_path_pack.gph_core.policies.base import Site, options_of
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor

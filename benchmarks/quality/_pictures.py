@@ -9,11 +9,16 @@ import comfy.sample
 import comfy.samplers
 import numpy as np
 import torch
+from golden_path_pack.gph_core.paths.conditions import Choice
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.run_plan import RunPlan, fixed
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.hook import patching
+from golden_path_pack.nodes.hook.setup import SamplingSetup
 from torch import Tensor
 
-from benchmarks.lab.demo import BATCH, CFG, SAMPLER, cached, psnr
-from benchmarks.lab.subjects import IMAGE, SUBJECTS
+from benchmarks.lab.demo import BATCH, CFG, SAMPLER, Silent, psnr
+from benchmarks.lab.subjects import IMAGE, MODELS
 
 
 class How(NamedTuple):
@@ -31,13 +36,13 @@ class Pictures:
     """Samples a fixed list of prompts, the i-th from the noise of ``first_seed + i``."""
 
     def __init__(self, prompts: list[str], first_seed: int, subject: str = IMAGE) -> None:
-        self.model, self.vae, clip = SUBJECTS[subject].parts()
+        self.model, self.vae, clip = MODELS[subject].parts()
         self.negative, *positive = (
             clip.encode_from_tokens_scheduled(clip.tokenize(text)) for text in ("", *prompts)
         )
         self.tokens = torch.cat([tokens for ((tokens, _),) in positive])
         self.pooled = torch.cat([extra["pooled_output"] for ((_, extra),) in positive])
-        shape = SUBJECTS[subject].latent_shape
+        shape = MODELS[subject].latent_shape
         self.noise = torch.cat([_noise(shape, first_seed + n) for n in range(len(prompts))])
 
     def sigmas(self, scheduler: str, steps: int, how: How = HOW) -> list[float]:
@@ -47,15 +52,25 @@ class Pictures:
             self.model, steps, device, how.sampler, scheduler, how.denoise, options
         ).sigmas.tolist()
 
-    def sample(self, scheduler: str, steps: int, schedule=None, how: How = HOW) -> Tensor:
+    def sample(
+        self, scheduler: str, steps: int, plan: RunPlan | None = None, how: How = HOW
+    ) -> Tensor:
         """8-bit values ``[B, 64, 64, 3]``, ``[B, 13, 64, 64, 3]`` of the video model.
 
-        With a schedule the cached steps reuse the residual; without one the model is as it is.
+        Without a plan the model is as it is.
         """
-        latents = self._latents(scheduler, steps, schedule, how)
+        latents = self._latents(scheduler, steps, plan, how)
         with torch.inference_mode():
             images = self.vae.decode(self.model.model.process_latent_out(latents))
         return (images.clamp(0, 1) * 255).round()
+
+    def choice(self, plan: RunPlan, scheduler: str, steps: int, how: How = HOW) -> Choice:
+        """What a plan chooses for a run."""
+        guider = comfy.samplers.CFGGuider(self.model)
+        guider.set_cfg(how.cfg)
+        sampler = comfy.samplers.sampler_object(how.sampler)
+        levels = self.sigmas(scheduler, steps, how)
+        return SamplingSetup(guider, sampler, levels, self.noise.shape).choice_of(plan)
 
     def psnr(self, reference: Tensor, *args, **how) -> np.ndarray:
         """dB ``[B]`` of a sample to others."""
@@ -66,8 +81,8 @@ class Pictures:
         """Pictures to begin with: each prompt has that of the one before it."""
         return self._latents("simple", 20, None, HOW).roll(1, 0)
 
-    def _latents(self, scheduler: str, steps: int, schedule, how: How) -> Tensor:
-        model = self.model if schedule is None else cached(self.model, schedule, Reuse())
+    def _latents(self, scheduler: str, steps: int, plan: RunPlan | None, how: How) -> Tensor:
+        model = patching.attach(self.model, plan, Silent()) if plan else self.model
         begin = torch.zeros_like(self.noise) if how.denoise == 1 else self._others
         found = []
         for first in range(0, len(self.noise), BATCH):
@@ -79,6 +94,11 @@ class Pictures:
                     self.negative, begin[some], denoise=how.denoise, disable_pbar=True, seed=0,
                 ))  # fmt: skip
         return torch.cat(found)
+
+
+def reused(schedule: Schedule) -> RunPlan:
+    """Plan of a schedule with residual reuse."""
+    return fixed(schedule, Reuse())
 
 
 def _noise(shape: tuple[int, ...], seed: int) -> Tensor:

@@ -1,220 +1,70 @@
-"""Quality of the schedules that a run can take where no path was searched for it.
+"""Quality of what a run gets where no path was searched for it.
 
-There *Golden Path Cache* spaces full steps by noise level (``gph_core.paths.noise_spacing``). The
-rule is compared with uniform spacing (the published rule, and in proportion), even spacing, and
-the demo model's own path, searched at 50 steps (``lab.golden_paths``) and moved by
-``gph_core.paths.retarget``. Every schedule is sampled for prompts that neither training nor the
-choice of the rule saw, and compared with the full run of the same setting; *fewer steps* is as many
-plain steps. Settings cover schedulers, steps, parts of the noise (denoise), samplers and CFG
-sparsely. It takes about 15 minutes. ``-- --model video`` takes the video model.
+Two parts, which ``-- --part`` names; without it both are measured.
+
+*defaults*: the schedule and the policy of *Golden Path Cache* without a path, against the schedule
+of residual reuse there and as many plain steps. *rules*: under residual reuse, spacing by noise
+level against uniform spacing (the published rule, and in proportion), even spacing and the demo
+model's own path, searched at 50 steps and moved by ``gph_core.paths.retarget``.
+
+Every picture is compared with the full run of the same setting, for prompts that neither training
+nor the choice of a rule saw. Settings cover CFG, steps, samplers, schedulers and parts of the noise
+(denoise) sparsely. ``-- --model`` takes the video model, or a student of the image model with
+guidance baked in, which has no rules. *rules* takes 15 minutes of one core for images.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-from golden_path_pack.gph_core.paths.choice import spacing
-from golden_path_pack.gph_core.paths.retarget import num_full, retarget
-from golden_path_pack.gph_core.paths.spacings import noise_spacing
-from golden_path_pack.gph_core.schedule import Schedule, uniform
-
-from benchmarks.lab import demo, golden_paths, report
-from benchmarks.lab.results import interval
-from benchmarks.lab.subjects import SUBJECTS, add_option
-from benchmarks.quality._pictures import How, Pictures
+from benchmarks.lab.subjects import MODELS, STUDENT, add_option
+from benchmarks.quality import _defaults, _rules
 
 FILE = "retarget.json"
-SCHEDULERS = ("simple", "beta", "linear_quadratic")
-STEPS = (12, 20, 28, 40)
-SAMPLERS = ("euler", "dpmpp_2m", "res_multistep", "uni_pc")
-CFGS = (1.0, 3.0, 5.0)
-DENOISES = (0.3, 0.5, 0.7)
-PART_STEPS = (24, 50)  # of img2img, all below the level where it begins
-SPEEDS = (21, 13, 9)  # full steps of 50
-PROMPTS, SEED = 32, 502  # of captions, and a thousandth of the noise seeds
-BAR = 0.3  # dB that the rule may be behind the best other one
-RULE, MOVED, FEWER = "by noise level", "moved", "fewer steps"
-OTHERS = ("uniform", "in proportion", "even", MOVED)
-COLUMNS = (RULE, *OTHERS, FEWER)
-
-Scores = dict[str, np.ndarray]  # dB of every prompt, by rule
-
-
-class Setting(NamedTuple):
-    """How pictures are sampled, and the speed: full steps of 50."""
-
-    sampler: str
-    scheduler: str
-    steps: int
-    denoise: float
-    cfg: float
-    speed: int
-
-    @property
-    def grid(self) -> tuple[str, int]:
-        return self.scheduler, self.steps
-
-    @property
-    def how(self) -> How:
-        return How(self.sampler, self.denoise, self.cfg)
-
-    def __str__(self) -> str:
-        part = "" if self.denoise == 1 else f", denoise {self.denoise:g}"
-        return f"{self.sampler}, {self.scheduler}, CFG {self.cfg:g}{part}, {self.steps} steps"
-
-
-def settings() -> list[Setting]:
-    """A sparse cover of the grid: each value meets each of the other kinds at least once."""
-    found = []
-    for i, (scheduler, steps) in enumerate(itertools.product(SCHEDULERS, STEPS)):
-        for j in (i, i + 1):  # two of three CFGs
-            sampler = SAMPLERS[(i + i // 4 + 2 * (j - i)) % 4]
-            speed = SPEEDS[(i // 4 + i + j) % 3]
-            found.append(Setting(sampler, scheduler, steps, 1.0, CFGS[j % 3], speed))
-    found += [
-        Setting(sampler, "beta", 50, 1.0, cfg, SPEEDS[n])
-        for sampler in ("euler", "uni_pc")
-        for n, cfg in enumerate(CFGS)
-    ]
-    for i, (denoise, cfg) in enumerate(itertools.product(DENOISES, CFGS)):
-        speed = SPEEDS[(i + i // 3) % 3]
-        found.append(
-            Setting(SAMPLERS[i % 4], SCHEDULERS[i % 2], PART_STEPS[i % 2], denoise, cfg, speed)
-        )
-    return found
+DEFAULTS, GAINS, RULES = "defaults", "gains of the default", "rules"
 
 
 def add_options(parser) -> None:
-    add_option(parser)
+    add_option(parser, MODELS)
+    parser.add_argument("--part", choices=(DEFAULTS, RULES), help="measure one part alone")
 
 
-def measure(options) -> dict:
-    rows = list(measured(settings(), options.model))
-    groups = {
-        "all": rows,
-        **{f"CFG {cfg:g}": [r for r in rows if r.setting.cfg == cfg] for cfg in CFGS},
-        **{name: [r for r in rows if r.setting.scheduler == name] for name in SCHEDULERS},
-        **{name: [r for r in rows if r.setting.sampler == name] for name in SAMPLERS},
-        "denoise below 1": [r for r in rows if r.setting.denoise < 1],
-    }
-    summed = {name: gains(some) for name, some in groups.items()}
-    return {"gains": [summed], "settings": [row.figures() for row in rows]}
+def measure(options) -> dict[str, Any]:
+    figures: dict[str, Any] = {}
+    if options.part != RULES:
+        wanted = _defaults.settings(options.model)
+        rows = figures[DEFAULTS] = list(_defaults.measured(wanted, options.model))
+        figures[GAINS] = _defaults.mean_gains(rows, options.model)
+    if options.part != DEFAULTS and options.model != STUDENT:
+        figures |= _rules.measure(options.model)
+    return figures
 
 
-def summary(figures: dict) -> str:
-    """Gains over uniform, then the settings in which the rule is behind."""
-    lines = [
-        [name, *(report.within(gain[rule]) for rule in COLUMNS)]
-        for name, gain in figures["gains"][0].items()
-    ]
-    behind = [row for row in figures["settings"] if row["lead"][0] < -BAR]
-    head = f"more than {BAR} dB behind the best other: {len(behind)} of {len(figures['settings'])}"
-    return "\n".join([report.table(["", *COLUMNS], lines), "", head, *map(title, behind)])
+def merged(kept: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    """The new figures in the place of the saved ones of their part."""
+    return {**kept, **figures}
 
 
-def misses(figures: dict) -> list[str]:
-    """Settings in which the rule is behind by the whole 95 % interval."""
-    return [title(row) for row in figures["settings"] if sum(row["lead"]) < -BAR]
+def summary(figures: dict[str, Any]) -> str:
+    parts = []
+    if DEFAULTS in figures:
+        parts.append(_defaults.summary(figures[GAINS], figures[DEFAULTS]))
+    if "settings" in figures:
+        parts.append(_rules.summary(figures))
+    return "\n\n".join(parts)
 
 
-def title(row: dict) -> str:
-    """A setting and how far the rule is ahead of the best other one."""
-    setting = Setting(*(row[name] for name in Setting._fields))
-    return f"- {setting}: {report.within(row['lead'])} ({row['best other']})"
+def misses(figures: dict[str, Any]) -> list[str]:
+    """Bars that are missed in any part."""
+    found = _defaults.misses(figures[GAINS], figures[DEFAULTS]) if DEFAULTS in figures else []
+    return found + (_rules.misses(figures) if "settings" in figures else [])
 
 
-def conditions(options) -> dict:
+def conditions(options) -> dict[str, Any]:
+    """Conditions of both parts."""
+    rules = {} if options.model == STUDENT else {"rules": _rules.CONDITIONS}
     return {
-        "model": SUBJECTS[options.model].name,
-        "prompts": f"{PROMPTS} that neither training nor search saw",
-        "policy": "residual reuse",
-        "unit": "PSNR in dB to the full run of the same setting; lead: of the rule over the best "
-        "of the others; gains: over uniform; paired by prompt, with half of a 95 % interval (t)",
-    }
-
-
-class Row(NamedTuple):
-    """One setting, with the schedule and the scores of every rule."""
-
-    setting: Setting
-    schedules: dict[str, Schedule]
-    scores: Scores
-
-    @property
-    def best_other(self) -> str:
-        return max(OTHERS, key=lambda name: self.scores[name].mean())
-
-    def lead(self) -> tuple[float, float]:
-        """Lead of the rule over the best other one, with half its interval."""
-        return interval(self.scores[RULE] - self.scores[self.best_other], 2)
-
-    def __str__(self) -> str:
-        lead, half = self.lead()
-        means = ", ".join(f"{name} {values.mean():.2f}" for name, values in self.scores.items())
-        full = self.schedules[RULE].num_full
-        return f"{self.setting}, {full} full: {lead:+.2f} ± {half:.2f} ({self.best_other}); {means}"
-
-    def figures(self) -> dict:
-        return {
-            **self.setting._asdict(), "lead": self.lead(), "best other": self.best_other,
-            "schedules": {rule: str(schedule) for rule, schedule in self.schedules.items()},
-            "psnr": {name: interval(values, 2) for name, values in self.scores.items()},
-        }  # fmt: skip
-
-
-def measured(wanted: list[Setting], subject: str) -> Iterator[Row]:
-    """Scores of every rule under some settings."""
-    paths = golden_paths.schedules(subject)
-    prompts = SUBJECTS[subject].captions(PROMPTS, SEED, held_out=True)
-    pictures = Pictures(prompts, 1000 * SEED, subject)
-    # The model's noise level in the middle of its own schedule, as a run has it.
-    halfway = float(pictures.model.get_model_object("model_sampling").percent_to_sigma(0.5))
-    source = pictures.sigmas(demo.SCHEDULER, golden_paths.STEPS)
-    for setting in wanted:
-        levels = pictures.sigmas(*setting.grid, setting.how)
-        schedules = schedules_of(setting, levels, halfway, paths[setting.speed], source)
-        row = Row(setting, schedules, scored(pictures, setting, schedules))
-        print(row, flush=True)
-        yield row
-
-
-def scored(pictures: Pictures, setting: Setting, schedules: dict[str, Schedule]) -> Scores:
-    """PSNR of every rule, equal schedules sampled once, and of as many plain steps."""
-    (scheduler, steps), how = setting.grid, setting.how
-    reference = pictures.sample(scheduler, steps, how=how)
-    known = {
-        schedule: pictures.psnr(reference, scheduler, steps, schedule, how=how)
-        for schedule in dict.fromkeys(schedules.values())
-    }
-    fewer = pictures.psnr(reference, scheduler, schedules[RULE].num_full, how=how)
-    scores = {rule: known[schedule] for rule, schedule in schedules.items()}
-    return {**scores, FEWER: fewer}
-
-
-def schedules_of(
-    setting: Setting, sigmas: list[float], halfway: float, path: Schedule, source: list[float]
-) -> dict[str, Schedule]:
-    """The schedule of each rule; a moved path may have another number of full steps."""
-    steps = len(sigmas) - 1
-    full = num_full(steps, setting.speed, 50)
-    return {
-        RULE: noise_spacing(sigmas, full, halfway, setting.cfg != 1),
-        "uniform": uniform(steps, full),
-        "in proportion": spacing(steps, full),
-        "even": uniform(steps, full, 1),
-        MOVED: retarget(path, source, sigmas),
-    }
-
-
-def gains(rows: list[Row]) -> dict[str, tuple[float, float]]:
-    """Mean gain over uniform, of the prompts' means over some rows."""
-    return gained({name: np.mean([row.scores[name] for row in rows], axis=0) for name in COLUMNS})
-
-
-def gained(scores: Scores) -> dict[str, tuple[float, float]]:
-    """Mean gain over uniform, paired by prompt."""
-    base = scores["uniform"]
-    return {n: (0.0, 0.0) if n == "uniform" else interval(v - base, 2) for n, v in scores.items()}
+        "model": MODELS[options.model].name, "defaults": _defaults.CONDITIONS, **rules,
+        "unit": "PSNR in dB to the full run of the same setting; differences paired by prompt, "
+        "with half of a 95 % interval (t)",
+    }  # fmt: skip

@@ -14,7 +14,7 @@ from golden_path_pack.gph_core.analysis.decomposition import (
     over_schedules,
 )
 from golden_path_pack.gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
-from golden_path_pack.gph_core.paths.choice import spacing
+from golden_path_pack.gph_core.paths.spacings import spacing
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.quality.stats import spearman
 from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace

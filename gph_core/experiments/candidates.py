@@ -9,13 +9,15 @@ from ..calibration.entry import Calibration, fit_of
 from ..methods.candidates import FITTED_PATH, FULL, PATH, PLAIN, UNIFORM
 from ..methods.planned import planned
 from ..methods.table import ALL
-from ..paths.choice import Choice, choose, choose_fitted, spacing
+from ..paths.choice import choose_fitted
+from ..paths.conditions import Choice
 from ..paths.golden_path import GoldenPath
+from ..paths.spacings import spacing
 from ..paths.speeds import check_full
 from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
-from ..run_plan import adaptive, fixed, setting_of
+from ..run_plan import adaptive, by_count, fixed, setting_of
 from ..schedule import Schedule
 from ..texts import named
 from .runner import Setup
@@ -46,7 +48,8 @@ class LineUp:
     Args:
         num_full: wanted number of full steps.
         calibrations: by method.
-        policy: where no method says another.
+        policy: where no method says another; None: residual reuse, and the default policy without
+            a path.
         paths: of the library.
         identity: of a choice, the same in every session.
     """
@@ -54,7 +57,7 @@ class LineUp:
     setup: Setup
     num_full: int
     calibrations: Mapping[str, Calibration]
-    policy: Policy
+    policy: Policy | None
     paths: Sequence[GoldenPath]
     identity: Callable[[Choice], str]
 
@@ -63,6 +66,11 @@ class LineUp:
         # Those of one file have the same conditions.
         for entry in list(self.calibrations.values())[:1]:
             entry.check(self.setup.conditions)
+
+    @property
+    def _policy(self) -> Policy:
+        """Policy of schedules of the user's and of uniform spacing."""
+        return self.policy or Reuse()
 
     def candidates(
         self, names: Sequence[str], own: Mapping[str, Schedule]
@@ -83,7 +91,7 @@ class LineUp:
         for name, schedule in own.items():
             try:
                 candidates.append(
-                    self._of(name, self.setup.choice_of(fixed(schedule, self.policy)))
+                    self._of(name, self.setup.choice_of(fixed(schedule, self._policy)))
                 )
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
@@ -105,8 +113,8 @@ class LineUp:
         if name == FITTED_PATH:
             return self._of(name, self._fitted())
         if name == UNIFORM:
-            schedule = spacing(self.setup.num_steps, self.num_full, self.policy.min_anchors)
-            return self._of(name, Choice(schedule, "uniform spacing", self.policy))
+            schedule = spacing(self.setup.num_steps, self.num_full, self._policy.min_anchors)
+            return self._of(name, Choice(schedule, "uniform spacing", self._policy))
         return self._of(name, self._method(name))
 
     def _of(self, name: str, choice: Choice) -> Candidate:
@@ -117,7 +125,7 @@ class LineUp:
     def _path(self) -> Choice:
         """Choice of *Golden Path Cache* among the paths without weights."""
         paths = [path for path in self.paths if not isinstance(path.policy, Fitted)]
-        return choose(self.setup.known(self.policy), self.num_full, paths)
+        return self.setup.choice_of(by_count(self.num_full, self.policy, paths))
 
     def _fitted(self) -> Choice:
         """Choice of *Golden Path Cache* among the paths with weights."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..analysis.decomposition import LINES, Decomposition, Split
-from ..paths.choice import Choice
+from ..paths.conditions import Choice
 from ..run_plan import RunPlan
 from .runner import Examples
 

@@ -12,7 +12,7 @@ from ..calibration.entry import Calibration, fit_of
 from ..calibration.outcome import Outcome, decided, outcome_in
 from ..calibration.threshold import FoundThreshold, find_threshold
 from ..methods.method import Method, Setting, settings_of
-from ..paths.choice import Choice
+from ..paths.conditions import Choice
 from ..policies.base import Policy
 from ..run.record import RunRecord
 from ..run_plan import RunPlan, adaptive, setting_of

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from torch import Tensor
 
 from ..calibration.steps import Steps
-from ..paths.choice import Choice, Conditions
+from ..paths.conditions import Choice, Conditions
 from ..policies.base import Policy
 from ..quality.objective import Metrics
 from ..run_plan import RunPlan

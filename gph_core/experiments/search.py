@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ..files.condition_diff import plain
-from ..paths.choice import choose, spacing
+from ..paths.choice import choose
 from ..paths.golden_path import SEARCHED
 from ..paths.library import bundled_paths
-from ..paths.spacings import even, spacings
+from ..paths.spacings import even, spacing, spacings
 from ..policies.base import Policy, Site
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted

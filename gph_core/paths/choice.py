@@ -4,95 +4,29 @@
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.
 4. The part of such a path that the run covers, if it continues another run or is continued.
-5. Spacing by noise level; uniform spacing where the noise levels do not fall.
+5. A rule, with a policy of its own if none is connected: ``without_path``.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from ..architecture import is_stated
-from ..gates.base import Gate
 from ..policies.base import Policy
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
 from ..policies.mean_velocity import MeanVelocity
-from ..schedule import Schedule, uniform
+from ..schedule import Schedule
+from .conditions import Choice, Conditions
 from .evidence import evidence
 from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
-from .grids import FIRST_FULL, FIRST_OF, MAX_STEPS
 from .places import begin_in, same_levels
-from .spacings import noise_spacing
+from .without_path import choose_without_path
 
 # How far the cache ratios of a part and of a speed may be apart: few steps round much.
 NEAR_RATIO = 0.05
 
-SPACED = "spacing by noise level"
-
 # Up to here every schedule can be tried: 2 ** 8 with the first and the last step full.
 FEW_STEPS = 10
-
-
-class Choice(NamedTuple):
-    """A schedule and, in words, where it comes from."""
-
-    schedule: Schedule
-    origin: str
-    policy: Policy  # with the weights of this schedule
-    gate: Gate | None = None  # decides during the run which cached steps to compute in full
-    note: str = ""  # for the user
-    method: str = ""  # title of the adaptive method that chose; else empty
-
-
-def never(policy: Policy) -> bool:
-    """Whether fitted weights hold for a run of unknown conditions."""
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """What is known of a run before it starts.
-
-    Args:
-        family: of the model; None if it is not a listed one.
-        architecture: ComfyUI's model configuration.
-        holds: whether a fitted policy holds for the run.
-        name: of the model's class, which a path states if the model has no family.
-        guidance: scale of CFG, or of what the model was trained to imitate; 1 without.
-        halfway: the model's noise level in the middle of its own schedule.
-        continues: no noise is added before the first step.
-        sigma_max: the model's highest noise level.
-        grids: noise levels of as many steps, as each scheduler has them.
-        time_changes: see ``Setting``.
-    """
-
-    family: str | None
-    architecture: Mapping[str, Any]
-    sigmas: Sequence[float]
-    policy: Policy
-    holds: Callable[[Policy], bool] = never
-    name: str = ""
-    guidance: float = 5.0
-    halfway: float = 0.5
-    continues: bool = False
-    sigma_max: float = 1.0
-    grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: ()
-    time_changes: Callable[[], Sequence[float]] | None = None
-
-    @property
-    def num_steps(self) -> int:
-        return len(self.sigmas) - 1
-
-    def is_model_of(self, path: GoldenPath) -> bool:
-        """Whether a path states a model and it is this one."""
-        return (
-            bool(path.family)
-            and path.family == (self.family or self.name)
-            and is_stated(path.architecture, self.architecture)
-        )
 
 
 def choose(
@@ -122,7 +56,7 @@ def choose(
             steps = f"steps {first} to {first + run.num_steps - 1} of"
             part = path.schedule.part(first, run.num_steps, run.policy.min_anchors)
             return _taken(run, path, part, f"{steps} {provenance(path)}")
-    return _spaced(run, num_full)
+    return choose_without_path(run, num_full)
 
 
 def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
@@ -133,34 +67,12 @@ def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
     return begin_in(path.sigmas, run.sigmas) if run.continues or run.sigmas[-1] > 0 else None
 
 
-def _spaced(run: Conditions, num_full: int) -> Choice:
-    anchors = run.policy.min_anchors
-    falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
-    if falls and run.num_steps <= MAX_STEPS:
-        spaced = noise_spacing(run.sigmas, num_full, run.halfway, run.guidance != 1, anchors)
-        return Choice(spaced, SPACED, run.policy)
-    return Choice(spacing(run.num_steps, num_full, anchors), "uniform spacing", run.policy)
-
-
 def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:
     """The first path whose weights hold for a run; None without any, or if it does not reuse."""
     for path in paths if run.policy == Reuse() else ():
         if _is_fitted_for(run, num_full, path):
             return Choice(path.schedule, provenance(path), path.policy)
     return None
-
-
-def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
-    """Uniform spacing after full first steps, in the proportion of three of 50.
-
-    The published rule has three at any N, which leaves long gaps in short runs
-    (docs/decisions/schedules_and_paths.md has the measurement). One first step is full where more
-    would leave none for the last step.
-    """
-    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
-    if num_full <= first_full:
-        first_full = 1
-    return uniform(num_steps, num_full, max(first_full, min_anchors))
 
 
 def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..policies.base import Policy
 from ..schedule import Schedule
-from .choice import Choice
+from .conditions import Choice
 from .places import begin_in, places
 
 OWN = "your schedule"

@@ -16,11 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..noise import without_shift
-from ..schedule import Schedule
+from ..schedule import Schedule, uniform
+from .grids import FIRST_FULL, FIRST_OF
 
 # How far from begin and end the change is fast, by whether the run is guided. Chosen on the demo
 # model: docs/decisions/schedules_and_paths.md, "Spacing by noise level".
 SOFTNESS = {True: (0.08, 0.08), False: (0.8, 0.3)}
+# The same, at both ends, where damped velocity predicts cached steps: without guidance, and how
+# fast it falls with guidance.
+SOFTEST, SHARPENING = 0.8, 1.25
 LAST = 2.0  # weight of the steps cached after the last full one: nothing corrects them
 
 
@@ -39,7 +43,23 @@ def noise_spacing(
         guided: whether CFG is above 1, or the model was trained to imitate that.
         min_anchors: first steps that have to be full.
     """
-    costs = _costs(without_shift(sigmas, halfway), *SOFTNESS[guided])
+    return _least(_costs(without_shift(sigmas, halfway), *SOFTNESS[guided]), num_full, min_anchors)
+
+
+def damped_spacing(
+    sigmas: Sequence[float], num_full: int, halfway: float, guidance: float
+) -> Schedule:
+    """Noise spacing with ``b = e = SOFTEST / (1 + SHARPENING |g - 1|)``, for damped velocity.
+
+    Args:
+        guidance: g of the run.
+    """
+    softness = SOFTEST / (1 + SHARPENING * abs(guidance - 1))
+    return _least(_costs(without_shift(sigmas, halfway), softness, softness), num_full)
+
+
+def _least(costs: np.ndarray, num_full: int, min_anchors: int = 1) -> Schedule:
+    """The schedule with the least sum of costs."""
     first_full = min(min_anchors, num_full)
     rest = [0.0] * (num_full - first_full)
     chosen = cheapest(first_full - 1, costs[:, :-1], rest, LAST * costs[:, -1])
@@ -105,3 +125,16 @@ def spacings(num_steps: int, num_full: int, required: Collection[int] = (0,)) ->
 def even(num_steps: int, num_full: int) -> Schedule:
     """Full steps at ``i N / K``, rounded down; the last steps are cached."""
     return Schedule(tuple(i * num_steps // num_full for i in range(num_full)), num_steps)
+
+
+def spacing(num_steps: int, num_full: int, min_anchors: int = 1) -> Schedule:
+    """Uniform spacing after full first steps, in the proportion of three of 50.
+
+    The published rule has three at any N, which leaves long gaps in short runs
+    (docs/decisions/schedules_and_paths.md has the measurement). One first step is full where more
+    would leave none for the last step.
+    """
+    first_full = max(1, round(FIRST_FULL * num_steps / FIRST_OF))
+    if num_full <= first_full:
+        first_full = 1
+    return uniform(num_steps, num_full, max(first_full, min_anchors))

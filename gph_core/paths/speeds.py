@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .choice import Choice, Conditions, choose
+from .choice import choose
+from .conditions import Choice, Conditions
 from .golden_path import GoldenPath
 from .retarget import num_full
 

@@ -7,7 +7,7 @@ newest first. ``extrapolation`` holds the policies that are a rule for weights.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
@@ -72,6 +72,10 @@ class Now:
     latent: Tensor | None = None
 
 
+# How far a trend can be followed at a cached step, from 0 to 1, by its newest full step and itself.
+Strength = Callable[[int, int], float]
+
+
 class Policy:
     """Facts about a policy that the run needs; subclasses override those that differ.
 
@@ -103,8 +107,12 @@ class Policy:
         """Whether a branch's anchors include those that a cached step needs."""
         return True
 
-    def risk(self, schedule: Schedule) -> str:
-        """Warning that the policy may ruin pictures under a schedule; empty if there is none."""
+    def risk(self, schedule: Schedule, strength: Strength | None = None) -> str:
+        """Warning that the policy may ruin pictures under a schedule; empty if there is none.
+
+        Args:
+            strength: of damped velocity in a run of this schedule, if one is known.
+        """
         return ""
 
     def check(self, schedule: Schedule, family: str = "") -> None:

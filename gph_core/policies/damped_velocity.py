@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..noise import without_shift
+from ..schedule import Schedule
 from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 
 # Chosen on the image demo model, see docs/decisions/policies_and_gates.md.
 DAMPING = 2.0
+FAR = 0.73  # of guidance times gap: beyond it residual reuse is better
+MULTISTEP = 1.5  # how much longer a gap is for a sampler that extrapolates itself
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,17 @@ class DampedVelocity(Prediction):
         """λ of a cached step that ends at ``sigma_next``, after a full step at ``sigma``."""
         newest, end = without_shift((sigma, sigma_next), self.halfway)
         return max(0.0, 1 - DAMPING * self._guided * float(newest - end))
+
+    def is_far(self, schedule: Schedule, sigmas: Sequence[float], is_multistep: bool) -> bool:
+        """Whether the longest gap of a schedule is too long for the guidance.
+
+        Args:
+            sigmas: N + 1 noise levels.
+            is_multistep: whether the sampler uses earlier steps, too.
+        """
+        levels = without_shift(sigmas, self.halfway)[[*schedule.full_steps, -1]]
+        longest = float((levels[:-1] - levels[1:]).max()) * (MULTISTEP if is_multistep else 1)
+        return self._guided * longest > FAR
 
     @property
     def _guided(self) -> float:

@@ -16,10 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..schedule import Schedule
-from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
+from .base import Anchor, Now, Prediction, Site, Streams, Strength, combine_anchors
 
 # Share of a run beyond which extrapolations began to fail in the benchmark, see docs/methods.md.
 FAR = 0.1
+_TOO_STRONG = (
+    "{policy} extrapolates over {reach} steps up to step {step}, where guidance is too strong for "
+    "that: damped velocity only repeats the velocity there. Compare with a full run; damped "
+    "velocity or more full steps there are safer"
+)
 
 
 @dataclass(frozen=True)
@@ -105,19 +110,29 @@ class Extrapolation(Prediction):
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         return combine_anchors(anchors, self.weights([a.step for a in anchors], now.step))
 
-    def reach(self, schedule: Schedule) -> tuple[int, int]:
-        """Longest extrapolation in steps, and the cached step at its end; (0, 0) without any."""
+    def reach(
+        self, schedule: Schedule, strength: Strength = lambda full, step: 0.0
+    ) -> tuple[int, int]:
+        """Longest extrapolation in steps, and the cached step at its end; (0, 0) without any.
+
+        Args:
+            strength: steps where it is above 0 are left out.
+        """
 
         def at(step: int) -> int:
             before = bisect.bisect_left(schedule.full_steps, step)
             full = schedule.full_steps[max(0, before - self.num_anchors) : before][::-1]
-            if len(self.weights(full, step)) == 1:
+            if len(self.weights(full, step)) == 1 or strength(full[0], step) > 0:
                 return 0
             return min(step - full[0], self.max_distance or step)
 
         return max(((at(step), step) for step in schedule.cached_steps), default=(0, 0))
 
-    def risk(self, schedule: Schedule) -> str:
+    def risk(self, schedule: Schedule, strength: Strength | None = None) -> str:
+        """By the share of the run; for the slope of a velocity by damped velocity's formula."""
+        if strength is not None and self.site is not Site.STACK and self.order == 1:
+            reach, step = self.reach(schedule, strength)
+            return _TOO_STRONG.format(policy=self, reach=reach, step=step) if reach else ""
         reach, step = self.reach(schedule)
         share = reach / schedule.num_steps
         if share <= FAR:

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from ..methods.candidates import FITTED_PATH, FULL, UNIFORM
-from ..paths.choice import Choice
+from ..paths.conditions import Choice
 from ..quality.comparison import IDENTICAL, Comparison, clips
 from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
 from ..run.record import RunRecord

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from ..analysis.decomposition import Decomposition, median_gaps, over_runs, over_schedules
-from ..paths.choice import Choice
+from ..paths.conditions import Choice
 from ..texts import counted
 from . import figures
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from ...gph_core.analysis.decomposition import Decomposition, decompose
-from ...gph_core.paths.choice import Choice
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.run_plan import RunPlan
 from ..hook import fingerprint
 from ..hook.calls import Switch

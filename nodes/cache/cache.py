@@ -80,7 +80,11 @@ class GoldenPathCache(Node):
                 PolicyType.Input(
                     "policy",
                     optional=True,
-                    tooltip="How cached steps are predicted. Unconnected: residual reuse.",
+                    tooltip=(
+                        "How cached steps are predicted. Unconnected: residual reuse; where a "
+                        "speed has no path, damped velocity, which is closer to the full run and "
+                        "works with every model."
+                    ),
                 ),
                 io.Combo.Input(
                     "cache_device",
@@ -131,22 +135,24 @@ class GoldenPathCache(Node):
             Reporter(cls.hidden.unique_id).off()
             return io.NodeOutput(model)
         budget = CACHE_DEVICES[cache_device](cache_budget_mib)
-        plan = plan_of(speed, schedule, policy or Reuse(), budget)
+        plan = plan_of(speed, schedule, policy, budget)
         return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
 
 
 def plan_of(
-    speed: str, schedule: str, policy: Policy, device_budget: float = BUDGET_MIB * 2**20
+    speed: str, schedule: str, policy: Policy | None, device_budget: float = BUDGET_MIB * 2**20
 ) -> RunPlan:
     """Plan for a speed, or for the schedule of ``CUSTOM``; ``ValueError`` if ``policy`` refuses it.
 
     Args:
+        policy: None: residual reuse under a schedule of ``CUSTOM`` and the paths of speeds, the one
+            by default where a speed has no path.
         device_budget: see ``RunPlan``.
     """
     if speed != CUSTOM:
         user_paths.every()  # read now, so that runs begin without delay
         return by_speed(speed, policy, user_paths.every, device_budget)
-    custom = Schedule.parse(schedule)
+    custom, policy = Schedule.parse(schedule), policy or Reuse()
     policy.check(custom)
     return fixed(custom, policy, device_budget, origin=origin_of(schedule) or OWN)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ...gph_core.paths.choice import Choice
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ..hook import compatibility

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from ...gph_core.paths.speeds import SPEEDS
 from ...gph_core.policies.base import Policy
-from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports import compare_report, figures
 from ...gph_core.run.levels import along
 from ..cache.cache import CUSTOM, check_speed, plan_of
@@ -130,7 +129,10 @@ class CompareRun(Node):
                 PolicyType.Input(
                     "policy",
                     optional=True,
-                    tooltip="How cached steps are predicted. Unconnected: residual reuse.",
+                    tooltip=(
+                        "How cached steps are predicted. Unconnected: as Golden Path Cache does "
+                        "it with this speed."
+                    ),
                 ),
                 io.Sampler.Input(
                     "sampler", optional=True, tooltip="Your sampler, instead of sampler_name."
@@ -210,7 +212,7 @@ class CompareRun(Node):
         else:
             levels = along(sigmas)
         sampler = sampler or comfy.samplers.sampler_object(sampler_name)
-        plan = plan_of(speed, schedule, policy or Reuse())
+        plan = plan_of(speed, schedule, policy)
         sampling = sampling_of(guider, latent_image, sampler, sigmas, seed)
         session = prepare(sampling, plan, levels)
         runs = session.run(Progress(patcher, session.num_steps))

@@ -14,7 +14,8 @@ import comfy.samplers
 import comfy.utils
 from torch import Tensor
 
-from ...gph_core.paths.choice import Choice, spacing
+from ...gph_core.paths.conditions import Choice
+from ...gph_core.paths.spacings import spacing
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
@@ -128,7 +129,7 @@ def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession
             "steps, or a schedule with cached steps"
         )
     choice.policy.check(schedule, setup.name)
-    policy = plan.policy
+    policy = choice.policy if plan.is_free else plan.policy
     if isinstance(choice.policy, Fitted):  # no other schedule has its weights
         policy = Reuse(Site.STACK if setup.family else Site.GUIDED)
     num_full, needed = schedule.num_full, policy.min_anchors

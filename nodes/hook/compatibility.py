@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...gph_core.gates.base import Look
 from ...gph_core.model import families
 from ...gph_core.model.family import Family
-from ...gph_core.paths.choice import Choice
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from . import samplers

@@ -16,7 +16,7 @@ from ...gph_core.calibration.entry import WEIGHTS
 from ...gph_core.calibration.fitted import EXACT, check_policy
 from ...gph_core.gates.relative_l1 import relative_change
 from ...gph_core.model.family import Family
-from ...gph_core.paths.choice import Choice, Conditions
+from ...gph_core.paths.conditions import Choice, Conditions
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.run_plan import RunPlan
@@ -107,6 +107,8 @@ class SamplingSetup:
             continues=continues, sigma_max=float(sampling.sigma_max),
             grids=partial(_grids, sampling, samplers.drops_a_level(self.sampler)),
             time_changes=self._time_changes,
+            is_multistep=not samplers.keeps_nothing(self.sampler),
+            refusal=self.incompatibility,
         )  # fmt: skip
 
     @property

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from ...gph_core.calibration.fitted import check_policy
-from ...gph_core.paths.choice import FEW_STEPS, Choice
+from ...gph_core.paths.choice import FEW_STEPS
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.policies.base import Site
+from ...gph_core.policies.damped_velocity import DampedVelocity
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.run.active_run import ActiveRun
@@ -35,7 +37,7 @@ def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues:
     """
     calibration_note = plan.check(lambda: setup.conditions)
     reason = setup.incompatibility(plan.policy)
-    if reason is not None and not _may_take_weights(plan, setup):
+    if reason is not None and not _may_take_another(plan, setup):
         return _full(plan, reporter, setup, reason)
     choice = setup.choice_of(plan, continues)
     reason = setup.refusal(choice)
@@ -48,19 +50,19 @@ def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues:
     )  # fmt: skip
     for note in _notes(plan, choice, setup):
         run.note(note)
-    reporter.planned(f"{setup.name}: {_described(choice)}", choice)
+    reporter.planned(f"{setup.name}: {_described(choice, plan)}", choice)
     if calibration_note and choice.schedule.num_cached:
         run.note(calibration_note)
     return run
 
 
-def _may_take_weights(plan: RunPlan, setup: SamplingSetup) -> bool:
-    """Whether fitted weights could stand in for a policy that cannot cache a run of this MODEL.
+def _may_take_another(plan: RunPlan, setup: SamplingSetup) -> bool:
+    """Whether another policy could stand in for one that cannot cache a run of this MODEL.
 
-    They also work with models that residual reuse does not support.
+    The default and fitted weights also work with models that residual reuse does not support.
     """
-    is_free = plan.is_chosen and plan.policy == Reuse()
-    return is_free and setup.incompatibility(Fitted()) is None
+    stands_for_others = plan.is_chosen and plan.policy == Reuse()
+    return stands_for_others and setup.incompatibility(Fitted()) is None
 
 
 def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]:
@@ -96,17 +98,17 @@ def _full(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, reason: st
     return run
 
 
-def _described(choice: Choice) -> str:
+def _described(choice: Choice, plan: RunPlan) -> str:
     """Line that describes a run."""
     schedule, policy = choice.schedule, choice.policy
+    is_default = plan.is_free and isinstance(policy, DampedVelocity)
+    used = f"policy {policy}{' (the default without a path)' if is_default else ''}"
     full = f"{schedule.num_full} of {schedule.num_steps} steps full"
     saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
     ideal = schedule.num_steps / schedule.num_full
     if choice.gate is not None:
         return (
             f"{choice.origin} decides at each step, except that {full} in any case ({schedule}), "
-            f"policy {policy}, at most {ideal:.1f}x fewer {saved}"
+            f"{used}, at most {ideal:.1f}x fewer {saved}"
         )
-    return (
-        f"{full} ({choice.origin}: {schedule}), policy {policy}, at most {ideal:.1f}x fewer {saved}"
-    )
+    return f"{full} ({choice.origin}: {schedule}), {used}, at most {ideal:.1f}x fewer {saved}"

@@ -13,7 +13,7 @@ import comfy.samplers
 from aiohttp import web
 
 from ...gph_core.files import strict_json
-from ...gph_core.paths.choice import spacing
+from ...gph_core.paths.spacings import spacing
 from ...gph_core.schedule import Schedule
 from ...gph_core.texts import counted
 from ..cache.policy import PolicySelector

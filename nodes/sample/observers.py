@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from torch import Tensor
 
-from ...gph_core.paths.choice import Choice
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.policies.base import Anchor
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord

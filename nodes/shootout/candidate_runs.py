@@ -14,7 +14,7 @@ from comfy.samplers import KSAMPLER
 from ...gph_core.experiments.candidates import Candidate
 from ...gph_core.experiments.jobs import Answer
 from ...gph_core.methods.candidates import FULL
-from ...gph_core.paths.choice import Choice
+from ...gph_core.paths.conditions import Choice
 from ...gph_core.policies.base import options_of
 from ...gph_core.quality.shootout import CandidateRun
 from ...gph_core.run.levels import along

@@ -19,7 +19,6 @@ from ...gph_core.paths.library import NONE, check_name
 from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
-from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.quality.shootout import Results
 from ...gph_core.reports import figures
 from ...gph_core.reports.shootout.figure import figure
@@ -144,7 +143,8 @@ class MethodShootout(Node):
                     optional=True,
                     tooltip=(
                         "How cached steps are predicted under your schedules, golden path and "
-                        "uniform. Unconnected: residual reuse. Methods use their own policies."
+                        "uniform. Unconnected: residual reuse, for a golden path what Golden Path "
+                        "Cache takes. Methods use their own policies."
                     ),
                 ),
                 guider_input(),
@@ -192,7 +192,7 @@ class MethodShootout(Node):
         steps = workload.num_steps
         full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
         line_up = LineUp(
-            workload.setup, full, entries_of(calibration), policy or Reuse(), user_paths.every(),
+            workload.setup, full, entries_of(calibration), policy, user_paths.every(),
             identity,
         )  # fmt: skip
         candidates, absent = line_up.candidates(names_of(methods), schedules_of(schedule))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...gph_core.paths.choice import spacing
 from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.spacings import even
+from ...gph_core.paths.spacings import even, spacing
 from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse

@@ -21,30 +21,30 @@ from benchmarks.quality import (
     fitted_search,
     golden_path,
 )
-from benchmarks.quality._pictures import Pictures
+from benchmarks.quality._pictures import Pictures, reused
+from benchmarks.quality._rules import gained
 from benchmarks.quality.golden_path import NO_POLICY, PLAIN, UNIFORM, ScoredWay
-from benchmarks.quality.retarget import gained
 from demo import scenes
 
-SCHEDULE = Schedule.parse("0,3,5/6")
+PLAN = reused(Schedule.parse("0,3,5/6"))
 
 
 @pytest.mark.parametrize(("subject", "shape"), [(IMAGE, (64, 64, 3)), (VIDEO, (13, 64, 64, 3))])
-@pytest.mark.parametrize("schedule", [None, SCHEDULE])
-def test_many_prompts_at_once_give_what_each_gives_alone(schedule, subject, shape):
+@pytest.mark.parametrize("plan", [None, PLAN])
+def test_many_prompts_at_once_give_what_each_gives_alone(plan, subject, shape):
     prompts = SUBJECTS[subject].captions(3, seed=0, held_out=True)
-    together = Pictures(prompts, 7, subject).sample("simple", 6, schedule)
+    together = Pictures(prompts, 7, subject).sample("simple", 6, plan)
     assert together.shape == (3, *shape)
     for number, prompt in enumerate(prompts):
-        alone = Pictures([prompt], 7 + number, subject).sample("simple", 6, schedule)
+        alone = Pictures([prompt], 7 + number, subject).sample("simple", 6, plan)
         assert (alone[0] - together[number]).abs().max() <= 1  # of 255
 
 
 def test_a_schedule_changes_the_picture_and_none_does_not():
     pictures = Pictures(SUBJECTS[IMAGE].captions(1, seed=0, held_out=True), first_seed=7)
     full = pictures.sample("simple", 6)
-    assert torch.equal(pictures.sample("simple", 6, Schedule.all_full(6)), full)
-    assert not torch.equal(pictures.sample("simple", 6, SCHEDULE), full)
+    assert torch.equal(pictures.sample("simple", 6, reused(Schedule.all_full(6))), full)
+    assert not torch.equal(pictures.sample("simple", 6, PLAN), full)
 
 
 def test_more_prompts_than_a_batch_are_all_sampled():

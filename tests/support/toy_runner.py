@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 
 from gph_core.calibration.steps import euler
-from gph_core.paths.choice import Conditions
+from gph_core.paths.conditions import Conditions
 from gph_core.policies.base import Anchor, Now, Policy, Site
 from gph_core.policies.fitted import Fitted
 from gph_core.search.selection import PlainSteps
@@ -77,7 +77,7 @@ class ToySetup:
         return self.incompatibility(choice.policy)
 
     def choice_of(self, plan):
-        return plan.choose(self.known(plan.policy))
+        return plan.choice_of(self.known(plan.policy))
 
     def check(self, choice):
         if reason := self.refusal(choice):

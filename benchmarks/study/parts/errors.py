@@ -16,7 +16,7 @@ import numpy as np
 from golden_path_pack.gph_core.analysis.isolated_steps import IsolatedStep
 from golden_path_pack.gph_core.analysis.propagation import Observations, transfer
 from golden_path_pack.gph_core.analysis.step_sensitivity import StepSensitivity, plan_by_sensitivity
-from golden_path_pack.gph_core.paths.choice import spacing
+from golden_path_pack.gph_core.paths.spacings import spacing
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule
 

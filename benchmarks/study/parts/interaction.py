@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from golden_path_pack.gph_core.analysis.interaction import interaction
-from golden_path_pack.gph_core.paths.choice import spacing
+from golden_path_pack.gph_core.paths.spacings import spacing
 from golden_path_pack.gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from golden_path_pack.gph_core.paths.choice import spacing
+from golden_path_pack.gph_core.paths.spacings import spacing
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.schedule import Schedule
 

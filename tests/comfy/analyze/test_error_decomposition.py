@@ -7,7 +7,7 @@ from dataclasses import replace
 import comfy.samplers
 import pytest
 from golden_path_pack.gph_core.gates.accumulating import SeaCache
-from golden_path_pack.gph_core.paths.choice import Choice
+from golden_path_pack.gph_core.paths.conditions import Choice
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.schedule import Schedule

@@ -6,7 +6,7 @@ import shutil
 import comfy.samplers
 import pytest
 import torch
-from golden_path_pack.gph_core.paths.choice import Conditions
+from golden_path_pack.gph_core.paths.conditions import Conditions
 from golden_path_pack.gph_core.paths.library import NONE
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.record import recordings

@@ -16,7 +16,7 @@ from comfy_extras.nodes_model_advanced import ModelSamplingSD3, RescaleCFG
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.experiments import search
 from golden_path_pack.gph_core.paths import speeds
-from golden_path_pack.gph_core.paths.choice import Conditions
+from golden_path_pack.gph_core.paths.conditions import Conditions
 from golden_path_pack.gph_core.paths.golden_path import DRAWN, SEARCHED, GoldenPath
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse

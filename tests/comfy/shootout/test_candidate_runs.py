@@ -1,7 +1,7 @@
 """The identity of a candidate's choice distinguishes all that it does."""
 
 from golden_path_pack.gph_core.gates.accumulating import SeaCache
-from golden_path_pack.gph_core.paths.choice import Choice
+from golden_path_pack.gph_core.paths.conditions import Choice
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.policies.fitted import Fitted
 from golden_path_pack.gph_core.schedule import Schedule

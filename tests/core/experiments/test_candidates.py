@@ -20,13 +20,14 @@ from ...support.toy_runner import ToySetup, levels
 
 SETUP = ToySetup(levels(10))
 OWN = Schedule.parse("0,3,9/10")
+REUSE = Reuse()
 
 
-def line_up(num_full=4, setup=SETUP, calibrations=None, policy=None, paths=()):
+def line_up(num_full=4, setup=SETUP, calibrations=None, policy=REUSE, paths=()):
     def identity(choice):
         return f"{choice.schedule} {choice.policy}"
 
-    return LineUp(setup, num_full, calibrations or {}, policy or Reuse(), paths, identity)
+    return LineUp(setup, num_full, calibrations or {}, policy, paths, identity)
 
 
 def candidates(names, own=None, **options):
@@ -61,6 +62,13 @@ class Listed(ToySetup):
 
 
 LISTED = Listed(levels(10))
+
+
+class Unguided(ToySetup):
+    """A setup whose runs have no guidance."""
+
+    def known(self, policy):
+        return replace(super().known(policy), guidance=1.0)
 
 
 def test_who_lacks_something_is_left_out_with_the_reason():
@@ -133,6 +141,12 @@ def test_the_golden_path_is_one_without_weights_and_fitted_one_with_them():
 def test_without_a_path_the_golden_path_is_what_the_cache_takes_then():
     found, _ = candidates(["golden path"], paths=(path("0-1,4,9/10", family="Other"),))
     assert found["golden path"].origin == "spacing by noise level"
+    assert found["golden path"].choice.policy == Reuse()
+    setup, names = Unguided(levels(10)), ["golden path", "uniform"]
+    found, _ = candidates(names, own={"mine": OWN}, policy=None, setup=setup)
+    assert {name: str(way.choice.policy) for name, way in found.items() if way.choice} == {
+        "golden path": "damped velocity", "uniform": "residual reuse", "mine": "residual reuse"
+    }  # fmt: skip
 
 
 def test_own_schedules_run_under_the_policy_and_the_same_name_has_another_identity():

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.paths.choice import SPACED, Choice, Conditions, choose, spacing
+from gph_core.paths.choice import choose
+from gph_core.paths.conditions import Choice, Conditions
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.spacings import noise_spacing
+from gph_core.paths.spacings import damped_spacing, noise_spacing, spacing
+from gph_core.paths.without_path import FAR, LONG, REUSED, SPACED
 from gph_core.policies.base import Site
+from gph_core.policies.damped_velocity import DampedVelocity
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
 from gph_core.policies.mean_velocity import MeanVelocity
 from gph_core.policies.two_anchor import TwoAnchor
@@ -49,6 +52,52 @@ def test_without_a_path_it_is_spacing_by_noise_level(guided):
     conditions = replace(run(SHIFTED), guidance=3.0 if guided else 1.0, halfway=0.75)
     expected = noise_spacing(SHIFTED, 4, 0.75, guided)
     assert chosen(conditions) == Choice(expected, SPACED, Reuse())
+
+
+@pytest.mark.parametrize("guidance", [1.0, 2.0])
+def test_where_the_policy_is_free_too_it_is_damped_velocity_with_its_own_spacing(guidance):
+    conditions = replace(run(SHIFTED), guidance=guidance, halfway=0.75, is_free=True)
+    expected = damped_spacing(SHIFTED, 4, 0.75, guidance)
+    assert chosen(conditions) == Choice(expected, SPACED, DampedVelocity(guidance, 0.75))
+    assert chosen(conditions, replace(OWN, sigmas=SHIFTED)).policy == Reuse()
+    rising = replace(conditions, sigmas=TEN[::-1])
+    assert chosen(rising) == Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
+
+
+def test_where_gaps_are_long_and_guidance_is_strong_it_is_residual_reuse():
+    def policy(guidance, is_multistep=False, **facts):
+        free = replace(run(), guidance=guidance, is_free=True, is_multistep=is_multistep, **facts)
+        choice = chosen(free)
+        if choice.policy == Reuse():
+            assert choice.schedule == noise_spacing(TEN, 4, 0.5, True)
+            assert choice.note == f"{REUSED}: {FAR}"
+        return choice.policy
+
+    # 0,2,5,9 of 10: the longest gap is 0.4 of the noise levels, and 0.4 * 1.8 < 0.73 < 0.4 * 1.9.
+    # For a sampler that extrapolates too it counts as 0.6, and 0.6 * 1.2 < 0.73 < 0.6 * 1.3.
+    assert {damped_spacing(TEN, 4, 0.5, g).full_steps for g in (2.2, 2.9)} == {(0, 2, 5, 9)}
+    assert policy(2.8) == DampedVelocity(2.8)
+    assert policy(2.9) == Reuse()
+    assert policy(2.2, is_multistep=True) == DampedVelocity(2.2)
+    assert policy(2.3, is_multistep=True) == Reuse()
+
+
+def test_where_residual_reuse_cannot_run_long_gaps_are_said():
+    def refusal(policy):
+        return "the blocks are not known" if policy.site is Site.STACK else None
+
+    for guidance, note in ((1.0, ""), (9.0, LONG)):
+        choice = chosen(replace(run(), guidance=guidance, is_free=True, refusal=refusal))
+        assert (choice.policy, choice.note) == (DampedVelocity(guidance), note)
+
+
+def test_where_damped_velocity_cannot_run_it_is_residual_reuse_and_says_why():
+    def refusal(policy):
+        return "the sampler wants both; take another" if policy.site is Site.GUIDED else None
+
+    choice = chosen(replace(run(), guidance=1.0, is_free=True, refusal=refusal))
+    assert choice.schedule == noise_spacing(TEN, 4, 0.5, False)
+    assert (choice.policy, choice.note) == (Reuse(), f"{REUSED}: the sampler wants both")
 
 
 @pytest.mark.parametrize(

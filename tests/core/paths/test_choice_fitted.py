@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.paths.choice import Conditions, choose
+from gph_core.paths.choice import choose
+from gph_core.paths.conditions import Conditions
 from gph_core.paths.golden_path import DRAWN, SEARCHED, GoldenPath
 from gph_core.policies.extrapolation import Hermite, Reuse
 from gph_core.policies.fitted import NEEDED, Fitted

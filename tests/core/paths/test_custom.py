@@ -1,6 +1,6 @@
 import pytest
 
-from gph_core.paths.choice import Choice
+from gph_core.paths.conditions import Choice
 from gph_core.paths.custom import fit
 from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import Fitted

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from gph_core.paths.choice import Conditions, choose
+from gph_core.paths.choice import choose
+from gph_core.paths.conditions import Conditions
 from gph_core.paths.evidence import SCORING, VALIDATION, evidence, measured
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
 from gph_core.policies.extrapolation import Reuse

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gph_core.noise import without_shift
-from gph_core.paths.spacings import LAST, SOFTNESS, noise_spacing, spacings
+from gph_core.paths.spacings import LAST, SOFTNESS, damped_spacing, noise_spacing, spacings
 from gph_core.schedule import Schedule
 
 
@@ -47,9 +47,9 @@ def shifted(levels, shift):
     return [shift * level / (1 + (shift - 1) * level) for level in levels]
 
 
-def cost(schedule, levels, guided):
+def cost(schedule, levels, softness):
     """The sum over cached steps, from the rule's own words."""
-    at_begin, at_end = SOFTNESS[guided]
+    at_begin, at_end = softness
 
     def change(level):
         return 1 / (levels[0] - level + at_begin) - 1 / (level + at_end)
@@ -68,14 +68,21 @@ def cost(schedule, levels, guided):
 @pytest.mark.parametrize("num_full", [1, 4, 8])
 def test_no_other_schedule_costs_less(levels, num_full, guided):
     steps = len(levels) - 1
-    every = (
+    every = [
         Schedule((0, *others), steps)
         for others in itertools.combinations(range(1, steps), num_full - 1)
-    )
-    least = min(cost(schedule, levels, guided) for schedule in every)
-    found = noise_spacing(levels, num_full, 0.5, guided)
-    assert found.num_full == num_full
-    assert cost(found, levels, guided) == pytest.approx(least)
+    ]
+    soft = 0.8 / (1 + 1.25 * 2.5)  # at both ends, with CFG 3.5; without guidance 0.8
+    for found, softness in (
+        (noise_spacing(levels, num_full, 0.5, guided), SOFTNESS[guided]),
+        (
+            damped_spacing(levels, num_full, 0.5, 3.5 if guided else 1.0),
+            2 * [soft if guided else 0.8],
+        ),
+    ):
+        assert found.num_full == num_full
+        least = min(cost(schedule, levels, softness) for schedule in every)
+        assert cost(found, levels, softness) == pytest.approx(least)
 
 
 @pytest.mark.parametrize("guided", [True, False])
@@ -83,6 +90,9 @@ def test_a_shift_of_the_model_does_not_matter(guided):
     for shift in (2, 7):
         found = noise_spacing(shifted(linear(20), shift), 6, shift / (1 + shift), guided)
         assert found == noise_spacing(linear(20), 6, 0.5, guided)
+        guidance = 3.5 if guided else 1.0
+        damped = damped_spacing(shifted(linear(20), shift), 6, shift / (1 + shift), guidance)
+        assert damped == damped_spacing(linear(20), 6, 0.5, guidance)
 
 
 def test_without_the_shift_halfway_is_one_half():

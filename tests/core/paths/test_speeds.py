@@ -2,7 +2,7 @@
 
 import pytest
 
-from gph_core.paths.choice import Conditions
+from gph_core.paths.conditions import Conditions
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.speeds import SPEEDS, check_full, full_of, resolve
 from gph_core.policies.extrapolation import Reuse

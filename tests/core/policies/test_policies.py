@@ -208,6 +208,22 @@ def test_mean_velocity_follows_a_share_of_the_slope(span, share):
     assert found.item() == pytest.approx(slope * 0.5 - 0.1 * share * slope, abs=1e-5)
 
 
+def test_a_velocity_that_follows_its_slope_warns_where_damped_velocity_would_not():
+    # Steps 3 and 4 come one and two steps after the newest full one, 6 to 9 one to four.
+    schedule, policy = Schedule.parse("0-2,5/10"), Taylor(1, site=Site.GUIDED)
+
+    def up_to(most):
+        return lambda full, step: 1.0 if step - full <= most else 0.0
+
+    assert policy.risk(schedule, up_to(4)) == ""
+    assert policy.risk(schedule, up_to(3)).startswith(
+        "velocity Taylor order 1 extrapolates over 4 steps up to step 9, where guidance is too "
+    )
+    assert "% of the run" in policy.risk(schedule)  # of an unknown run
+    for other in (Taylor(1), Taylor(2, site=Site.GUIDED)):
+        assert "40% of the run" in other.risk(schedule, up_to(4))
+
+
 @pytest.mark.parametrize(
     ("guidance", "expected"),
     # v(0.8) = 3, v(0.9) = 5; at 0.7 one whole slope further is 1. Half of the model's own schedule
@@ -227,6 +243,18 @@ def test_damped_velocity_extrapolates_less_the_stronger_guidance_is(guidance, ex
 def test_the_strength_is_that_of_noise_levels_without_the_shift():
     # A shift by 3 takes 0.5 to 0.75 and 0.25 to 0.5: a quarter of the way, at g = 2 half strength.
     assert DampedVelocity(2.0, 0.75).strength(0.75, 0.5) == pytest.approx(0.5)
+
+
+def test_a_gap_is_too_long_by_the_same_noise_levels():
+    # A shift by 3 takes 0.5 to 0.75 and 0.25 to 0.5. The longest gap is from step 1 to the end,
+    # 0.5: times 1.4 it is 0.7, times 1.5 it is 0.75, and for multistep samplers half as much more.
+    sigmas, schedule = (1.0, 0.75, 0.5, 0.0), Schedule.parse("0,1/3")
+    for guidance, of_euler, of_multistep in (
+        (1.9, False, False), (2.0, False, True), (2.4, False, True), (2.5, True, True)
+    ):  # fmt: skip
+        policy = DampedVelocity(guidance, 0.75)
+        assert policy.is_far(schedule, sigmas, is_multistep=False) == of_euler
+        assert policy.is_far(schedule, sigmas, is_multistep=True) == of_multistep
 
 
 @pytest.mark.parametrize(

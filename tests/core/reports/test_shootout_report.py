@@ -5,7 +5,7 @@ import pytest
 from gph_core.experiments.candidates import Candidate
 from gph_core.experiments.shootout import Standing
 from gph_core.gates.easycache import EasyCache
-from gph_core.paths.choice import Choice
+from gph_core.paths.conditions import Choice
 from gph_core.policies.extrapolation import Reuse
 from gph_core.quality.shootout import CandidateRun
 from gph_core.reports.shootout.report import report_of

@@ -10,7 +10,7 @@ import comfy.model_management
 import torch
 from golden_path_pack.gph_core.calibration.entry import Calibration, fit_of
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
-from golden_path_pack.gph_core.paths.choice import Conditions
+from golden_path_pack.gph_core.paths.conditions import Conditions
 from golden_path_pack.gph_core.run_plan import adaptive, setting_of
 from golden_path_pack.nodes.hook import compatibility, patching
 

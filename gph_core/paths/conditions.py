@@ -1,0 +1,84 @@
+"""What is known of a run before it starts, and what is chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..architecture import is_stated
+from ..gates.base import Gate
+from ..policies.base import Policy
+from ..schedule import Schedule
+from .golden_path import GoldenPath
+
+
+class Choice(NamedTuple):
+    """A schedule and, in words, where it comes from."""
+
+    schedule: Schedule
+    origin: str
+    policy: Policy  # with the weights of this schedule
+    gate: Gate | None = None  # decides during the run which cached steps to compute in full
+    note: str = ""  # for the user
+    method: str = ""  # title of the adaptive method that chose; else empty
+
+
+def never(policy: Policy) -> bool:
+    """Whether fitted weights hold for a run of unknown conditions."""
+    return False
+
+
+def nothing(policy: Policy) -> str | None:
+    """Reason why a policy cannot cache a run of which nothing is known."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What is known of a run before it starts.
+
+    Args:
+        family: of the model; None if it is not a listed one.
+        architecture: ComfyUI's model configuration.
+        holds: whether a fitted policy holds for the run.
+        name: of the model's class, which a path states if the model has no family.
+        guidance: scale of CFG, or of what the model was trained to imitate; 1 without.
+        halfway: the model's noise level in the middle of its own schedule.
+        continues: no noise is added before the first step.
+        sigma_max: the model's highest noise level.
+        grids: noise levels of as many steps, as each scheduler has them.
+        time_changes: see ``Setting``.
+        is_multistep: whether the sampler uses earlier steps, too.
+        is_free: whether the policy is ours to choose where no path fits.
+        refusal: reason why a policy cannot cache the run, None if it can; what comes after a
+            semicolon is a remedy.
+    """
+
+    family: str | None
+    architecture: Mapping[str, Any]
+    sigmas: Sequence[float]
+    policy: Policy
+    holds: Callable[[Policy], bool] = never
+    name: str = ""
+    guidance: float = 5.0
+    halfway: float = 0.5
+    continues: bool = False
+    sigma_max: float = 1.0
+    grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: ()
+    time_changes: Callable[[], Sequence[float]] | None = None
+    is_multistep: bool = False
+    is_free: bool = False
+    refusal: Callable[[Policy], str | None] = nothing
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.sigmas) - 1
+
+    def is_model_of(self, path: GoldenPath) -> bool:
+        """Whether a path states a model and it is this one."""
+        return (
+            bool(path.family)
+            and path.family == (self.family or self.name)
+            and is_stated(path.architecture, self.architecture)
+        )
