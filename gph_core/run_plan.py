@@ -52,7 +52,7 @@ class RunPlan:
     def choice_of(self, run: Conditions) -> Choice:
         """The choice for a run, with a policy that knows what it has to know of it."""
         choice = self.choose(replace(run, is_free=self.is_free))
-        return choice._replace(policy=choice.policy.of_run(run.guidance, run.halfway))
+        return choice._replace(policy=run.told(choice.policy))
 
     def check(self, conditions: Callable[[], Mapping[str, Any]]) -> str:
         """Note on what the calibration does not quite fit; empty if there is nothing to say.
@@ -184,7 +184,7 @@ def setting_of(run: Conditions, full: int | None, fit: Any = None) -> Setting:
 
 
 def _with_risk(choice: Choice, schedule: Schedule, run: Conditions) -> Choice:
-    damped = DampedVelocity().of_run(run.guidance, run.halfway)
+    damped = DampedVelocity(run.guidance, run.halfway, run.is_multistep)
 
     def strength(full: int, step: int) -> float:
         return damped.strength(run.sigmas[full], run.sigmas[step + 1])

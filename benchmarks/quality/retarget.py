@@ -62,9 +62,10 @@ def misses(figures: dict[str, Any]) -> list[str]:
 
 def conditions(options) -> dict[str, Any]:
     """Conditions of both parts."""
-    rules = {} if options.model == STUDENT else {"rules": _rules.CONDITIONS}
+    model = options.model
+    rules = {} if model == STUDENT else {"rules": _rules.CONDITIONS}
     return {
-        "model": MODELS[options.model].name, "defaults": _defaults.CONDITIONS, **rules,
+        "model": MODELS[model].name, "defaults": _defaults.conditions(model), **rules,
         "unit": "PSNR in dB to the full run of the same setting; differences paired by prompt, "
         "with half of a 95 % interval (t)",
     }  # fmt: skip

@@ -75,6 +75,10 @@ class Conditions:
     def num_steps(self) -> int:
         return len(self.sigmas) - 1
 
+    def told(self, policy: Policy) -> Policy:
+        """The policy, with what it has to know of the run."""
+        return policy.of_run(self.guidance, self.halfway, self.is_multistep)
+
     def is_model_of(self, path: GoldenPath) -> bool:
         """Whether a path states a model and it is this one."""
         return (

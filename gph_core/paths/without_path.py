@@ -30,11 +30,11 @@ def choose_without_path(run: Conditions, num_full: int) -> Choice:
 
 def _damped(run: Conditions, num_full: int) -> tuple[Choice | None, str]:
     """The choice of damped velocity; None where residual reuse is better, and why in words."""
-    policy = DampedVelocity().of_run(run.guidance, run.halfway)
+    policy = DampedVelocity(run.guidance, run.halfway, run.is_multistep)
     if reason := run.refusal(policy):
         return None, f"{REUSED}: {reason.partition(';')[0]}"
     spaced = damped_spacing(run.sigmas, num_full, run.halfway, run.guidance)
-    is_far = policy.is_far(spaced, run.sigmas, run.is_multistep)
+    is_far = policy.is_far(spaced, run.sigmas)
     if is_far and run.refusal(run.policy) is None:
         return None, f"{REUSED}: {FAR}"
     return Choice(spaced, SPACED, policy, note=LONG if is_far else ""), ""

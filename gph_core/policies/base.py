@@ -95,8 +95,13 @@ class Policy:
         """The policy for a run that takes only some of the steps of its schedule."""
         return self
 
-    def of_run(self, guidance: float, halfway: float) -> Policy:
-        """The policy for runs under guidance of this scale; ``halfway`` as of ``without_shift``."""
+    def of_run(self, guidance: float, halfway: float, is_multistep: bool) -> Policy:
+        """The policy for runs under guidance of this scale.
+
+        Args:
+            halfway: see ``without_shift``.
+            is_multistep: whether the sampler uses earlier steps, too.
+        """
         return self
 
     def covered(self, schedule: Schedule) -> Schedule:

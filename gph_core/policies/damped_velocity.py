@@ -12,7 +12,7 @@ from .base import Anchor, Now, Prediction, Site, Streams, combine_anchors
 # Chosen on the image demo model, see docs/decisions/policies_and_gates.md.
 DAMPING = 2.0
 FAR = 0.73  # of guidance times gap: beyond it residual reuse is better
-MULTISTEP = 1.5  # how much longer a gap is for a sampler that extrapolates itself
+MULTISTEP = 1.5  # how much longer a gap counts for a sampler that extrapolates itself
 
 
 @dataclass(frozen=True)
@@ -26,37 +26,39 @@ class DampedVelocity(Prediction):
     Args:
         guidance: g of the run; None as long as no run is known.
         halfway: see ``without_shift``.
+        is_multistep: whether the sampler uses earlier steps, too; u_a - u then counts
+            ``MULTISTEP`` times.
     """
 
     guidance: float | None = None
     halfway: float = 0.5
+    is_multistep: bool = False
 
     site = Site.GUIDED
     num_anchors = 2
 
-    def of_run(self, guidance: float, halfway: float) -> DampedVelocity:
-        return replace(self, guidance=guidance, halfway=halfway)
+    def of_run(self, guidance: float, halfway: float, is_multistep: bool) -> DampedVelocity:
+        return replace(self, guidance=guidance, halfway=halfway, is_multistep=is_multistep)
 
     def strength(self, sigma: float, sigma_next: float) -> float:
         """λ of a cached step that ends at ``sigma_next``, after a full step at ``sigma``."""
         newest, end = without_shift((sigma, sigma_next), self.halfway)
         return max(0.0, 1 - DAMPING * self._guided * float(newest - end))
 
-    def is_far(self, schedule: Schedule, sigmas: Sequence[float], is_multistep: bool) -> bool:
+    def is_far(self, schedule: Schedule, sigmas: Sequence[float]) -> bool:
         """Whether the longest gap of a schedule is too long for the guidance.
 
         Args:
             sigmas: N + 1 noise levels.
-            is_multistep: whether the sampler uses earlier steps, too.
         """
         levels = without_shift(sigmas, self.halfway)[[*schedule.full_steps, -1]]
-        longest = float((levels[:-1] - levels[1:]).max()) * (MULTISTEP if is_multistep else 1)
-        return self._guided * longest > FAR
+        return self._guided * float((levels[:-1] - levels[1:]).max()) > FAR
 
     @property
     def _guided(self) -> float:
-        """Weight of what guidance adds to a velocity."""
-        return 0.0 if self.guidance is None else abs(self.guidance - 1)
+        """Weight of what guidance adds to a velocity, as the sampler feels it."""
+        counts = MULTISTEP if self.is_multistep else 1
+        return 0.0 if self.guidance is None else counts * abs(self.guidance - 1)
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         if len(anchors) < 2 or not anchors[0].sigma < anchors[1].sigma:

@@ -20,8 +20,7 @@ from ..sample.workload import Workload
 
 def new_run(work: Workload, policy: Policy, reach: int) -> IsolatedRun:
     """New ``IsolatedRun`` for one of the examples; errors as in ``IsolatedRun``."""
-    budget, run = BUDGET_MIB * 2**20, work.setup.known(policy)
-    policy = policy.of_run(run.guidance, run.halfway)
+    budget, policy = BUDGET_MIB * 2**20, work.setup.known(policy).told(policy)
     return IsolatedRun(policy, work.setup.sigmas, reach, budget, work.setup.name)
 
 

@@ -78,7 +78,7 @@ def test_where_gaps_are_long_and_guidance_is_strong_it_is_residual_reuse():
     assert {damped_spacing(TEN, 4, 0.5, g).full_steps for g in (2.2, 2.9)} == {(0, 2, 5, 9)}
     assert policy(2.8) == DampedVelocity(2.8)
     assert policy(2.9) == Reuse()
-    assert policy(2.2, is_multistep=True) == DampedVelocity(2.2)
+    assert policy(2.2, is_multistep=True) == DampedVelocity(2.2, is_multistep=True)
     assert policy(2.3, is_multistep=True) == Reuse()
 
 

@@ -234,7 +234,7 @@ def test_damped_velocity_extrapolates_less_the_stronger_guidance_is(guidance, ex
     history = [Anchor(2, 0.8, (torch.tensor([3.0]),)), Anchor(1, 0.9, (torch.tensor([5.0]),))]
     policy = DampedVelocity()
     if guidance is not None:
-        policy = policy.of_run(guidance, 0.5)
+        policy = policy.of_run(guidance, 0.5, is_multistep=False)
     (found,) = policy.predict(history, Now(3, 0.7, 0.6))
     assert found.item() == pytest.approx(expected)
     assert policy.predict(history[:1], Now(3, 0.7, 0.6)) == history[0].feature
@@ -243,6 +243,7 @@ def test_damped_velocity_extrapolates_less_the_stronger_guidance_is(guidance, ex
 def test_the_strength_is_that_of_noise_levels_without_the_shift():
     # A shift by 3 takes 0.5 to 0.75 and 0.25 to 0.5: a quarter of the way, at g = 2 half strength.
     assert DampedVelocity(2.0, 0.75).strength(0.75, 0.5) == pytest.approx(0.5)
+    assert DampedVelocity(2.0, 0.75, is_multistep=True).strength(0.75, 0.5) == pytest.approx(0.25)
 
 
 def test_a_gap_is_too_long_by_the_same_noise_levels():
@@ -252,9 +253,8 @@ def test_a_gap_is_too_long_by_the_same_noise_levels():
     for guidance, of_euler, of_multistep in (
         (1.9, False, False), (2.0, False, True), (2.4, False, True), (2.5, True, True)
     ):  # fmt: skip
-        policy = DampedVelocity(guidance, 0.75)
-        assert policy.is_far(schedule, sigmas, is_multistep=False) == of_euler
-        assert policy.is_far(schedule, sigmas, is_multistep=True) == of_multistep
+        assert DampedVelocity(guidance, 0.75).is_far(schedule, sigmas) == of_euler
+        assert DampedVelocity(guidance, 0.75, True).is_far(schedule, sigmas) == of_multistep
 
 
 @pytest.mark.parametrize(
