@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from golden_path_pack.gph_core.paths.conditions import Choice
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run_plan import RunPlan, by_count
 
@@ -66,7 +67,7 @@ def settings(subject: str) -> list[Setting]:
     found += [
         Setting(sampler, "simple", 1.0, cfg, *count_of(i + j))
         for i, (sampler, cfg) in enumerate(pairs(SAMPLERS[1:], cfgs))
-        for j in ((0,) if subject == VIDEO else (0, 1, 3))
+        for j in ((0,) if subject == VIDEO else (0, 1))
     ]
     found += [
         Setting(SAMPLERS[i % 4], scheduler, 1.0, cfg, *count_of(i))
@@ -89,29 +90,20 @@ def count_of(number: int, counts: Sequence[tuple[int, int]] = COUNTS) -> tuple[i
     return counts[number % len(counts)]
 
 
-class Row(NamedTuple):
-    """One setting, with what was chosen and the scores of every way."""
-
-    setting: Setting
-    schedule: str
-    policy: str
-    scores: Scores
-
-    def figures(self) -> dict:
-        ways = {
-            name: {
-                "psnr": interval(values, 2), "worst tenth": worst_tenth(values),
-                "good": round(float((values >= GOOD).mean()), 2),
-            }
-            for name, values in self.scores.items()
-        }  # fmt: skip
-        ahead = {
-            name: interval(self.scores[DEFAULT] - self.scores[name], 2) for name in (REUSED, FEWER)
+def figures(setting: Setting, choice: Choice, scores: Scores) -> dict:
+    """Row of a setting: what was chosen, the scores of every way, and the lead of the default."""
+    ways = {
+        name: {
+            "psnr": interval(values, 2), "worst tenth": worst_tenth(values),
+            "good": round(float((values >= GOOD).mean()), 2),
         }
-        return {
-            **self.setting._asdict(), "schedule": self.schedule, "policy": self.policy,
-            "ways": ways, "ahead": ahead,
-        }  # fmt: skip
+        for name, values in scores.items()
+    }  # fmt: skip
+    return {
+        **setting._asdict(), "schedule": str(choice.schedule), "policy": str(choice.policy),
+        "ways": ways,
+        "ahead": {name: interval(scores[DEFAULT] - scores[name], 2) for name in (REUSED, FEWER)},
+    }  # fmt: skip
 
 
 def worst_tenth(values: np.ndarray) -> float:
@@ -120,6 +112,7 @@ def worst_tenth(values: np.ndarray) -> float:
 
 
 def conditions(subject: str) -> str:
+    """How the rows of a model were measured."""
     return (
         f"{PROMPTS[subject]} prompts that training did not see; ways: PSNR, its mean over the "
         f"worst tenth, share of at least {GOOD:g} dB; ahead: of the default over residual reuse "
@@ -149,7 +142,7 @@ def measured(wanted: Iterable[Setting], subject: str, count: int = 0) -> Iterato
             FEWER: pictures.psnr(reference, setting.scheduler, setting.full, how=setting.how),
         }
         choice = pictures.choice(plan, *grid, setting.how)
-        row = Row(setting, str(choice.schedule), str(choice.policy), scores).figures()
+        row = figures(setting, choice, scores)
         print(line(row), flush=True)
         yield row
 
@@ -170,6 +163,7 @@ def line(row: dict) -> str:
 
 
 def setting_of(row: dict) -> Setting:
+    """The setting of a row."""
     return Setting(*(row[name] for name in Setting._fields))
 
 

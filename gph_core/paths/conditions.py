@@ -50,6 +50,7 @@ class Conditions:
         grids: noise levels of as many steps, as each scheduler has them.
         time_changes: see ``Setting``.
         is_multistep: whether the sampler uses earlier steps, too.
+        is_stochastic: whether the sampler adds noise between steps.
         is_free: whether the policy is ours to choose where no path fits.
         refusal: reason why a policy cannot cache the run, None if it can; what comes after a
             semicolon is a remedy.
@@ -68,6 +69,7 @@ class Conditions:
     grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: ()
     time_changes: Callable[[], Sequence[float]] | None = None
     is_multistep: bool = False
+    is_stochastic: bool = False
     is_free: bool = False
     refusal: Callable[[Policy], str | None] = nothing
 

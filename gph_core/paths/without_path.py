@@ -12,6 +12,7 @@ from .spacings import damped_spacing, noise_spacing, spacing
 SPACED = "spacing by noise level"
 REUSED = "residual reuse predicts the cached steps, not damped velocity"
 FAR = "the gaps between full steps are too long for it at this guidance"
+NOISE = "it cannot follow the noise that the sampler adds between steps"
 LONG = "the gaps between full steps are long for this guidance; more full steps are safer"
 
 
@@ -31,6 +32,8 @@ def choose_without_path(run: Conditions, num_full: int) -> Choice:
 def _damped(run: Conditions, num_full: int) -> tuple[Choice | None, str]:
     """The choice of damped velocity; None where residual reuse is better, and why in words."""
     policy = DampedVelocity(run.guidance, run.halfway, run.is_multistep)
+    if run.is_stochastic:
+        return None, f"{REUSED}: {NOISE}"
     if reason := run.refusal(policy):
         return None, f"{REUSED}: {reason.partition(';')[0]}"
     spaced = damped_spacing(run.sigmas, num_full, run.halfway, run.guidance)

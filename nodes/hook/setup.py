@@ -108,6 +108,7 @@ class SamplingSetup:
             grids=partial(_grids, sampling, samplers.drops_a_level(self.sampler)),
             time_changes=self._time_changes,
             is_multistep=not samplers.keeps_nothing(self.sampler),
+            is_stochastic=samplers.is_stochastic(self.sampler),
             refusal=self.incompatibility,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.paths.spacings import damped_spacing, noise_spacing
-from golden_path_pack.gph_core.paths.without_path import FAR, LONG, REUSED
+from golden_path_pack.gph_core.paths.without_path import FAR, LONG, NOISE, REUSED
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.damped_velocity import DampedVelocity
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
@@ -91,6 +91,18 @@ def test_where_residual_reuse_is_better_or_the_only_way_the_report_says_so(
     (record,) = listener.records
     assert record.policy == "residual reuse"
     assert record.notes == (f"{REUSED}: {reason}", *advice(10))
+
+
+def test_a_sampler_that_adds_noise_gets_residual_reuse_or_nothing(model, listener):
+    tiny.sample(cached(model), steps=12, sampler="euler_ancestral", cfg=1.0)
+    (record,) = listener.records
+    assert record.policy == "residual reuse"
+    assert record.notes[0] == f"{REUSED}: {NOISE}"
+    unlisted = zoo.build(CASE)
+    full = zoo.sample(CASE, unlisted, steps=12, sampler="euler_ancestral")
+    found = zoo.sample(CASE, cached(unlisted), steps=12, sampler="euler_ancestral")
+    assert torch.equal(found[0], full[0])
+    assert "UNetModel is not a supported transformer" in listener.refusals[0]
 
 
 def test_samplers_that_use_earlier_steps_are_known(model):

@@ -9,7 +9,7 @@ from gph_core.paths.conditions import Choice, Conditions
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.spacings import damped_spacing, noise_spacing, spacing
-from gph_core.paths.without_path import FAR, LONG, REUSED, SPACED
+from gph_core.paths.without_path import FAR, LONG, NOISE, REUSED, SPACED
 from gph_core.policies.base import Site
 from gph_core.policies.damped_velocity import DampedVelocity
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
@@ -89,6 +89,12 @@ def test_where_residual_reuse_cannot_run_long_gaps_are_said():
     for guidance, note in ((1.0, ""), (9.0, LONG)):
         choice = chosen(replace(run(), guidance=guidance, is_free=True, refusal=refusal))
         assert (choice.policy, choice.note) == (DampedVelocity(guidance), note)
+
+
+def test_where_the_sampler_adds_noise_it_is_residual_reuse_and_says_why():
+    choice = chosen(replace(run(), guidance=1.0, is_free=True, is_stochastic=True))
+    assert choice.schedule == noise_spacing(TEN, 4, 0.5, False)
+    assert (choice.policy, choice.note) == (Reuse(), f"{REUSED}: {NOISE}")
 
 
 def test_where_damped_velocity_cannot_run_it_is_residual_reuse_and_says_why():
