@@ -184,7 +184,8 @@ def setting_of(run: Conditions, full: int | None, fit: Any = None) -> Setting:
 
 
 def _with_risk(choice: Choice, schedule: Schedule, run: Conditions) -> Choice:
-    damped = DampedVelocity(run.guidance, run.halfway, run.is_multistep)
+    damped = run.told(DampedVelocity())
+    assert isinstance(damped, DampedVelocity)
 
     def strength(full: int, step: int) -> float:
         return damped.strength(run.sigmas[full], run.sigmas[step + 1])

@@ -40,7 +40,7 @@ MAX_FULL = 1.02  # a full step with the cache, of one without
 MAX_CACHED = (0.05, 0.02)  # a cached step by residual reuse, of a full one: CPU, GPU
 MAX_CACHED_DEMO = 0.15  # the same on the demo model, whose blocks are tiny
 # The same by the default policy, and its least share of the ideal speed-up. On a GPU the bar is in
-# seconds, at FLUX's size.
+# seconds, for all models: they are at least as large as FLUX.
 MAX_DEFAULT, MAX_DEFAULT_SECONDS, DEFAULT_SHARE = 0.0005, 0.0005, 0.98
 ROUNDS = 5
 LONG_STEP = 1.0  # seconds: a model with longer full steps is measured in one round and one run

@@ -198,8 +198,8 @@ def misses(gains: Sequence[dict], rows: Sequence[dict]) -> list[str]:
         if one["least"] is not None and one["gain"] < one["least"]
     ]
     for row in rows:
-        (behind, _), (lead, half) = row["ahead"][REUSED], row["ahead"][FEWER]
+        (gain, _), (lead, half) = row["ahead"][REUSED], row["ahead"][FEWER]
         good = row["ways"][DEFAULT]["good"] - row["ways"][REUSED]["good"]
-        if lead + half < 0 or behind < -MOST_BEHIND or good < -MOST_LESS_OFTEN - 1e-9:
+        if lead + half < 0 or gain < -MOST_BEHIND or good < -MOST_LESS_OFTEN - 1e-9:
             found.append(line(row))
     return found

@@ -30,6 +30,8 @@ def add_options(parser) -> None:
 
 
 def measure(options) -> dict[str, Any]:
+    if (options.model, options.part) == (STUDENT, RULES):
+        raise SystemExit("the student has no searched paths to compare rules with")
     figures: dict[str, Any] = {}
     if options.part != RULES:
         wanted = _defaults.settings(options.model)

@@ -106,7 +106,7 @@ class SearchSession:
         return plain(self.setup.conditions)
 
     def _spacings(self, required: Collection[int]) -> list[Schedule]:
-        """Schedules to begin with: first what a run takes without weights, if it may."""
+        """Schedules to begin with: first that of velocity reuse by a speed, if it may."""
         taken = next(iter(self.baselines(Reuse(Site.GUIDED)).values()))
         begin = [taken] if set(required) <= set(taken.full_steps) else []
         spaced = spacings(self.num_steps, self.num_full, required)
@@ -131,7 +131,7 @@ class SearchSession:
         yield control(f"{self.num_full} plain steps", few, PlainSteps())
 
     def baselines(self, policy: Policy) -> dict[str, Schedule]:
-        """Baselines: uniform spacing, and the schedule that *Golden Path Cache* would choose."""
+        """Baselines: uniform spacing, and the schedule that a speed takes with this policy."""
         chosen = choose(self.setup.known(policy), self.num_full, bundled_paths())
         baselines = {
             chosen.origin.replace(f"{SEARCHED}: ", ""): chosen.schedule,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..policies.base import Policy
+from ..policies.damped_velocity import DampedVelocity
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
 from ..policies.mean_velocity import MeanVelocity
@@ -131,4 +132,6 @@ def _keeps(policy: Policy, schedule: Schedule) -> bool:
 def _is_policy_of(path: GoldenPath, policy: Policy) -> bool:
     if isinstance(path.policy, MeanVelocity) and isinstance(policy, MeanVelocity):
         return not policy.spans  # the spans of a path stand for the one span of the node
+    if isinstance(policy, DampedVelocity):
+        return isinstance(path.policy, DampedVelocity)  # a record keeps what it knew of its run
     return path.policy == policy

@@ -29,7 +29,7 @@ def never(policy: Policy) -> bool:
     return False
 
 
-def nothing(policy: Policy) -> str | None:
+def never_refused(policy: Policy) -> str | None:
     """Reason why a policy cannot cache a run of which nothing is known."""
     return None
 
@@ -49,11 +49,12 @@ class Conditions:
         sigma_max: the model's highest noise level.
         grids: noise levels of as many steps, as each scheduler has them.
         time_changes: see ``Setting``.
-        is_multistep: whether the sampler uses earlier steps, too.
+        is_multistep: whether the sampler is another one than plain Euler; it is taken to
+            extrapolate from earlier steps, as most do.
         is_stochastic: whether the sampler adds noise between steps.
         is_free: whether the policy is ours to choose where no path fits.
-        refusal: reason why a policy cannot cache the run, None if it can; what comes after a
-            semicolon is a remedy.
+        incompatibility: reason why a policy cannot cache the run, None if it can; what comes after
+            a semicolon is a remedy.
     """
 
     family: str | None
@@ -71,7 +72,7 @@ class Conditions:
     is_multistep: bool = False
     is_stochastic: bool = False
     is_free: bool = False
-    refusal: Callable[[Policy], str | None] = nothing
+    incompatibility: Callable[[Policy], str | None] = never_refused
 
     @property
     def num_steps(self) -> int:
@@ -79,7 +80,10 @@ class Conditions:
 
     def told(self, policy: Policy) -> Policy:
         """The policy, with what it has to know of the run."""
-        return policy.of_run(self.guidance, self.halfway, self.is_multistep)
+        return policy.of_run(
+            guidance=self.guidance, halfway=self.halfway, sigma_max=self.sigma_max,
+            begin=self.sigmas[0], is_multistep=self.is_multistep,
+        )  # fmt: skip
 
     def is_model_of(self, path: GoldenPath) -> bool:
         """Whether a path states a model and it is this one."""

@@ -29,8 +29,9 @@ LAST = 2.0  # weight of the steps cached after the last full one: nothing correc
 
 
 def noise_spacing(
-    sigmas: Sequence[float], num_full: int, halfway: float, guided: bool, min_anchors: int = 1
-) -> Schedule:
+    sigmas: Sequence[float], num_full: int, halfway: float, guided: bool, min_anchors: int = 1,
+    sigma_max: float = 1.0,
+) -> Schedule:  # fmt: skip
     """The schedule whose cached steps have the least cost in sum.
 
     A cached step n after the full step a costs ``(u[n] - u[n + 1]) (x[a] - x[n])`` with
@@ -39,23 +40,27 @@ def noise_spacing(
 
     Args:
         sigmas: N + 1 falling noise levels, see ``without_shift``.
-        halfway: the model's noise level in the middle of its own schedule.
+        halfway, sigma_max: the model's noise level in the middle of its own schedule, and the
+            highest one.
         guided: whether CFG is above 1, or the model was trained to imitate that.
         min_anchors: first steps that have to be full.
     """
-    return _least(_costs(without_shift(sigmas, halfway), *SOFTNESS[guided]), num_full, min_anchors)
+    levels = without_shift(sigmas, halfway, sigma_max)
+    return _least(_costs(levels, *SOFTNESS[guided]), num_full, min_anchors)
 
 
 def damped_spacing(
-    sigmas: Sequence[float], num_full: int, halfway: float, guidance: float
-) -> Schedule:
+    sigmas: Sequence[float], num_full: int, halfway: float, guidance: float,
+    sigma_max: float = 1.0,
+) -> Schedule:  # fmt: skip
     """Noise spacing with ``b = e = SOFTEST / (1 + SHARPENING |g - 1|)``, for damped velocity.
 
     Args:
         guidance: g of the run.
     """
     softness = SOFTEST / (1 + SHARPENING * abs(guidance - 1))
-    return _least(_costs(without_shift(sigmas, halfway), softness, softness), num_full)
+    levels = without_shift(sigmas, halfway, sigma_max)
+    return _least(_costs(levels, softness, softness), num_full)
 
 
 def _least(costs: np.ndarray, num_full: int, min_anchors: int = 1) -> Schedule:

@@ -95,13 +95,8 @@ class Policy:
         """The policy for a run that takes only some of the steps of its schedule."""
         return self
 
-    def of_run(self, guidance: float, halfway: float, is_multistep: bool) -> Policy:
-        """The policy for runs under guidance of this scale.
-
-        Args:
-            halfway: see ``without_shift``.
-            is_multistep: whether the sampler uses earlier steps, too.
-        """
+    def of_run(self, **facts: float | bool) -> Policy:
+        """The policy for runs of which these facts are known, see ``Conditions.told``."""
         return self
 
     def covered(self, schedule: Schedule) -> Schedule:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..noise import without_shift
 from ..schedule import Schedule
@@ -20,39 +23,50 @@ class DampedVelocity(Prediction):
     """``v_a + λ (σ - σ_a) / (σ_a - σ_b) (v_a - v_b)``, a and b the two newest full steps.
 
     ``λ = max(0, 1 - DAMPING |g - 1| (u_a - u))``: g is the scale of guidance, u_a and u are the
-    noise levels at step a and after the cached step, without the model's shift. At λ = 1 this is
+    noise levels at step a and after the cached step, without the model's shift, as shares of that
+    where the run begins. At λ = 1 this is
     the Adams-Bashforth method of order 2 with unequal steps, at λ = 0 the velocity is repeated.
 
     Args:
         guidance: g of the run; None as long as no run is known.
-        halfway: see ``without_shift``.
+        halfway, sigma_max: see ``without_shift``.
+        begin: noise level where the run begins.
         is_multistep: whether the sampler uses earlier steps, too; u_a - u then counts
             ``MULTISTEP`` times.
     """
 
     guidance: float | None = None
     halfway: float = 0.5
+    sigma_max: float = 1.0
+    begin: float = 1.0
     is_multistep: bool = False
 
     site = Site.GUIDED
     num_anchors = 2
 
-    def of_run(self, guidance: float, halfway: float, is_multistep: bool) -> DampedVelocity:
-        return replace(self, guidance=guidance, halfway=halfway, is_multistep=is_multistep)
+    def of_run(self, **facts: float | bool) -> DampedVelocity:
+        return replace(self, **facts)
 
     def strength(self, sigma: float, sigma_next: float) -> float:
         """λ of a cached step that ends at ``sigma_next``, after a full step at ``sigma``."""
-        newest, end = without_shift((sigma, sigma_next), self.halfway)
+        newest, end = self._shares((sigma, sigma_next))
         return max(0.0, 1 - DAMPING * self._guided * float(newest - end))
 
     def is_far(self, schedule: Schedule, sigmas: Sequence[float]) -> bool:
-        """Whether the longest gap of a schedule is too long for the guidance.
+        """Whether the longest gap with cached steps is too long for the guidance.
 
         Args:
             sigmas: N + 1 noise levels.
         """
-        levels = without_shift(sigmas, self.halfway)[[*schedule.full_steps, -1]]
-        return self._guided * float((levels[:-1] - levels[1:]).max()) > FAR
+        levels = self._shares(sigmas)
+        ends = itertools.pairwise((*schedule.full_steps, schedule.num_steps))
+        gaps = (float(levels[a] - levels[b]) for a, b in ends if b - a > 1)
+        return self._guided * max(gaps, default=0.0) > FAR
+
+    def _shares(self, sigmas: Sequence[float]) -> np.ndarray:
+        """Noise levels as shares of that where the run begins."""
+        begin, *levels = without_shift((self.begin, *sigmas), self.halfway, self.sigma_max)
+        return np.array(levels) / begin
 
     @property
     def _guided(self) -> float:

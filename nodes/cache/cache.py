@@ -81,9 +81,10 @@ class GoldenPathCache(Node):
                     "policy",
                     optional=True,
                     tooltip=(
-                        "How cached steps are predicted. Unconnected: residual reuse; where a "
-                        "speed has no path, damped velocity, which is closer to the full run and "
-                        "works with every model."
+                        "How cached steps are predicted. Unconnected: residual reuse, or the "
+                        "weights of the path. Where a speed has no path: damped velocity, or "
+                        "residual reuse if CFG is too strong for the gaps or the sampler adds "
+                        "noise."
                     ),
                 ),
                 io.Combo.Input(
@@ -145,8 +146,8 @@ def plan_of(
     """Plan for a speed, or for the schedule of ``CUSTOM``; ``ValueError`` if ``policy`` refuses it.
 
     Args:
-        policy: None: residual reuse under a schedule of ``CUSTOM`` and the paths of speeds, the one
-            by default where a speed has no path.
+        policy: None: residual reuse with ``CUSTOM`` and paths without weights; see
+            ``without_path`` for a speed without a path.
         device_budget: see ``RunPlan``.
     """
     if speed != CUSTOM:

@@ -102,6 +102,7 @@ class PolicySelector(Node):
                         "Taylor, Hermite: continue the trend of the last full steps. two-anchor: "
                         "as far along the trend as the first block says. velocity ...: predict the "
                         "result after guidance; a cached step costs nothing, and any model works. "
+                        "damped velocity: along its trend, less where CFG is strong. "
                         "output ...: the same for each prompt apart. causal linear: from a file of "
                         "weights; Plan Schedule fits them and gives this policy with them. fitted: "
                         "from a golden path that has weights."

@@ -130,8 +130,8 @@ class CompareRun(Node):
                     "policy",
                     optional=True,
                     tooltip=(
-                        "How cached steps are predicted. Unconnected: as Golden Path Cache does "
-                        "it with this speed."
+                        "How cached steps are predicted. Unconnected: the same as in Golden Path "
+                        "Cache."
                     ),
                 ),
                 io.Sampler.Input(

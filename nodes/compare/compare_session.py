@@ -17,6 +17,7 @@ from torch import Tensor
 from ...gph_core.paths.conditions import Choice
 from ...gph_core.paths.spacings import spacing
 from ...gph_core.policies.base import Policy, Site
+from ...gph_core.policies.damped_velocity import DampedVelocity
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.reports.compare_report import CACHED, FEWER, FITTED_PATH, FULL, UNIFORM, Run
@@ -70,7 +71,9 @@ class CompareSession:
         fewer = Schedule.all_full(len(self.fewer) - 1)
         runs = [
             self._full(full, progress),
-            self._cached(name, self.choice.schedule, self.choice.policy, progress),
+            self._cached(
+                name, self.choice.schedule, self.choice.policy, progress, self.choice.note
+            ),
         ]
         if self.is_uniform:
             runs.append(replace(runs[-1], name=UNIFORM))
@@ -84,7 +87,9 @@ class CompareSession:
         check_finite(run.latent)
         return run
 
-    def _cached(self, name: str, schedule: Schedule, policy: Policy, progress: Progress) -> Run:
+    def _cached(
+        self, name: str, schedule: Schedule, policy: Policy, progress: Progress, note: str = ""
+    ) -> Run:
         records = []
 
         def sample(callback):
@@ -94,7 +99,8 @@ class CompareSession:
 
         run = _timed(name, schedule, sample, progress)
         check_finite(run.latent, records[0])
-        return replace(run, record=records[0])
+        notes = dict.fromkeys(filter(None, (note, *records[0].notes)))
+        return replace(run, record=replace(records[0], notes=tuple(notes)))
 
 
 def _timed(name: str, schedule: Schedule, sample: Callable, progress: Progress) -> Run:
@@ -129,7 +135,7 @@ def prepare(sampling: Sampling, plan: RunPlan, levels: Levels) -> CompareSession
             "steps, or a schedule with cached steps"
         )
     choice.policy.check(schedule, setup.name)
-    policy = choice.policy if plan.is_free else plan.policy
+    policy = choice.policy if isinstance(choice.policy, DampedVelocity) else plan.policy
     if isinstance(choice.policy, Fitted):  # no other schedule has its weights
         policy = Reuse(Site.STACK if setup.family else Site.GUIDED)
     num_full, needed = schedule.num_full, policy.min_anchors

@@ -109,15 +109,16 @@ class SamplingSetup:
             time_changes=self._time_changes,
             is_multistep=not samplers.keeps_nothing(self.sampler),
             is_stochastic=samplers.is_stochastic(self.sampler),
-            refusal=self.incompatibility,
+            incompatibility=self.incompatibility,
         )  # fmt: skip
 
     @property
     def _guidance(self) -> float:
-        """Scale of guidance; of a model that imitates it the usual one, since none is stated."""
+        """Scale of guidance; at least the usual one of a model that imitates it."""
         scale = fingerprint.guidance_scale(self.guider)
         config = self.patcher.model.model_config.unet_config
-        return BAKED_IN if scale == 1 and config.get("guidance_embed") else scale
+        scales = (scale, BAKED_IN) if config.get("guidance_embed") else (scale,)
+        return max(scales, key=lambda one: abs(one - 1))
 
     @cached_property
     def _time_changes(self) -> Callable[[], tuple[float, ...]] | None:

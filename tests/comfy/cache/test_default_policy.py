@@ -7,16 +7,18 @@ import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.paths.spacings import damped_spacing, noise_spacing
-from golden_path_pack.gph_core.paths.without_path import FAR, LONG, NOISE, REUSED
+from golden_path_pack.gph_core.paths.without_path import LONG, NOISE, REUSED, TOO_LONG
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.damped_velocity import DampedVelocity
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.run.levels import along
 from golden_path_pack.nodes.cache import cache
+from golden_path_pack.nodes.compare import compare_session
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.hook.setup import BAKED_IN, SamplingSetup
 
 from ...support.comfy import tiny
-from ...support.comfy.compared import compare, report
+from ...support.comfy.compared import compare, empty, report
 from ...support.comfy.sampled import advice
 from ...support.comfy.unlisted import CASE
 from ...support.zoo import zoo
@@ -43,7 +45,8 @@ def halfway(model):
 def test_a_speed_takes_damped_velocity_and_its_own_spacing(model, listener):
     latent = tiny.sample(cached(model), steps=50, cfg=2.0, size=4)
     (record,) = listener.records
-    expected = damped_spacing(record.sigmas, 13, halfway(model), 2.0)
+    # The guidance that is baked in is stronger than CFG.
+    expected = damped_spacing(record.sigmas, 13, halfway(model), BAKED_IN)
     assert (record.policy, record.notes) == ("damped velocity", ())
     assert record.full_steps == expected.full_steps
     assert listener.plans == [
@@ -54,12 +57,14 @@ def test_a_speed_takes_damped_velocity_and_its_own_spacing(model, listener):
     assert torch.equal(latent, tiny.sample(chosen, steps=50, cfg=2.0, size=4))
 
 
-def test_baked_in_guidance_counts(model, listener):
+@pytest.mark.parametrize(("cfg", "guidance"), [(1.0, BAKED_IN), (3.0, BAKED_IN), (4.0, 4.0)])
+def test_the_stronger_of_cfg_and_baked_in_guidance_counts(model, cfg, guidance):
     assert model.model.model_config.unet_config["guidance_embed"]
-    tiny.sample(cached(model), steps=50, cfg=1.0, size=4)
-    (record,) = listener.records
-    expected = damped_spacing(record.sigmas, 13, halfway(model), BAKED_IN)
-    assert record.full_steps == expected.full_steps
+    guider = comfy.samplers.CFGGuider(model)
+    guider.set_cfg(cfg)
+    sampler = comfy.samplers.sampler_object("euler")
+    setup = SamplingSetup(guider, sampler, [1.0, 0.5, 0.0], (1, 16, 8, 8))
+    assert setup.known(Reuse()).guidance == guidance
 
 
 @pytest.mark.parametrize("policy", [Reuse(), Reuse(Site.GUIDED)], ids=str)
@@ -79,7 +84,7 @@ def test_a_schedule_of_the_users_keeps_residual_reuse(model, listener):
 @pytest.mark.parametrize(
     ("sampler", "cfg", "reason"),
     [
-        ("euler", 9.0, FAR),
+        ("euler", 9.0, TOO_LONG),
         ("euler_cfg_pp", 1.5, "the sampler euler_cfg_pp needs both prompts at every step, which "
          "damped velocity leaves out"),
     ],
@@ -136,7 +141,19 @@ def test_without_the_node_nothing_is_left(model, listener):
     assert patching.plan_of(model) is None
 
 
-def test_compare_run_compares_with_uniform_spacing_under_the_same_policy(model):
-    compared = report(compare(model, speed="Balanced", steps=12, cfg=1.5))
-    assert compared["policy"] == "damped velocity"
-    assert compared["origin"] == "spacing by noise level"
+@pytest.mark.parametrize("policy", [None, DampedVelocity()], ids=str)
+def test_compare_run_compares_with_uniform_spacing_under_the_same_policy(model, policy):
+    sigmas = comfy.samplers.calculate_sigmas(model.get_model_object("model_sampling"), "simple", 12)
+    guider = comfy.samplers.CFGGuider(model)
+    guider.set_conds(tiny.conditioning(1), tiny.conditioning(2))
+    sampler = comfy.samplers.sampler_object("euler")
+    sampling = compare_session.sampling_of(guider, empty(), sampler, sigmas, 1)
+    plan = cache.plan_of("Quality", "", policy)
+    session = compare_session.prepare(sampling, plan, along(sigmas))
+    assert isinstance(session.choice.policy, DampedVelocity)
+    assert session.policy == session.choice.policy
+
+
+def test_compare_run_says_why_residuals_are_repeated(model):
+    runs = report(compare(model, speed="Quality", steps=12, cfg=9.0))["runs"]
+    assert f"{REUSED}: {TOO_LONG}" in runs[1]["notes"]

@@ -9,7 +9,7 @@ from gph_core.paths.conditions import Choice, Conditions
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, RETARGETED, SEARCHED, GoldenPath
 from gph_core.paths.library import bundled_paths
 from gph_core.paths.spacings import damped_spacing, noise_spacing, spacing
-from gph_core.paths.without_path import FAR, LONG, NOISE, REUSED, SPACED
+from gph_core.paths.without_path import LONG, NOISE, REUSED, SPACED, TOO_LONG
 from gph_core.policies.base import Site
 from gph_core.policies.damped_velocity import DampedVelocity
 from gph_core.policies.extrapolation import Hermite, Reuse, Taylor
@@ -70,7 +70,7 @@ def test_where_gaps_are_long_and_guidance_is_strong_it_is_residual_reuse():
         choice = chosen(free)
         if choice.policy == Reuse():
             assert choice.schedule == noise_spacing(TEN, 4, 0.5, True)
-            assert choice.note == f"{REUSED}: {FAR}"
+            assert choice.note == f"{REUSED}: {TOO_LONG}"
         return choice.policy
 
     # 0,2,5,9 of 10: the longest gap is 0.4 of the noise levels, and 0.4 * 1.8 < 0.73 < 0.4 * 1.9.
@@ -87,7 +87,7 @@ def test_where_residual_reuse_cannot_run_long_gaps_are_said():
         return "the blocks are not known" if policy.site is Site.STACK else None
 
     for guidance, note in ((1.0, ""), (9.0, LONG)):
-        choice = chosen(replace(run(), guidance=guidance, is_free=True, refusal=refusal))
+        choice = chosen(replace(run(), guidance=guidance, is_free=True, incompatibility=refusal))
         assert (choice.policy, choice.note) == (DampedVelocity(guidance), note)
 
 
@@ -101,7 +101,7 @@ def test_where_damped_velocity_cannot_run_it_is_residual_reuse_and_says_why():
     def refusal(policy):
         return "the sampler wants both; take another" if policy.site is Site.GUIDED else None
 
-    choice = chosen(replace(run(), guidance=1.0, is_free=True, refusal=refusal))
+    choice = chosen(replace(run(), guidance=1.0, is_free=True, incompatibility=refusal))
     assert choice.schedule == noise_spacing(TEN, 4, 0.5, False)
     assert (choice.policy, choice.note) == (Reuse(), f"{REUSED}: the sampler wants both")
 
@@ -193,6 +193,12 @@ def test_the_policy_of_a_path_comes_first_then_reuse():
     assert chosen(run(policy=Hermite(2)), GIVEN, hermite).schedule == hermite.schedule
     choice = chosen(run(policy=Taylor(1)), hermite, GIVEN)
     assert choice == Choice(GIVEN.schedule, "published for A, found with residual reuse", Taylor(1))
+
+
+def test_a_path_of_damped_velocity_knows_of_a_run_what_does_not_matter_here():
+    path = replace(OWN, policy=DampedVelocity(2.0, 0.7))
+    assert chosen(run(policy=DampedVelocity()), path).origin == "searched here: own"
+    assert chosen(run(), path).origin == SPACED
 
 
 def test_other_methods_schedules_stay_with_their_policy():

@@ -4,6 +4,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from gph_core.noise import without_shift
 from gph_core.policies import causal_linear
 from gph_core.policies.base import Anchor, Now, ProbedPrediction, Site, combine
 from gph_core.policies.causal_linear import CausalLinear
@@ -234,7 +235,7 @@ def test_damped_velocity_extrapolates_less_the_stronger_guidance_is(guidance, ex
     history = [Anchor(2, 0.8, (torch.tensor([3.0]),)), Anchor(1, 0.9, (torch.tensor([5.0]),))]
     policy = DampedVelocity()
     if guidance is not None:
-        policy = policy.of_run(guidance, 0.5, is_multistep=False)
+        policy = policy.of_run(guidance=guidance, halfway=0.5)
     (found,) = policy.predict(history, Now(3, 0.7, 0.6))
     assert found.item() == pytest.approx(expected)
     assert policy.predict(history[:1], Now(3, 0.7, 0.6)) == history[0].feature
@@ -254,7 +255,24 @@ def test_a_gap_is_too_long_by_the_same_noise_levels():
         (1.9, False, False), (2.0, False, True), (2.4, False, True), (2.5, True, True)
     ):  # fmt: skip
         assert DampedVelocity(guidance, 0.75).is_far(schedule, sigmas) == of_euler
-        assert DampedVelocity(guidance, 0.75, True).is_far(schedule, sigmas) == of_multistep
+        multistep = DampedVelocity(guidance, 0.75, is_multistep=True)
+        assert multistep.is_far(schedule, sigmas) == of_multistep
+        assert not DampedVelocity(99.0).is_far(Schedule.all_full(3), sigmas)  # no cached step
+
+
+def test_distances_are_shares_of_the_noise_where_the_run_begins():
+    # Image to image from 0.4 on: from 0.3 to 0.2 is a quarter of its noise.
+    assert DampedVelocity(2.0, begin=0.4).strength(0.3, 0.2) == pytest.approx(1 - 2 * 0.25)
+    policy = DampedVelocity(2.0, begin=0.4)  # from step 1 to the end: 0.3 of 0.4
+    assert policy.is_far(Schedule.parse("0-1/3"), (0.4, 0.3, 0.2, 0.0))
+    assert not DampedVelocity(2.0).is_far(Schedule.parse("0-1/3"), (0.4, 0.3, 0.2, 0.0))
+
+
+def test_a_part_of_a_run_below_one_has_the_scale_of_its_model():
+    # Sigmas that are ratios of noise to signal: 0.4 / (0.4 + 0.4) and 0.1 / (0.1 + 0.4).
+    policy = DampedVelocity(1.5, 0.4, sigma_max=80.0, begin=0.4)
+    assert policy.strength(0.4, 0.1) == pytest.approx(1 - 2 * 0.5 * (0.5 - 0.2) / 0.5)
+    assert without_shift([0.4, 0.1, 0], 0.4, 80.0) == pytest.approx([0.5, 0.2, 0])
 
 
 @pytest.mark.parametrize(
