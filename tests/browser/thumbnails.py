@@ -22,7 +22,9 @@ import dev
 from demo import examples, run
 from demo.examples import experts, inside, search, video
 from demo.subjects import IMAGES, VIDEOS, Subject
-from gph_core.paths.spacings import noise_spacing
+from gph_core.paths.conditions import Conditions
+from gph_core.paths.without_path import choose_without_path
+from gph_core.policies.extrapolation import Reuse
 from gph_core.schedule import Schedule
 
 from .conftest import CHROMIUM, FLAGS
@@ -34,17 +36,17 @@ SIZE = WIDTH, HEIGHT = (640, 480)
 BAND, MARGIN, STRIP, TEXT = 84, 14, 36, 22  # pixels
 BACKGROUND, FULL, CACHED, WORDS = "#202020", "#3b9cf0", "#8a8a8a", "#f0f0f0"
 MEDIA = ("comfyui_workflow_templates_media_image", "comfyui_workflow_templates_media_video")
-# Shift of the noise levels that each template samples on; all of them use the scheduler *simple*,
-# or one with its levels. And the model's own, where the template changes it.
-SHIFTS = {
-    "FLUX.1-dev_Golden_Path": math.exp(1.15),
-    "FLUX.2_Golden_Path": 9.01,  # Flux2Scheduler at 20 steps and 1024 x 1024
-    "HunyuanVideo_1.5_Golden_Path": 7.0,
-    "Qwen-Image-Edit_Golden_Path": 3.1,
-    "Qwen-Image_Golden_Path": 3.1,
-    "Wan_2.1_T2V_Golden_Path": 8.0,
-    "Wan_2.2_14B_Two_Experts_Golden_Path": 5.0,
-    "Z-Image_Golden_Path": 3.0,
+# Shift of the noise levels that each template samples on, its guidance, and whether the sampler is
+# another one than euler. All of them use the scheduler *simple*, or one with its levels.
+SAMPLED = {
+    "FLUX.1-dev_Golden_Path": (math.exp(1.15), 3.5, False),
+    "FLUX.2_Golden_Path": (9.01, 3.5, False),  # Flux2Scheduler at 20 steps and 1024 x 1024
+    "HunyuanVideo_1.5_Golden_Path": (7.0, 6.0, False),
+    "Qwen-Image-Edit_Golden_Path": (3.1, 4.0, False),
+    "Qwen-Image_Golden_Path": (3.1, 4.0, False),
+    "Wan_2.1_T2V_Golden_Path": (8.0, 6.0, True),
+    "Wan_2.2_14B_Two_Experts_Golden_Path": (5.0, 3.5, False),
+    "Z-Image_Golden_Path": (3.0, 4.0, True),
 }
 
 
@@ -81,12 +83,19 @@ def template_picture(template: str) -> Image.Image:
 
 def schedules_of(example: examples.ExampleWorkflow) -> list[Schedule]:
     """Schedule of each sampler of a template: no published path has its noise levels."""
-    shift, parts = SHIFTS[example.name], len(example.parts)
+    (shift, guidance, is_multistep), parts = SAMPLED[example.name], len(example.parts)
     total = parts * example.steps
     times = [1 - n / total for n in range(total + 1)]
     levels = [shift * t / (1 + (shift - 1) * t) for t in times]
     spans = [levels[n * example.steps : (n + 1) * example.steps + 1] for n in range(parts)]
-    return [noise_spacing(span, example.full, shift / (1 + shift), True) for span in spans]
+    runs = [
+        Conditions(
+            None, {}, span, Reuse(), guidance=guidance, halfway=shift / (1 + shift),
+            is_multistep=is_multistep, is_free=True,
+        )
+        for span in spans
+    ]  # fmt: skip
+    return [choose_without_path(run, example.full).schedule for run in runs]
 
 
 def halves(page: Page, url: str) -> Image.Image:

@@ -181,7 +181,7 @@ export default {
   "policy.output Taylor": "Suits models that are not on the list, with 40 % full steps or more. Long gaps ruin the picture, especially with CFG.",
   "policy.velocity reuse": "Suits every model; cached steps are free. With Euler it is the same as fewer, uneven steps, so few full steps change the picture just as much.",
   "policy.velocity Taylor": "Suits every model, with 40 % full steps or more; cached steps are free. Long gaps ruin the picture, especially with CFG.",
-  "policy.damped velocity": "Works with every model; cached steps are free. It continues the trend, less where CFG is strong or the next full step is far. No benchmark of this pack has measured it yet.",
+  "policy.damped velocity": "Works with every model; cached steps are free. It continues the trend, less where CFG is strong or the newest full step is far back: 8 of 20 full steps gave 48 dB at CFG 1, 38 dB at CFG 3.5 (demo model). A speed without a path takes it by itself.",
   "policy.mean velocity (MeanCache)": "Suits every model, with 40 % full steps or more; cached steps are free. Few full steps ruin the picture, especially with CFG: 21 of 50 gave 48 dB, 7 of 28 only 23 dB (demo model, CFG 3).",
   "policy.fitted (golden path)": "Suits the golden path it was fitted to, where it comes closest to the full run. There are no weights for another schedule, model, CFG or set of noise levels: such a run is refused, with the reason.",
 
