@@ -52,10 +52,12 @@ def run(benchmark: ModuleType, program: str, arguments: list[str]) -> int:
     if hasattr(benchmark, "add_options"):
         benchmark.add_options(parser)
     options = parser.parse_args(arguments)
-    figures = benchmark.measure(options)
     file = MODELS[getattr(options, "model", IMAGE)].file(results.FOLDER / benchmark.FILE)
-    if options.save and hasattr(benchmark, "merged"):
-        figures = benchmark.merged(results.kept(file), figures)
+    merges = options.save and hasattr(benchmark, "merged")
+    kept = results.kept(file) if merges else {}  # an error of the file comes before the work
+    figures = benchmark.measure(options)
+    if merges:
+        figures = benchmark.merged(kept, figures)
     if hasattr(benchmark, "summary"):
         print(f"\n{benchmark.summary(figures)}")
     missed = benchmark.misses(figures) if hasattr(benchmark, "misses") else []

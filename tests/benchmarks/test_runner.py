@@ -70,3 +70,13 @@ def test_results_of_the_video_model_have_a_file_of_their_own(folder):
 
     runner.run(benchmark(add_options=add_options), "", ["--model", "video", "--save"])
     assert [file.name for file in folder.iterdir()] == ["found-video.json"]
+
+
+def test_a_saved_file_of_other_versions_is_refused_before_anything_is_measured(folder):
+    (folder / "found.json").write_text('{"conditions": {"torch": "1.0"}, "rows": []}', "utf-8")
+    measured = []
+    one = benchmark(merged=lambda kept, figures: figures)
+    one.measure = lambda options: measured.append(1) or {"rows": []}
+    with pytest.raises(ValueError, match=r"found.json was measured with torch 1.0, this is"):
+        runner.run(one, "", ["--save"])
+    assert measured == []
