@@ -1,6 +1,7 @@
 """``python dev.py bench NAME``: measure, show, compare with the bars, save.
 
-A benchmark is a module of ``quality`` or ``cost``. Its docstring says what it measures. It has
+A benchmark is a module of ``quality``, ``learning`` or ``cost``. Its docstring says what it
+measures. It has
 
     FILE                         name of its results
     measure(options) -> figures  rows by part, as plain data; a part named ``_...`` is not saved
@@ -27,7 +28,7 @@ from benchmarks.lab import results
 from benchmarks.lab.subjects import IMAGE, MODELS
 
 HERE = Path(__file__).parent
-ROOMS = ("quality", "cost")
+ROOMS = ("quality", "learning", "cost")
 
 
 def main() -> int:

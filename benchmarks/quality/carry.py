@@ -1,11 +1,12 @@
 """How far fitted weights carry: under another CFG, size, scheduler, LoRA, kind of prompt.
 
-The weights of the demo model's path of 13 of 50 full steps, CFG 5, are used where they were not
-fitted, against the two controls with as many evaluations and against a fit of the same schedule
-made there. Beside the figures stands what the pack says: what it refuses is forced here.
+The weights of two paths of the demo model, of 13 of 50 and of 8 of 20 full steps at CFG 5, are used
+where they were not fitted, against what a run gets there without a path, against as many plain
+steps, and against a fit of the same schedule made there. Beside the figures stands what the pack
+says: what it refuses is forced here.
 
-Where the pack takes the weights, they have to be ahead of both controls. It takes about twenty
-minutes of one core; what is sampled is kept in ``.dev/``.
+Where the pack takes the weights, they have to be ahead of both others. It takes about half an hour
+of one core; what is sampled is kept in ``.dev/``.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from golden_path_pack.gph_core.policies.fitted import Fitted
 from benchmarks.lab import demo, fitted, report
 from benchmarks.lab.lab import Lab, Prompts
 from benchmarks.lab.results import interval
-from benchmarks.lab.ways import PLAIN, UNIFORM, baselines, fixed
+from benchmarks.lab.shots import Way
+from benchmarks.lab.ways import PLAIN, fixed, plain_steps
 from benchmarks.quality.fitted_paths import psnr
 
 FILE = "carry.json"
 STEPS, FULL, CFG = 50, 13, 5.0
+OTHER = 20, 8  # at other CFGs alone
+CFGS = (3.5, 4.0, 4.5, 5.5, 6.0)
+DEFAULT = "the default"
 UNSEEN = 100  # prompts
 # Of a random LoRA: its rank, and its change of each weight matrix relative to the matrix.
 RANK, STRENGTH = 4, 0.05
@@ -42,10 +47,12 @@ class Elsewhere(Lab):
 
     Args:
         name: of what is changed.
+        full: number of full steps.
         change: makes a workload one of there.
     """
 
     name: str = ""
+    full: int = FULL
     change: Callable[[Any], Any] = lambda workload: workload
 
     def __str__(self) -> str:
@@ -56,17 +63,23 @@ class Elsewhere(Lab):
 
 
 def labs() -> list[Elsewhere]:
-    """The place of the fit first, then the others."""
+    """The place of the fit first, then the others; the same for the other path."""
     some = Prompts(unseen=UNSEEN)
 
     def lab(name: str = "", cfg: float = CFG, change=lambda workload: workload) -> Elsewhere:
         return Elsewhere(STEPS, cfg, prompts=some, name=name, change=change)
 
+    def other(cfg: float) -> Elsewhere:
+        steps, full = OTHER
+        name = "" if cfg == CFG else f"CFG {cfg:g}"
+        return Elsewhere(steps, cfg, prompts=some, name=name, full=full)
+
     return [
-        lab(), lab("CFG 4", 4.0), lab("CFG 6", 6.0), lab("scheduler beta", change=beta),
+        lab(), *(lab(f"CFG {cfg:g}", cfg) for cfg in CFGS), lab("scheduler beta", change=beta),
         lab("96 x 96 pixels", change=larger), lab("LoRA", change=with_lora),
         lab("pairs of shapes alone", change=lambda work: of_kind(work, True)),
         lab("single shapes and counts alone", change=lambda work: of_kind(work, False)),
+        other(CFG), *map(other, CFGS),
     ]  # fmt: skip
 
 
@@ -108,7 +121,7 @@ def of_kind(workload, pairs: bool):
 
 def row(lab: Elsewhere) -> dict:
     """PSNR of the carried weights, what they are ahead of, and what the pack says to them."""
-    path = fitted.load()[STEPS, FULL, CFG]
+    path = fitted.load()[lab.steps, lab.full, CFG]
     # Without conditions nothing is refused.
     weights = path.policy
     assert isinstance(weights, Fitted)
@@ -116,10 +129,13 @@ def row(lab: Elsewhere) -> dict:
         psnr(lab, fixed("", path.schedule, replace(policy, conditions={})))
         for policy in (weights, fitted_there(lab, path.schedule))
     )
-    uniform, plain = (psnr(lab, way) for way in baselines(STEPS, FULL))
+    plan = run_plan.by_count(lab.full, None, ())
+    default = psnr(lab, Way(DEFAULT, f"{DEFAULT} {lab.full}", plan, lab.full))
+    plain = psnr(lab, plain_steps(lab.full))
     return {
-        "place": lab.name or "as fitted", "prompts": len(carried), "psnr": interval(carried),
-        "ahead": {UNIFORM: interval(carried - uniform), PLAIN: interval(carried - plain)},
+        "path": f"{lab.full} of {lab.steps}", "place": lab.name or "as fitted",
+        "prompts": len(carried), "psnr": interval(carried),
+        "ahead": {DEFAULT: interval(carried - default), PLAIN: interval(carried - plain)},
         "behind a fit there": interval(here - carried), "the pack says": said(lab, path),
     }  # fmt: skip
 
@@ -149,7 +165,8 @@ def measure(options) -> dict:
 def misses(figures: dict) -> list[str]:
     """Places where the pack takes the weights, and they are not surely ahead of a control."""
     return [
-        f"{one['place']}: {report.within((mean, half))} dB over {name}, though it is taken"
+        f"{one['path']}, {one['place']}: {report.within((mean, half))} dB over {name}, though it "
+        "is taken"
         for one in figures["rows"]
         if not one["the pack says"].startswith(REFUSED)
         for name, (mean, half) in one["ahead"].items()
@@ -158,10 +175,11 @@ def misses(figures: dict) -> list[str]:
 
 
 def summary(figures: dict) -> str:
-    head = ["where", "PSNR dB", f"over {UNIFORM}", f"over {PLAIN}", "behind a fit there"]
+    head = ["path", "where", "PSNR dB", f"over {DEFAULT}", f"over {PLAIN}", "behind a fit there"]
     lines = [
         [
-            one["place"], f"{one['psnr'][0]:.2f}", *map(report.within, one["ahead"].values()),
+            one["path"], one["place"], f"{one['psnr'][0]:.2f}",
+            *map(report.within, one["ahead"].values()),
             report.within(one["behind a fit there"]), one["the pack says"],
         ]
         for one in figures["rows"]
@@ -172,8 +190,9 @@ def summary(figures: dict) -> str:
 def conditions(options) -> dict:
     return {
         "model": "demo model", "sampling": f"{demo.SAMPLER}, {demo.SCHEDULER} unless said",
-        "fitted": f"{FULL} of {STEPS} full steps, CFG {CFG:g}, 64 x 64 pixels, all kinds of "
-        f"prompts; a fit there has as many prompts, {fitted.SCORING}, or those of its kind",
+        "fitted": f"{FULL} of {STEPS} and {OTHER[1]} of {OTHER[0]} full steps, CFG {CFG:g}, "
+        f"64 x 64 pixels, all kinds of prompts; a fit there has as many prompts, {fitted.SCORING}, "
+        "or those of its kind",
         "LoRA": f"random, rank {RANK}, changes each matrix of the blocks by {STRENGTH:.0%}",
         "prompts": f"{UNSEEN} that no fit saw, or those of the kind; one noise each",
         "unit": "PSNR in dB of 8-bit images to the full run of the same place: mean and half of "

@@ -65,10 +65,20 @@ class Course:
 
 
 class Products(NamedTuple):
-    """Contribution of one run to the normal equations ``A w = b`` of a step, in plain numbers."""
+    """Contribution of one run to the normal equations ``A w = b`` of a step, in plain numbers.
+
+    Args:
+        c: square of what the weighted velocities should be.
+    """
 
     a: list[list[float]]
     b: list[float]
+    c: float
+
+    def error(self, weights: Sequence[float]) -> float:
+        """Squared error of some weights: ``wᵀ A w - 2 bᵀ w + c``."""
+        a, b, w = (torch.tensor(part, dtype=torch.float64) for part in (self.a, self.b, weights))
+        return float(w @ a @ w - 2 * b @ w) + self.c
 
 
 def fit(
@@ -96,7 +106,7 @@ def fit(
         memory: of courses of these runs, under other schedules too; none: always from the start.
     """
     chosen = tuple(range(len(starts)) if fitted_on is None else fitted_on)
-    loop = _Loop(schedule, steps, states, velocities, chosen, num_anchors)
+    loop = Loop(schedule, steps, states, velocities, chosen, num_anchors)
     course = memory.longest(chosen, schedule) if memory else None
     course = course or Course(0, list(starts), {}, [], [])
     while course.step < len(steps.moves):
@@ -112,36 +122,40 @@ def fit(
     return ClosedLoop(Fitted(str(schedule), weights_of), course.now)
 
 
-def solved(products: Sequence[Products], ridge: float = RIDGE) -> list[float]:
+def solved(
+    products: Sequence[Products], ridge: float = RIDGE, aim: Sequence[float] = ()
+) -> list[float]:
     """Weights of a step, from the products of all runs that they are fitted to, in their order.
 
-    Where the products determine none, the newest velocity alone gets a weight.
+    Where the products determine none, the weights are those of the aim.
 
     Args:
-        ridge: pulls the weights towards the newest velocity alone, in units of their mean square.
+        ridge: pulls the weights towards the aim, in units of the velocities' mean square.
+        aim: by default the newest velocity alone.
     """
     a, b = (
         torch.stack([torch.tensor(part, dtype=torch.float64) for part in parts]).sum(0)
-        for parts in zip(*products, strict=True)
+        for parts in list(zip(*products, strict=True))[:2]
     )
-    reuse = torch.zeros_like(b)
-    reuse[0] = 1
-    pull = ridge * a.diag().mean() * torch.eye(len(reuse), dtype=torch.float64)
-    change, failed = torch.linalg.solve_ex(a + pull, b - a @ reuse)
-    weights = reuse if failed or not change.isfinite().all() else reuse + change
+    wanted = torch.zeros_like(b)
+    given = aim or (1.0,)
+    wanted[: len(given)] = torch.tensor(given, dtype=torch.float64)
+    pull = ridge * a.diag().mean() * torch.eye(len(wanted), dtype=torch.float64)
+    change, failed = torch.linalg.solve_ex(a + pull, b - a @ wanted)
+    weights = wanted if failed or not change.isfinite().all() else wanted + change
     return list(map(bounds.rounded, weights.tolist()))
 
 
 @dataclass(frozen=True)
-class _Loop:
-    """Arguments of ``fitting``."""
+class Loop:
+    """Arguments of ``fit``, and the work at one step."""
 
     schedule: Schedule
     steps: Steps
     states: Callable[[int], Sequence[Tensor]]
     velocities: Callable[[int, list[Tensor]], Sequence[Tensor]]
     chosen: Sequence[int]
-    num_anchors: int
+    num_anchors: int = NUM_ANCHORS
 
     def products(self, course: Course) -> list[Products]:
         """Products of the chosen runs at a cached step."""
@@ -192,10 +206,11 @@ def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict
 def _products(velocities: Sequence[Tensor], target: Tensor) -> Products:
     rows = torch.stack([velocity.flatten() for velocity in velocities])
     a = torch.zeros(len(rows), len(rows), dtype=torch.float64)
-    b = torch.zeros(len(rows), dtype=torch.float64)
+    b, c = torch.zeros(len(rows), dtype=torch.float64), 0.0
     parts = zip(rows.split(_COLUMNS, 1), target.flatten().split(_COLUMNS), strict=True)
     for part, wanted in parts:
         part, wanted = part.double(), wanted.double()
         a += (part @ part.T).cpu()
         b += (part @ wanted).cpu()
-    return Products(a.tolist(), b.tolist())
+        c += float(wanted @ wanted)
+    return Products(a.tolist(), b.tolist(), c)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..policies.base import Policy
@@ -12,7 +12,21 @@ from .entry import NOISE_LEVELS, OF_VALUES, Calibration
 # The conditions without which a policy with weights for each step means nothing.
 OF_WEIGHTS = (*OF_VALUES, "sigmas", "cfg")
 # What fitted weights need to be equal, as it is: looked at first, which is quick.
-EXACT = tuple(name for name in NEEDED if name not in NOISE_LEVELS)
+EXACT = tuple(name for name in NEEDED if name not in (*NOISE_LEVELS, "cfg"))
+ROUNDING = 1e-6  # of a CFG that was computed
+
+
+# How far below the CFG of a fit a run's may be, as a part of it: there fitted weights were surely
+# ahead of a run without a path, above it they were not (``bench carry``).
+LEAST_CFG = 0.8
+
+
+def carries(fitted: Any, of_run: Any) -> bool:
+    """Whether weights that were fitted under one CFG are of use under another."""
+    if fitted == of_run:
+        return True
+    are_numbers = isinstance(fitted, (int, float)) and isinstance(of_run, (int, float))
+    return are_numbers and fitted > 0 and LEAST_CFG * fitted - ROUNDING <= of_run <= fitted
 
 
 def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:
@@ -25,7 +39,9 @@ def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:
     """
     stated = {name: value for name, value in policy.conditions.items() if name in of_run}
     same = {name: of_run[name] for name in stated}
-    needed = NEEDED if isinstance(policy, Fitted) else OF_WEIGHTS
+    needed: Collection[str] = NEEDED if isinstance(policy, Fitted) else OF_WEIGHTS
+    if isinstance(policy, Fitted) and carries(stated.get("cfg"), same.get("cfg")):
+        needed = [name for name in needed if name != "cfg"]
     line = Calibration(str(policy), stated).check_values(same, needed)
     if not isinstance(policy, Fitted) or not policy.missing:
         return line

@@ -17,6 +17,7 @@ from ..paths.spacings import even, spacing, spacings
 from ..policies.base import Policy, Site
 from ..policies.extrapolation import Reuse
 from ..policies.fitted import Fitted
+from ..run_plan import by_count
 from ..schedule import Schedule
 from ..search.protocol import Contestant, Delivery, Listener, SearchSettings, find_path
 from ..search.selection import Control, PlainSteps
@@ -37,6 +38,8 @@ class SearchSession:
         state_bytes: of states that are kept, for all policies together.
         folder: of temporary files.
         fixed_ends: see ``search_space``.
+        learned: schedules of paths that were learned for this workflow; the search for fitted
+            weights begins with them.
     """
 
     setup: Setup
@@ -47,6 +50,7 @@ class SearchSession:
     state_bytes: float
     folder: Path
     fixed_ends: bool | None = None
+    learned: Sequence[Schedule] = ()
 
     @property
     def num_steps(self) -> int:
@@ -106,14 +110,17 @@ class SearchSession:
         return plain(self.setup.conditions)
 
     def _spacings(self, required: Collection[int]) -> list[Schedule]:
-        """Schedules to begin with: first that of velocity reuse by a speed, if it may."""
+        """Schedules to begin with: learned ones and that of velocity reuse by a speed, if they may.
+
+        Then spacings by rules.
+        """
         taken = next(iter(self.baselines(Reuse(Site.GUIDED)).values()))
-        begin = [taken] if set(required) <= set(taken.full_steps) else []
+        first = [s for s in (*self.learned, taken) if set(required) <= set(s.full_steps)]
         spaced = spacings(self.num_steps, self.num_full, required)
-        return list(dict.fromkeys([*begin, *spaced]))
+        return list(dict.fromkeys([*first, *spaced]))
 
     def _controls(self) -> Iterator[Control]:
-        """Uniform reuse and as many plain steps, beside a policy that has its own schedules."""
+        """Reuse, the default without a path and as many plain steps, beside fitted weights."""
         runner, part = (self.validation, VALIDATION) if len(self.validation) else (
             self.scoring, SCORING,
         )  # fmt: skip
@@ -127,6 +134,9 @@ class SearchSession:
                 for name, schedule in self.baselines(reuse).items():
                     yield control(name, schedule, reuse)
                 break
+        default = self.setup.choice_of(by_count(self.num_full, None, ()))
+        if default.schedule.num_full == self.num_full and default.policy != Reuse():
+            yield control("without a path", default.schedule, default.policy)
         few = even(self.num_steps, self.num_full)
         yield control(f"{self.num_full} plain steps", few, PlainSteps())
 

@@ -1,6 +1,7 @@
 """Choice of the schedule that a run takes: the first of these that there is.
 
-1. A path with weights that were fitted under the same conditions, CFG included.
+1. A path with weights that were fitted under the same conditions, or a little more CFG; of several,
+   one of the same CFG first, then the one that was fitted to most examples.
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.
 4. The part of such a path that the run covers, if it continues another run or is continued.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..policies.base import Policy
 from ..policies.damped_velocity import DampedVelocity
@@ -19,7 +21,7 @@ from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule
 from .conditions import Choice, Conditions
 from .evidence import evidence
-from .golden_path import PUBLISHED, SEARCHED, SHARED, GoldenPath
+from .golden_path import LEARNED, PUBLISHED, SEARCHED, SHARED, GoldenPath
 from .places import begin_in, same_levels
 from .without_path import choose_without_path
 
@@ -56,7 +58,8 @@ def choose(
         if first is not None:
             steps = f"steps {first} to {first + run.num_steps - 1} of"
             part = path.schedule.part(first, run.num_steps, run.policy.min_anchors)
-            return _taken(run, path, part, f"{steps} {provenance(path)}")
+            taken = _taken(run, path, part, f"{steps} {provenance(path)}")
+            return taken._replace(wanted=num_full)
     return choose_without_path(run, num_full)
 
 
@@ -69,11 +72,24 @@ def _begin_in(run: Conditions, path: GoldenPath) -> int | None:
 
 
 def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -> Choice | None:
-    """The first path whose weights hold for a run; None without any, or if it does not reuse."""
-    for path in paths if run.policy == Reuse() else ():
-        if _is_fitted_for(run, num_full, path):
-            return Choice(path.schedule, provenance(path), path.policy)
-    return None
+    """The path whose weights hold for a run; None without any, or if it does not reuse."""
+    if run.policy != Reuse():
+        return None
+    fitting = [path for path in paths if _is_fitted_for(run, num_full, path)]
+    if not fitting:
+        return None
+    path = max(fitting, key=lambda path: (_cfg(path) == run.cfg, _examples(path)))
+    return Choice(path.schedule, provenance(path), path.policy, path=path)
+
+
+def _cfg(path: GoldenPath) -> Any:
+    """CFG that a path's weights were fitted for."""
+    return path.policy.conditions.get("cfg") if isinstance(path.policy, Fitted) else None
+
+
+def _examples(path: GoldenPath) -> int:
+    """Number of examples that a path's weights were fitted to."""
+    return path.policy.examples if isinstance(path.policy, Fitted) else 0
 
 
 def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -> Choice:
@@ -81,13 +97,14 @@ def _taken(run: Conditions, path: GoldenPath, schedule: Schedule, origin: str) -
         origin += f", found with {path.policy}"
     same_steps = schedule == path.schedule
     own_spans = same_steps and isinstance(path.policy, MeanVelocity)
-    return Choice(schedule, origin, path.policy if own_spans else run.policy)
+    policy = path.policy if own_spans else run.policy
+    return Choice(schedule, origin, policy, path=path)
 
 
 def provenance(path: GoldenPath) -> str:
     """Where a path comes from, and what its weights are worth, in words."""
     if proof := evidence(path):
-        return f"{path.name}, {proof}"
+        return proof if path.origin == LEARNED else f"{path.name}, {proof}"
     if path.origin == PUBLISHED:
         return f"published for {path.model}"
     return f"{path.origin}: {path.name}"
@@ -98,7 +115,7 @@ def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
     return (
         isinstance(path.policy, Fitted)
         and not path.policy.missing
-        and path.origin in (SEARCHED, SHARED, PUBLISHED)
+        and path.origin in (SEARCHED, LEARNED, SHARED, PUBLISHED)
         and path.method == "searched"
         and path.schedule.num_full == num_full
         and run.is_model_of(path)

@@ -22,6 +22,14 @@ class Choice(NamedTuple):
     gate: Gate | None = None  # decides during the run which cached steps to compute in full
     note: str = ""  # for the user
     method: str = ""  # title of the adaptive method that chose; else empty
+    path: GoldenPath | None = None  # that it is of
+    is_ruled: bool = False  # whether a rule chose it, as there is no path
+    wanted: int = 0  # full steps that were asked for, where the part of a path has others
+
+    @property
+    def num_wanted(self) -> int:
+        """Number of full steps that were asked for."""
+        return self.wanted or self.schedule.num_full
 
 
 def never(policy: Policy) -> bool:
@@ -42,6 +50,7 @@ class Conditions:
         family: of the model; None if it is not a listed one.
         architecture: ComfyUI's model configuration.
         holds: whether a fitted policy holds for the run.
+        cfg: of the guider, None for one without.
         name: of the model's class, which a path states if the model has no family.
         guidance: scale of CFG, or of what the model was trained to imitate; 1 without.
         halfway: the model's noise level in the middle of its own schedule.
@@ -65,6 +74,7 @@ class Conditions:
     name: str = ""
     guidance: float = 5.0
     halfway: float = 0.5
+    cfg: float | None = None
     continues: bool = False
     sigma_max: float = 1.0
     grids: Callable[[int], Iterable[Sequence[float]]] = lambda num_steps: ()

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 
 from ..policies.fitted import Fitted
-from .golden_path import SEARCHED, GoldenPath, one_line
+from ..quality.verdict import verdict
+from ..texts import counted
+from .golden_path import LEARNED, SEARCHED, GoldenPath, one_line
 
 SCORING, VALIDATION = "scoring", "validation"
+# Key in ``GoldenPath.quality``: mean of the images, each under weights of the others.
+LEARNED_FIGURE = "PSNR dB, estimated, leave-one-out"
 # Bundled paths write "PSNR dB, 50 validation prompts".
 _MEASURED = re.compile(
     r"([\w .-]{1,30}?)( dB)?, (?:mean of )?([0-9]{1,6}) "
@@ -23,11 +27,15 @@ def measured(title: str, count: int, part: str) -> str:
 def evidence(path: GoldenPath) -> str:
     """Text such as "fitted here on 16 examples, PSNR 26.8 dB on 50 others".
 
+    Of a learned one "learned here from 2 images, on each other about 37 dB, hardly visible".
+
     What others measured is given as their statement. Empty for a path without weights.
     """
     if not isinstance(path.policy, Fitted):
         return ""
     count, figure = path.policy.examples, _figure(path)
+    if path.origin == LEARNED:
+        return f"{LEARNED} from {counted(count, 'image')}{on_each_other(path)}"
     fitted = "fitted here" if path.origin == SEARCHED else "fitted"
     if count:
         fitted += f" on {count} example{'' if count == 1 else 's'}"
@@ -35,6 +43,14 @@ def evidence(path: GoldenPath) -> str:
         return f"{fitted}, {figure}" if figure else fitted
     states = f", its author states: {fitted}" if count or figure else ""
     return f"{path.origin}{states}{', ' if figure else ''}{figure}"
+
+
+def on_each_other(path: GoldenPath) -> str:
+    """What a learned path is worth, with a comma before it; empty if that is not stated."""
+    decibels = path.quality.get(LEARNED_FIGURE)
+    if decibels is None:
+        return ""
+    return f", on each other about {decibels:.0f} dB, {verdict(decibels, None)}"
 
 
 def _figure(path: GoldenPath) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..files import strict_json, whole_file
 from ..files.names import NONE as NONE
 from ..files.names import check_known_name, check_name, folded
-from .golden_path import FORMAT, SEARCHED, SHARED, GoldenPath
+from .golden_path import FORMAT, LEARNED, SEARCHED, SHARED, GoldenPath
 from .judging import check_size, judged
 
 DATA = Path(__file__).parents[1] / "data"
@@ -139,7 +139,7 @@ class UserPaths:
     def import_text(self, text: str, overwrite: bool = False) -> GoldenPath:
         """Save a shared path, as one that was searched elsewhere."""
         path = judged(text)
-        if path.origin == SEARCHED:
+        if path.origin in (SEARCHED, LEARNED):
             path = replace(path, origin=SHARED)
         self.save(path, overwrite)
         return path

@@ -21,14 +21,15 @@ def choose_without_path(run: Conditions, num_full: int) -> Choice:
     anchors = run.policy.min_anchors
     falls = all(a > b for a, b in itertools.pairwise(run.sigmas)) and run.sigmas[-1] >= 0
     if not falls or run.num_steps > MAX_STEPS:
-        return Choice(spacing(run.num_steps, num_full, anchors), "uniform spacing", run.policy)
+        even = spacing(run.num_steps, num_full, anchors)
+        return Choice(even, "uniform spacing", run.policy)  # which nothing can be learned for
     damped, reason = _damped(run, num_full) if run.is_free else (None, "")
     if damped:
         return damped
     is_guided = run.guidance != 1
     spaced = noise_spacing(run.sigmas, num_full, run.halfway, is_guided, anchors, run.sigma_max)
     note = f"{REUSED}: {reason}" if reason and spaced.num_cached else ""
-    return Choice(spaced, SPACED, run.policy, note=note)
+    return Choice(spaced, SPACED, run.policy, note=note, is_ruled=run.is_free)
 
 
 def _damped(run: Conditions, num_full: int) -> tuple[Choice | None, str]:
@@ -43,4 +44,5 @@ def _damped(run: Conditions, num_full: int) -> tuple[Choice | None, str]:
     is_far = policy.is_far(spaced, run.sigmas)
     if is_far and run.incompatibility(run.policy) is None:
         return None, TOO_LONG
-    return Choice(spaced, SPACED, policy, note=LONG if is_far else ""), ""
+    note = LONG if is_far else ""
+    return Choice(spaced, SPACED, policy, note=note, is_ruled=True), ""

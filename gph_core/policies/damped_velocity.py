@@ -77,10 +77,23 @@ class DampedVelocity(Prediction):
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         if len(anchors) < 2 or not anchors[0].sigma < anchors[1].sigma:
             return anchors[0].feature
-        newest, before = anchors[0].sigma, anchors[1].sigma
-        reach = (now.sigma - newest) / (newest - before)
-        weight = reach * self.strength(newest, now.sigma_next)
+        weight = self.weight(anchors[0].sigma, anchors[1].sigma, now.sigma, now.sigma_next)
         return combine_anchors(anchors, (1 + weight, -weight) if weight else (1.0,))
+
+    def weight(self, newest: float, before: float, sigma: float, sigma_next: float) -> float:
+        """Share of the newest change that is added, from the noise levels of the steps."""
+        reach = (sigma - newest) / (newest - before)
+        return reach * self.strength(newest, sigma_next)
+
+    def weights(self, sigmas: Sequence[float], anchors: Sequence[int], step: int) -> list[float]:
+        """Weights of the newest full steps at a cached step, newest first."""
+        if len(anchors) < 2:
+            return [1.0]
+        newest, before, sigma, following = (
+            sigmas[n] for n in (anchors[0], anchors[1], step, step + 1)
+        )
+        weight = self.weight(newest, before, sigma, following)
+        return [1 + weight, -weight]
 
     def __str__(self) -> str:
         return "damped velocity"

@@ -14,6 +14,7 @@ from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run_plan import BUDGET_MIB, RunPlan, by_speed, fixed
 from ...gph_core.schedule import Schedule
 from ..hook import patching
+from ..learn.learner import Learner
 from ..library import user_paths
 from ..schema.inputs import check_choice, check_known
 from ..schema.node import Node
@@ -35,6 +36,10 @@ CACHE_DEVICES = {
     "model device": lambda budget_mib: math.inf,
     "CPU": lambda budget_mib: 0,
 }
+
+
+# Images to learn from.
+LEARN = {"off": 0, "from 2 images": 2, "from 4 images": 4, "from 8 images": 8}
 
 
 class GoldenPathCache(Node):
@@ -113,14 +118,30 @@ class GoldenPathCache(Node):
                     ),
                     advanced=True,
                 ),
+                io.Combo.Input(
+                    "learn",
+                    options=list(LEARN),
+                    default="off",
+                    optional=True,
+                    tooltip=(
+                        "Only for a speed: learn a path from your own images. The first ones are "
+                        "computed in full and remembered, then weights are fitted, which takes as "
+                        "long as four more images at most, and from then on runs are fast and "
+                        "close to full ones. More images: a better path. It is learned once for "
+                        "each model, speed, CFG, sampler, size and step count."
+                    ),
+                ),
             ],
             outputs=[io.Model.Output(tooltip="The model, with the cache.")],
             hidden=[io.Hidden.unique_id],
         )  # fmt: skip
 
     @classmethod
-    def check_inputs(cls, speed: str | None = None, schedule: str | None = None) -> None:
+    def check_inputs(
+        cls, speed: str | None = None, schedule: str | None = None, learn: str | None = None
+    ) -> None:  # fmt: skip
         check_speed(speed, schedule, CHOICES)
+        check_choice(learn, LEARN, "a choice of learn")
 
     @classmethod
     def fingerprint_inputs(cls, **inputs) -> str | None:
@@ -130,14 +151,28 @@ class GoldenPathCache(Node):
     @classmethod
     def execute(
         cls, model, speed: str, schedule: str, policy: Policy | None = None,
-        cache_device: str = "automatic", cache_budget_mib: int = BUDGET_MIB,
+        cache_device: str = "automatic", cache_budget_mib: int = BUDGET_MIB, learn: str = "off",
     ) -> io.NodeOutput:  # fmt: skip
         if speed == OFF:
             Reporter(cls.hidden.unique_id).off()
             return io.NodeOutput(model)
+        learns = LEARN[learn] > 0 and speed != CUSTOM
+        if learns:
+            check_learnable(learn, policy)
         budget = CACHE_DEVICES[cache_device](cache_budget_mib)
         plan = plan_of(speed, schedule, policy, budget)
-        return io.NodeOutput(patching.attach(model, plan, Reporter(cls.hidden.unique_id)))
+        reporter = Reporter(cls.hidden.unique_id)
+        learner = Learner(LEARN[learn], reporter) if learns else None
+        return io.NodeOutput(patching.attach(model, plan, reporter, learner=learner))
+
+
+def check_learnable(learn: str, policy: Policy | None) -> None:
+    """Raise ``ValueError`` if a connected policy keeps the learned weights from being used."""
+    if policy is not None and policy != Reuse():
+        raise ValueError(
+            f"learn is set to {learn!r}, but the policy {policy} is connected, with which learned "
+            "weights would never be used; disconnect the policy, or set learn to off"
+        )
 
 
 def plan_of(

@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from ...gph_core.paths.conditions import Choice
+from ...gph_core.paths.golden_path import LEARNED
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ..hook import compatibility
@@ -28,6 +29,7 @@ class Reporter:
         self._title = title
         self._prompt = prompts.Prompt(None, None)
         self._run = 0  # number within the prompt
+        self._learned = ""  # name of what the run at hand has learned before
 
     def off(self) -> None:
         """Report that the node caches nothing; its runs are not reported."""
@@ -38,12 +40,16 @@ class Reporter:
         """Report that a run begins."""
         _LOG.info("%s: %s", self._title, line)
         self._begin()
+        path, known = choice.path, self._learned
+        self._learned = ""
         self._send(
             "planned",
             schedule=str(choice.schedule),
             is_open=choice.gate is not None,
             origin=choice.origin,
             line=line,
+            learned=path.name if path and path.origin == LEARNED else known,
+            learnable=choice.is_ruled and not known,
         )
 
     def refused(self, reason: str) -> None:
@@ -55,6 +61,18 @@ class Reporter:
 
     def started(self, run: ActiveRun) -> None:
         """Ignore the start, which ``planned`` has reported."""
+
+    def learned(self, name: str) -> None:
+        """Name what was learned for the next run, if that uses no path."""
+        self._learned = name
+
+    def fitting(self, line: str) -> None:
+        """Report that weights are being fitted: after a run, or before the first of a prompt."""
+        prompt = prompts.current()
+        if prompt.id != self._prompt.id:
+            self._prompt, self._run = prompt, 0
+        _LOG.info("%s: %s", self._title, line)
+        self._send("fitting", line=line)
 
     def stepped(self, step: int, kind: str) -> None:
         """Report the kind of a step."""

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 import comfy.model_prefetch as prefetch
 from comfy.cli_args import args
+
+from .model_call import uncompiled
+
+if TYPE_CHECKING:
+    from .setup import SamplingSetup
 
 NOTE = (
     "ComfyUI's compiler was off for this run, because residual policies keep what it reuses; a "
@@ -21,6 +27,22 @@ NOTE = (
 _FLAG = "disable_comfy_compiler"
 _LOCK = threading.Lock()
 _users = 0  # runs that need it off; all threads share the flag
+
+
+def off_in_run(
+    setup: SamplingSetup, options: dict, keeps_tokens: bool = True
+) -> AbstractContextManager[bool]:
+    """Keep ComfyUI's compiler off in the block if it compiles the MODEL and tokens are kept.
+
+    Yields whether it would be on.
+
+    Args:
+        options: the transformer options of the run.
+    """
+    if not keeps_tokens or setup.family is None or not setup.family.compiled_by_comfyui:
+        return nullcontext(False)
+    transformer = uncompiled(setup.patcher.model.diffusion_model)
+    return off_for(transformer, setup.patcher.load_device, options)
 
 
 @contextmanager

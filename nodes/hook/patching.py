@@ -12,8 +12,8 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import comfy.model_patcher
@@ -28,26 +28,29 @@ from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
 from . import calls, compatibility, compiler
 from .fingerprint import KEY
-from .model_call import uncompiled
 from .observing import ObservedCalls
 from .setup import SamplingSetup
-from .starting import RunListener, start
+from .starting import Learner, RunListener, lesson_of, start
 
 # Only one of our runs at a time on each ComfyUI model; an RLock, as runs can be nested.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()  # guards their dictionary
 
 
-def attach(model, plan: RunPlan, reporter: RunListener, switch: calls.Switch | None = None):
+def attach(
+    model, plan: RunPlan, reporter: RunListener, switch: calls.Switch | None = None,
+    learner: Learner | None = None,
+):  # fmt: skip
     """Clone of the MODEL that samples under the plan; the MODEL itself stays unchanged.
 
     Args:
         switch: lets calls bypass the cache.
+        learner: learns from its runs.
     """
     # A second cache node on the same model replaces the first: two would cache each other's steps.
     patched = without_cache(model)
     patched.add_wrapper_with_key(
-        WrappersMP.OUTER_SAMPLE, KEY, _PlannedSampling(plan, reporter, switch)
+        WrappersMP.OUTER_SAMPLE, KEY, _PlannedSampling(plan, reporter, switch, learner)
     )
     return patched
 
@@ -63,6 +66,11 @@ def without_cache(model):
     plain = model.clone()
     plain.remove_wrappers_with_key(WrappersMP.OUTER_SAMPLE, KEY)
     return plain
+
+
+def uncached(model):
+    """The MODEL itself if it has no cache of this pack, as ComfyUI loads every clone anew."""
+    return without_cache(model) if model.get_wrappers(WrappersMP.OUTER_SAMPLE, KEY) else model
 
 
 def watched(model, watcher: Together):
@@ -88,7 +96,7 @@ def wrapped(model, wrappers: Callable[[list[float]], Mapping[str, Callable]]):
         setup = SamplingSetup(guider, sampler, sigmas.tolist(), latent_image.shape)
         with (
             _wrapped(guider, wrappers(setup.sigmas)) as options,
-            _without_compiler(setup, options),
+            compiler.off_in_run(setup, options),
         ):
             return executor(noise, latent_image, sampler, sigmas, *args, **kwargs)
 
@@ -103,6 +111,7 @@ class _PlannedSampling:
     plan: RunPlan
     reporter: RunListener
     switch: calls.Switch | None
+    learner: Learner | None = None
 
     def __call__(
         self, executor, noise, latent_image, sampler, sigmas, denoise_mask=None, callback=None,
@@ -114,7 +123,12 @@ class _PlannedSampling:
             )
         guider, reporter, shape = executor.class_obj, self.reporter, latent_image.shape
         setup = SamplingSetup(guider, sampler, sigmas.tolist(), shape)
-        run = start(self.plan, reporter, setup, continues=not noise.any())
+        lesson = lesson_of(
+            self.learner, self.plan, setup, noise, latent_image, denoise_mask, *args[1:], **kwargs
+        )  # fmt: skip
+        run = start(lesson.plan, reporter, setup, continues=not noise.any())
+        for note in lesson.notes:
+            run.note(note)
         latents = LatentRange([math.prod(shape[1:]) for shape in kwargs.get("latent_shapes") or ()])
         wrappers = calls.ranged(calls.wrappers(run), run, latents)
         if self.switch is not None:
@@ -122,7 +136,7 @@ class _PlannedSampling:
         keeps_tokens = run.policy.site is Site.STACK and run.schedule.num_cached > 0
         with (
             _wrapped(guider, wrappers) as options,
-            _without_compiler(setup, options, keeps_tokens) as was_on,
+            compiler.off_in_run(setup, options, keeps_tokens) as was_on,
         ):
             if was_on:
                 run.note(compiler.NOTE)
@@ -132,13 +146,18 @@ class _PlannedSampling:
             told, is_complete = _also_telling(run, callback), False
             try:
                 result = executor(
-                    noise, latent_image, sampler, sigmas, denoise_mask, told, *args, **kwargs
-                )
+                    noise, latent_image, lesson.sampler, sigmas, denoise_mask, told, *args,
+                    **kwargs,
+                )  # fmt: skip
                 run.note(latents.fault(run.calls.kinds(), result))
                 is_complete = True
-                return result
             finally:
-                reporter.finished(run.finish(is_complete))
+                record = run.finish(is_complete)
+                if not is_complete:
+                    reporter.finished(record)
+        notes = (*record.notes, *lesson.done(record))  # which may sample on the same model
+        reporter.finished(replace(record, notes=notes))
+        return result
 
 
 def _also_telling(run: ActiveRun, callback: Callable | None) -> Callable:
@@ -172,22 +191,6 @@ def _wrapped(guider, wrappers: Mapping[str, Callable]) -> Iterator[dict]:
                 threads.give_back()
     finally:
         guider.model_options = original
-
-
-def _without_compiler(
-    setup: SamplingSetup, options: dict, keeps_tokens: bool = True
-) -> AbstractContextManager[bool]:
-    """Keep ComfyUI's compiler off in the block if it compiles the MODEL and tokens are kept.
-
-    Yields whether it would be on.
-
-    Args:
-        options: the transformer options of the run.
-    """
-    if not keeps_tokens or setup.family is None or not setup.family.compiled_by_comfyui:
-        return nullcontext(False)
-    transformer = uncompiled(setup.patcher.model.diffusion_model)
-    return compiler.off_for(transformer, setup.patcher.load_device, options)
 
 
 @contextmanager

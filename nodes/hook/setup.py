@@ -104,6 +104,7 @@ class SamplingSetup:
             family and family.name, config, self.sigmas, policy, self.holds, self.name,
             guidance=self._guidance,
             halfway=float(sampling.percent_to_sigma(0.5)),
+            cfg=fingerprint.guidance(self.guider)[1].get("cfg"),
             continues=continues, sigma_max=float(sampling.sigma_max),
             grids=partial(_grids, sampling, samplers.drops_a_level(self.sampler)),
             time_changes=self._time_changes,
@@ -160,7 +161,7 @@ class SamplingSetup:
         if any(policy.conditions.get(name) != self.conditions[name] for name in EXACT):
             return False
         try:
-            check_policy(policy, self.conditions)
+            check_policy(policy, self.conditions)  # CFG among others
         except ValueError:
             return False
         return True

@@ -1,9 +1,15 @@
-"""Start of a run: a plan becomes a choice for the model and the noise levels, or a full run."""
+"""Start of a run: a plan becomes a choice for the model and the noise levels, or a full run.
+
+A node that learns may have a run computed in full before that, and look at it afterwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor
 
 from ...gph_core.calibration.fitted import check_policy
 from ...gph_core.paths.choice import FEW_STEPS
@@ -28,6 +34,65 @@ class RunListener(Protocol):
     def started(self, run: ActiveRun) -> None: ...
     def stepped(self, step: int, kind: str) -> None: ...
     def finished(self, record: RunRecord) -> None: ...
+
+
+class Inputs(NamedTuple):
+    """Inputs of a sampling as ComfyUI prepares them.
+
+    Args:
+        conds: of the guider, by name.
+        noise, latent, mask: ``[B, C, ...]``, packed if they are of several kinds.
+        shapes: of the kinds, B included.
+    """
+
+    conds: Mapping[str, list]
+    noise: Tensor
+    latent: Tensor
+    mask: Tensor | None
+    seed: int
+    shapes: Sequence[Sequence[int]] = ()
+
+    @property
+    def continues(self) -> bool:
+        """Whether no noise is added before the first step."""
+        return not self.noise.any()
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How one run is sampled.
+
+    Args:
+        sampler: in place of the run's; it does the same.
+        notes: for the report.
+        done: called after a whole run, returns further notes.
+    """
+
+    plan: RunPlan
+    sampler: Any
+    notes: Sequence[str] = ()
+    done: Callable[[RunRecord], Sequence[str]] = lambda record: ()
+
+
+class Learner(Protocol):
+    """Makes a plan that learns from runs; see ``learn/learner.py``."""
+
+    def lesson(self, plan: RunPlan, setup: SamplingSetup, inputs: Inputs) -> Lesson:
+        """The lesson of a run; what it samples itself may be cancelled."""
+        ...
+
+
+def lesson_of(
+    learner: Learner | None, plan: RunPlan, setup: SamplingSetup, noise: Tensor, latent: Tensor,
+    mask: Tensor | None, seed: int | None = None, latent_shapes: Sequence = (), **_: Any,
+) -> Lesson:  # fmt: skip
+    """The lesson of a run from ComfyUI's arguments; the plan itself without a learner."""
+    if learner is None:
+        return Lesson(plan, setup.sampler)
+    conds = dict(setup.guider.original_conds)
+    return learner.lesson(
+        plan, setup, Inputs(conds, noise, latent, mask, seed or 0, latent_shapes)
+    )  # fmt: skip
 
 
 def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues: bool) -> ActiveRun:
@@ -104,6 +169,8 @@ def _described(choice: Choice, plan: RunPlan) -> str:
     is_default = plan.is_free and isinstance(policy, DampedVelocity)
     used = f"policy {policy}{' (the default without a path)' if is_default else ''}"
     full = f"{schedule.num_full} of {schedule.num_steps} steps full"
+    if not schedule.num_cached and choice.gate is None:
+        return f"{full} ({choice.origin})"
     saved = "model calls" if policy.site is not Site.STACK else "block evaluations"
     ideal = schedule.num_steps / schedule.num_full
     if choice.gate is not None:

@@ -18,6 +18,7 @@ from ...gph_core.schedule import Schedule
 from ...gph_core.texts import counted
 from ..cache.policy import PolicySelector
 from ..cache.schedule_editor import MAX_STEPS
+from ..learn import settings
 from ..library import library_routes
 from ..schema.faults import quoted, short
 from . import requests
@@ -71,6 +72,12 @@ def nominal_sigmas(scheduler: str, steps: Steps) -> dict[str, list[float]]:
     return {"sigmas": sigmas}
 
 
+def forget_learned(path: str) -> dict[str, Any]:
+    """Forget what was learned under the name of a path."""
+    settings.forget(path)
+    return {}
+
+
 OWN = "/user_paths"
 ROUTES = (
     ("POST", "/uniform", uniform_text),
@@ -84,6 +91,7 @@ ROUTES = (
     ("GET", f"{OWN}/{{path}}", library_routes.export),
     ("DELETE", f"{OWN}/{{path}}", library_routes.delete),
     ("POST", f"{OWN}/{{path}}/name", library_routes.rename),
+    ("DELETE", "/learned/{path}", forget_learned),
 )
 
 

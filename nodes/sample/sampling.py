@@ -65,9 +65,7 @@ class Sampling:
 
     def full(self, callback: Callable | None = None) -> Tensor:
         """Latent of a full run."""
-        return self._sample(
-            patching.without_cache(self.guider.model_patcher), self.sampler, callback
-        )
+        return self._sample(patching.uncached(self.guider.model_patcher), self.sampler, callback)
 
     def watched(self, watcher: Together, callback: Callable | None = None) -> Tensor:
         """Like ``full``, with a watcher that observes the run."""

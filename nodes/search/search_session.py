@@ -14,8 +14,10 @@ from ...gph_core.experiments.runner import Runner
 from ...gph_core.experiments.search import SearchSession
 from ...gph_core.experiments.study_logs import StudyLogs
 from ...gph_core.files.names import check_name
-from ...gph_core.paths.golden_path import SEARCHED, GoldenPath, fall
+from ...gph_core.paths.choice import choose_fitted
+from ...gph_core.paths.golden_path import LEARNED, SEARCHED, GoldenPath, fall
 from ...gph_core.policies.base import Policy
+from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.metric_table import OF_FRAMES
 from ...gph_core.quality.objective import metrics_of
@@ -113,8 +115,14 @@ class SearchInputs:
         """Session of a search whose examples are sampled by two runners."""
         return SearchSession(
             self.scoring.setup, *runners, self.logs(study, num_full), num_full, state_bytes,
-            Path(folder_paths.get_temp_directory()), fixed_ends,
+            Path(folder_paths.get_temp_directory()), fixed_ends, self._learned(num_full),
         )  # fmt: skip
+
+    def _learned(self, num_full: int) -> list[Schedule]:
+        """Schedule of the path that a run here learned, if there is one."""
+        paths = [path for path in user_paths.read() if path.origin == LEARNED]
+        choice = choose_fitted(self.scoring.setup.known(Reuse()), num_full, paths)
+        return [choice.schedule] if choice else []
 
     def described(self) -> dict[str, Any]:
         """Readable conditions of the resulting path."""

@@ -278,7 +278,8 @@ def test_searches_of_fitted_paths_miss_a_bar(part, row, missed):
 
 
 def test_weights_are_carried_to_places_that_differ_in_one_thing():
-    at_home, *elsewhere = (lab.workload(6, seed=1, held_out=True) for lab in carry.labs())
+    labs = [lab for lab in carry.labs() if lab.full == carry.FULL]
+    at_home, *elsewhere = (lab.workload(6, seed=1, held_out=True) for lab in labs)
     several = [
         {
             name
@@ -288,7 +289,7 @@ def test_weights_are_carried_to_places_that_differ_in_one_thing():
         for work in elsewhere
     ]
     assert several == [
-        {"cfg"}, {"cfg"}, {"sigmas"}, {"size"}, {"patches"}, {"prompts"}, {"prompts"}
+        *[{"cfg"}] * 5, {"sigmas"}, {"size"}, {"patches"}, {"prompts"}, {"prompts"}
     ]  # fmt: skip
     pairs, others = (trait(work, "prompts") for work in elsewhere[-2:])
     assert sorted(pairs + others) == sorted(trait(at_home, "prompts"))

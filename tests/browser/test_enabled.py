@@ -40,3 +40,15 @@ def test_only_the_field_that_counts_can_be_edited(page):
     set_widget(page, NODE, "speed", "Custom")
     set_widget(page, NODE, "cache_device", "CPU")
     assert enabled(page, "schedule", "cache_budget_mib") == ["schedule"]
+
+
+def test_learning_counts_with_every_speed(page):
+    opened(page, "GPH_Cache")
+    choices = page.evaluate(
+        "id => app.rootGraph.getNodeById(id).widgets.find(w => w.name === 'speed').options.values",
+        NODE,
+    )
+    assert {"Custom", "Off"} < set(choices)
+    for choice in choices:
+        set_widget(page, NODE, "speed", choice)
+        assert enabled(page, "learn") == ([] if choice in ("Custom", "Off") else ["learn"]), choice

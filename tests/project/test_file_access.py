@@ -102,8 +102,8 @@ def test_every_reader_of_files_is_in_the_contract():
 
 
 def test_readers_of_nodes_are_in_the_contract_too():
-    test = (ROOT / "tests" / "comfy" / "page" / "test_readers.py").read_text("utf-8")
-    for reader in READERS_OF_NODES:
+    for reader, place in READERS_OF_NODES.items():
+        test = (ROOT / "tests" / "comfy" / place).read_text("utf-8")
         folder, _, file = reader.removesuffix(".py").replace("/", ".").rpartition(".")
         assert f"golden_path_pack.{folder} import" in test
         assert file in test

@@ -134,11 +134,11 @@ def test_dev_needs_the_standard_library_only():
 ROOMS = {
     "gph_core": (
         "__init__", "noise", "schedule_text", "schedule", "architecture", "texts", "files",
-        "policies", "gates", "model", "planning", "methods", "run", "paths", "quality", "search",
-        "calibration", "run_plan", "analysis", "experiments", "reports",
+        "policies", "gates", "model", "planning", "methods", "run", "quality", "paths", "search",
+        "calibration", "learning", "run_plan", "analysis", "experiments", "reports",
     ),
     "nodes": (
-        "schema", "hook", "library", "cache", "semantic", "sample", "compare", "workers",
+        "schema", "hook", "library", "semantic", "sample", "learn", "cache", "compare", "workers",
         "search", "calibrate", "shootout", "record", "analyze", "page", "__init__",
     ),
 }  # fmt: skip

@@ -3,6 +3,8 @@ import { test } from "node:test";
 
 import {
   afterEvent,
+  afterFit,
+  afterForgetting,
   cells,
   columns,
   counts,
@@ -161,6 +163,50 @@ test("a record whose schedule is no schedule shows what happened", () => {
     assert.equal(length(run), 5);
     assert.equal(run.schedule, schedule);
   }
+});
+
+const done = (run = 0) => ({ prompt_id: "p", run, state: "done", record });
+const fitting = (line, run = 0) => ({ prompt_id: "p", run, state: "fitting", line });
+const learning = ({ runs }) => runs.map(({ learned, isLearnable }) => [learned, isLearnable]);
+
+test("what a run has learned, and whether it could, is known to its end", () => {
+  const learned = { ...plan(0), learned: "mine", learnable: false };
+  const learnable = { ...plan(1), learned: "", learnable: true };
+  const events = [learned, step(0, "full"), done(), learnable, step(0, "full", 1), done(1)];
+  assert.deepEqual(learning(events.reduce(afterEvent, null)), [["mine", false], ["", true]]);
+});
+
+test("what is not said of learning in words is not known", () => {
+  const odd = { ...plan(), learned: ["mine"], learnable: "yes" };
+  for (const event of [plan(), odd]) assert.deepEqual(learning(afterEvent(null, event)), [["", false]]);
+  const saved = { ...record, learned: "mine", learnable: true };
+  assert.deepEqual(learning(savedReport([saved])), [["", false]]);
+});
+
+test("words on a fit stand until the next event", () => {
+  const full = [plan(), step(0, "full"), fitting("fitting: 64 evaluations")].reduce(afterEvent, null);
+  assert.deepEqual([full.runs[0].fitting, kinds(full.runs[0])[0]], ["fitting: 64 evaluations", "full"]);
+  assert.equal(afterEvent(full, done()).runs[0].fitting, "");
+  // Between two runs the server names the one before.
+  assert.deepEqual(afterEvent(full, plan(1)).runs.map((run) => run.fitting), ["", ""]);
+  assert.deepEqual(afterFit(full).runs, [{ ...full.runs[0], fitting: "" }]);
+  assert.equal(afterEvent(full, fitting({})).runs[0].fitting, "");
+});
+
+test("a fit before the first run is a report of its own", () => {
+  for (const before of [null, undefined, savedReport([record])]) {
+    const { runs, saved } = afterEvent(before, { ...fitting("fitting"), prompt_id: null });
+    assert.deepEqual(runs.map((run) => [run.fitting, length(run)]), [["fitting", 0]]);
+    assert.equal(saved, false);
+  }
+});
+
+test("what was forgotten is learned in no run any more", () => {
+  const events = ["mine", "other", "mine"].map((learned, run) => ({ ...plan(run), learned }));
+  const report = events.reduce(afterEvent, null);
+  const after = afterForgetting(report, "mine");
+  assert.deepEqual(learning(after).map(([learned]) => learned), ["", "other", ""]);
+  for (const nothing of [null, undefined, after]) assert.equal(afterForgetting(nothing, "mine"), nothing);
 });
 
 test("long schedules are shown in rows of about equal length", () => {

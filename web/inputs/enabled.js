@@ -3,12 +3,13 @@
 import * as host from "../shared/host.js";
 import { value } from "../shared/links.js";
 
-/** A field, the field that decides about it, and the value there with which it counts. */
+/** A field, the field that decides about it, and the values there with which it counts. */
 const RULES = [
-  ["full_steps", "speed", "full_steps below"], // as nodes/schema/types.py
-  ["schedule", "speed", "Custom"],
-  ["threshold", "speed", "Threshold"],
-  ["cache_budget_mib", "cache_device", "automatic"],
+  ["full_steps", "speed", ["full_steps below"]], // as nodes/schema/types.py
+  ["schedule", "speed", ["Custom"]],
+  ["threshold", "speed", ["Threshold"]],
+  ["cache_budget_mib", "cache_device", ["automatic"]],
+  ["learn", "speed", ["Quality", "Balanced", "Fast"]],
 ];
 
 /** What sets the fields of a node, by node. */
@@ -37,12 +38,13 @@ function lookAll() {
 }
 
 /** What sets a field, if the node has it and its rule. */
-function follow(node, name, by, choice) {
+function follow(node, name, by, choices) {
   const [field, decides] = [host.findWidget(node, name), host.findWidget(node, by)];
-  if (!field || !decides?.options?.values?.includes?.(choice)) return [];
+  const isOfRule = choices.every((choice) => decides?.options?.values?.includes?.(choice));
+  if (!field || !isOfRule) return [];
   const look = () => {
     const chosen = value(node, by); // undefined if it comes from a wire that ends nowhere we know
-    host.setEnabled(field, chosen === undefined || chosen === choice);
+    host.setEnabled(field, chosen === undefined || choices.includes(chosen));
   };
   host.onValue(node, decides, look);
   look();

@@ -41,6 +41,15 @@ export default {
   "report.kind.waiting.full": "planned as full",
   "report.kind.waiting.cached": "planned as cached",
   "report.kind.waiting.open": "undecided",
+  "report.learn": "Learn from my next 2 images",
+  "report.learnTip": "Sets learn to 'from 2 images': the next 2 images are computed in full, then weights are fitted to them, and later images come closer to full ones at the same speed",
+  "report.again": "Learn again",
+  "report.againTip": "Forget what was learned and learn it from the next images",
+  "report.againAsk": "'{name}' is deleted, and the next images are computed in full. This cannot be undone.",
+  "report.forget": "Forget",
+  "report.forgetTip": "Forget what was learned and learn no more",
+  "report.forgetAsk": "'{name}' is deleted, and learn is set to off. This cannot be undone.",
+  "report.forgotten": "Forgotten: {name}",
 
   ...quality,
 

@@ -41,6 +41,15 @@ export default {
   "report.kind.waiting.full": "计划为完整",
   "report.kind.waiting.cached": "计划为缓存",
   "report.kind.waiting.open": "尚未决定",
+  "report.learn": "用接下来的 2 张图像学习",
+  "report.learnTip": "将“学习”设为 from 2 images：接下来的 2 张图像完整计算，随后用它们拟合权重；此后速度不变，图像更接近完整运行",
+  "report.again": "重新学习",
+  "report.againTip": "忘记已学到的内容，用接下来的图像重新学习",
+  "report.againAsk": "“{name}”将被删除，接下来的图像完整计算。此操作无法撤销。",
+  "report.forget": "忘记",
+  "report.forgetTip": "忘记已学到的内容，不再学习",
+  "report.forgetAsk": "“{name}”将被删除，“学习”将设为 off。此操作无法撤销。",
+  "report.forgotten": "已忘记：{name}",
 
   ...quality,
 

@@ -7,7 +7,7 @@ import { addView } from "../shared/views.js";
 import { CACHES, failures, refusals } from "./failures.js";
 import { failureLineOf } from "./failure_line.js";
 import { createPanel } from "./report_panel.js";
-import { afterEvent, savedReport } from "./run_view.js";
+import { afterEvent, afterFit, afterForgetting, savedReport } from "./run_view.js";
 import { followSettings } from "./settings.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/cache/report.py
@@ -44,8 +44,8 @@ host.register({
       return;
     }
     const panel = createPanel();
-    const view = addView(node, "golden_path_report", panel.element, { height: 120 });
-    const settings = followSettings(node, panel, view.signal);
+    const view = addView(node, "golden_path_report", panel.element, { height: 140 });
+    const settings = followSettings(node, panel, view.signal, forgotten);
     memory.shownBy(node, (entry) => {
       panel.show(entry);
       settings.ran(panel.schedule(), entry.speed);
@@ -84,8 +84,16 @@ function learn(id, news) {
   prompts.delete(id);
   if (end.type === SUCCESS) return;
   for (const [node, failure] of failures(nodes, end, cached, outputTypes)) {
-    remember(workflow, node, { failure });
+    remember(workflow, node, { failure, report: afterFit(remembered(workflow, node).report) });
   }
+}
+
+/** What was learned under a name is no more, and no report offers to forget it again. */
+function forgotten(name) {
+  memory.change((known) => {
+    const report = afterForgetting(known.report, name);
+    return report === known.report ? known : { ...known, report };
+  });
 }
 
 /** What is known of a node: of this session, else what the open workflow's file carries. */

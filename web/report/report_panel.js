@@ -5,6 +5,7 @@ import { el } from "../shared/dom.js";
 import { say } from "../shared/host.js";
 import { createStrip } from "../shared/strip.js";
 import { failureText } from "./failure_line.js";
+import { learningRow } from "./learning.js";
 import { cells, counts, isWhole, length, mebibytes, scheduleOf, seconds, sum } from "./run_view.js";
 
 export function createPanel() {
@@ -26,8 +27,9 @@ export function createPanel() {
 
   /**
    * Show what the settings of the node say, whatever ran.
-   * @param {{off?: "off" | "bypassed", misfit?: {steps: number, count: number, adapt: () => void}}} found
-   *   why the node hands the model on as it is; the sampler's steps if the schedule has another number
+   * @param {{off?: "off" | "bypassed", misfit?: {steps: number, count: number, adapt: () => void},
+   *   learning?: import("./learning.js").Learning}} found why the node hands the model on as it is; the
+   *   sampler's steps if the schedule has another number; what can be learned, or forgotten
    */
   function tell(found) {
     const isSame = JSON.stringify(found) === JSON.stringify(settings);
@@ -48,7 +50,9 @@ export function createPanel() {
     if (!report) return [el("div", { className: "gph-idle" }, say("report.idle"))];
     const run = report.runs[selected];
     if (run.state === "off") return [line(title(say("report.off")))];
-    return [head(run), ...reason(), strip(run), legend(run), plan(run), notes(run)];
+    if (run.fitting && !length(run)) return [line(title(run.fitting))]; // nothing else is known yet
+    const learning = learningRow(run, settings.learning);
+    return [head(run), ...reason(), strip(run), legend(run), plan(run), notes(run), ...learning];
   }
 
   function misfit() {
@@ -62,6 +66,7 @@ export function createPanel() {
 
   function titleOfRun(run) {
     const isLast = selected === report.runs.length - 1;
+    if (failure && isLast && !length(run)) return say(`report.state.${failure.state}`);
     if (failure?.state !== "failed" || !isLast) return titleOf(run);
     if (isWhole(run)) return say("report.state.failed"); // before the next one began
     return say("report.failedAfter", { done: counts(run).reached, steps: length(run) });
@@ -104,6 +109,7 @@ const title = (words) => el("strong", { className: "gph-report-title", role: "st
 
 function titleOf(run) {
   const progress = { done: counts(run).reached, steps: length(run) };
+  if (run.fitting) return run.fitting;
   if (run.state === "planned") return say("report.planned");
   if (run.state === "running") return say("report.running", progress);
   if (run.state === "refused") return say("report.notFaster");

@@ -12,11 +12,24 @@ const MOST_RUNS = 1000;
 /** The runs of a node in its last prompt, after an event of `golden_path.run`; a new prompt begins a new report. */
 export function afterEvent(report, event) {
   const same = report && !report.saved && report.prompt === event.prompt_id;
-  const runs = same ? [...report.runs] : [];
+  const runs = same ? [...afterFit(report).runs] : [];
   const index = isCount(event.run, MOST_RUNS) ? event.run : 0;
   runs[index] = runAfterEvent(runs[index] ?? newRun(), event);
   // The page may have missed the first runs.
   return { prompt: event.prompt_id, runs: Array.from(runs, (r) => r ?? newRun()), saved: false };
+}
+
+/** A report whose fit, if there was one, is over. */
+export function afterFit(report) {
+  if (!report?.runs.some((run) => run.fitting)) return report;
+  return { ...report, runs: report.runs.map((run) => ({ ...run, fitting: "" })) };
+}
+
+/** A report after what was learned under a name was forgotten; the same one if it has nothing of it. */
+export function afterForgetting(report, name) {
+  if (!report?.runs.some((run) => run.learned === name)) return report;
+  const runs = report.runs.map((run) => (run.learned === name ? { ...run, learned: "" } : run));
+  return { ...report, runs };
 }
 
 /** A report of the records that an image's workflow carries; null if there is none to show. */
@@ -34,12 +47,17 @@ function newRun() {
     origin: "", // why that schedule
     reason: "", // why all of it is computed in full, if it is
     kinds: [], // for each step what happened, "refused" where a cached one was computed in full
+    fitting: "", // words on the weights that are being fitted before or after it, until its next event
+    learned: "", // name of what the node has learned for it before
+    isLearnable: false, // whether learning could help it
   };
 }
 
 function runAfterEvent(run, event) {
   if (event.state === "done" && isObject(event.record)) {
-    return { ...runOfRecord(event.record), origin: text(event.record.origin) || run.origin };
+    const { learned, isLearnable } = run; // records have no such thing
+    const origin = text(event.record.origin) || run.origin;
+    return { ...runOfRecord(event.record), origin, learned, isLearnable };
   }
   if (event.state === "running" && isCount(event.step, MOST_STEPS) && KINDS.includes(event.kind)) {
     const kinds = [...run.kinds];
@@ -48,8 +66,11 @@ function runAfterEvent(run, event) {
   }
   if (event.state === "planned") {
     const [schedule, isOpen] = [text(event.schedule), event.is_open === true];
-    return { ...newRun(), planned: planOf(schedule), isOpen, schedule, origin: text(event.origin) };
+    const [learned, isLearnable] = [text(event.learned), event.learnable === true];
+    const planned = planOf(schedule);
+    return { ...newRun(), planned, isOpen, schedule, origin: text(event.origin), learned, isLearnable };
   }
+  if (event.state === "fitting") return { ...run, fitting: text(event.line) };
   if (event.state === "off") return { ...newRun(), state: "off" };
   if (event.state === "refused") return { ...newRun(), state: "refused", reason: text(event.line) };
   return run;

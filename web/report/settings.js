@@ -4,6 +4,7 @@ import { parse } from "../editor/schedule.js";
 import { adapt } from "../editor/schedule_answers.js";
 import * as host from "../shared/host.js";
 import { samplerBehind, scheduleWidget, value } from "../shared/links.js";
+import { learningOf } from "./learning.js";
 
 const BYPASSED = 4; // LiteGraph's mode of such a node
 
@@ -11,11 +12,12 @@ const BYPASSED = 4; // LiteGraph's mode of such a node
  * @param {object} node
  * @param {ReturnType<import("./report_panel.js").createPanel>} panel
  * @param {AbortSignal} removed
+ * @param {(name: string) => void} forgotten told the name of what was learned and is forgotten
  * @returns {{ran: (schedule: string, speed?: string) => void}} told the schedule of the last run
  */
-export function followSettings(node, panel, removed) {
+export function followSettings(node, panel, removed, forgotten) {
   const field = host.findWidget(node, "schedule"); // Adaptive Cache has none
-  const speedField = host.findWidget(node, "speed");
+  const [speedField, learnField] = ["speed", "learn"].map((name) => host.findWidget(node, name));
   let last = { schedule: "" };
   let timer;
 
@@ -24,7 +26,8 @@ export function followSettings(node, panel, removed) {
     const speed = value(node, "speed");
     const off = node.mode === BYPASSED ? "bypassed" : speed === "Off" ? "off" : undefined;
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
-    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node) } });
+    const learning = learningOf(node, speed, forgotten);
+    panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node) }, learning });
     if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
   }
 
@@ -40,7 +43,7 @@ export function followSettings(node, panel, removed) {
     clearTimeout(timer);
     timer = setTimeout(look, 60);
   };
-  for (const widget of [speedField, field]) if (widget) host.onValue(node, widget, soon);
+  for (const widget of [speedField, field, learnField]) if (widget) host.onValue(node, widget, soon);
   const forget = host.onGraphChanged(soon);
   removed.addEventListener("abort", () => {
     clearTimeout(timer);

@@ -121,7 +121,7 @@ def test_it_stays_on_in_a_run_that_keeps_results_and_finds_nothing_held(model, g
 def test_a_run_that_keeps_tokens_would_hold_its_memory(model, graph, monkeypatch):
     # Else the test before this one could not fail.
     monkeypatch.setattr(
-        patching, "_without_compiler", lambda *_: contextlib.nullcontext(enter_result=False)
+        compiler, "off_in_run", lambda *_: contextlib.nullcontext(enter_result=False)
     )
     run(model, Reuse())
     assert graph.rogues > 0

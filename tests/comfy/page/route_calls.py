@@ -30,6 +30,7 @@ GOOD = {
     ("GET", "/user_paths/{path}"): {"path": "mine"},
     ("DELETE", "/user_paths/{path}"): {"path": "mine"},
     ("POST", "/user_paths/{path}/name"): {"path": "mine", "name": "new"},
+    ("DELETE", "/learned/{path}"): {"path": "not learned yet"},
 }
 
 # What Python says of itself, and to itself.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from gph_core.calibration.closed_loop import fit
+from gph_core.calibration.closed_loop import Course, Loop, Products, fit, solved
 from gph_core.calibration.steps import Steps, euler
 from gph_core.policies import weights
 from gph_core.policies.base import Anchor, Now
@@ -109,6 +109,67 @@ def test_a_strong_ridge_is_velocity_reuse_bit_for_bit():
     anchors = [Anchor(n, SIGMAS[n], (torch.randn(4),)) for n in (3, 1, 0)]
     predicted = found.policy.predict(anchors, Now(4, SIGMAS[4], SIGMAS[5]))
     assert torch.equal(predicted[0], anchors[0].feature[0])
+
+
+def products_of(rows, target):
+    return Products((rows @ rows.T).tolist(), (rows @ target).tolist(), float(target @ target))
+
+
+def equations(count=2, anchors=3, size=30):
+    """Velocities and what their weighted sum should be, of some runs."""
+    random = np.random.default_rng(5)
+    return [
+        (random.normal(size=(anchors, size)), random.normal(size=size)) for _ in range(count)
+    ]  # fmt: skip
+
+
+def test_weights_come_from_the_equations_of_all_runs():
+    runs = equations()
+    rows, target = np.concatenate([r for r, _ in runs], 1), np.concatenate([t for _, t in runs])
+    found = solved([products_of(*run) for run in runs], ridge=0)
+    assert found == pytest.approx(np.linalg.lstsq(rows.T, target, rcond=None)[0], rel=1e-6)
+
+
+def test_weights_are_pulled_to_an_aim_as_strongly_as_the_ridge_says():
+    ((rows, target),), aim = equations(1), np.array([1.5, -0.25, 0.0])
+    a, ridge = rows @ rows.T, 0.3
+    pull = ridge * np.trace(a) / 3 * np.eye(3)
+    expected = np.linalg.solve(a + pull, rows @ target + pull @ aim)
+    assert solved([products_of(rows, target)], ridge, [1.5, -0.25]) == pytest.approx(
+        expected, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("aim", [[1.4, -0.4], [0.9, 0.3, -0.2], [1.0]])
+def test_a_strong_ridge_gives_the_aim(aim):
+    found = solved([products_of(*run) for run in equations()], 1e30, aim)
+    assert found == pytest.approx([*aim, *[0.0] * (3 - len(aim))], rel=1e-9, abs=1e-25)
+
+
+@pytest.mark.parametrize("aim", [[1.4, -0.4], []])
+def test_velocities_that_determine_nothing_give_the_aim(aim):
+    nothing = products_of(np.zeros((2, 5)), np.ones(5))
+    assert solved([nothing, nothing], aim=aim) == (aim or [1.0, 0.0])
+
+
+def test_the_error_of_weights_is_that_of_the_weighted_sum():
+    for rows, target in equations(4):
+        for some in ([0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.7, -0.9, 0.3]):
+            expected = ((np.array(some) @ rows - target) ** 2).sum()
+            assert products_of(rows, target).error(some) == pytest.approx(expected)
+
+
+def test_products_of_a_step_are_those_of_its_velocities_and_what_they_should_be():
+    random = torch.Generator().manual_seed(2)
+    now, wanted, *known = (torch.randn(40, generator=random) for _ in range(4))
+    loop = Loop(SCHEDULE, euler(SIGMAS), lambda n: [wanted], lambda *_: [], (0,))
+    course = Course(2, [now], {1: [known[0]], 0: [known[1]]}, [((0, 1.0),), ((1, 1.0),)], [1, 0])
+    (found,) = loop.products(course)
+    rows = torch.stack(known).double().numpy()
+    target = ((wanted.double() - now.double()) / (0.4 - 0.65)).numpy()
+    assert np.array(found.a) == pytest.approx(rows @ rows.T)
+    assert np.array(found.b) == pytest.approx(rows @ target)
+    assert found.c == pytest.approx(target @ target)
 
 
 def test_a_fit_whose_equations_ask_for_more_keeps_the_bounds_that_are_believed(monkeypatch):

@@ -16,8 +16,10 @@ from gph_core.experiments.study_logs import StudyLogs
 from gph_core.paths.golden_path import SEARCHED, GoldenPath
 from gph_core.paths.spacings import even, spacings
 from gph_core.policies.base import Site
+from gph_core.policies.damped_velocity import DampedVelocity
 from gph_core.policies.extrapolation import Hermite, Reuse
 from gph_core.policies.fitted import Fitted
+from gph_core.run_plan import by_count
 from gph_core.schedule import Schedule
 from gph_core.search.budget import Budget
 from gph_core.search.judge import Race
@@ -344,6 +346,27 @@ def test_fitted_weights_come_with_uniform_reuse_and_plain_steps(tmp_path):
     for row in controls.values():
         assert row.policy == (PlainSteps() if "plain" in row.name else Reuse())
         assert row.score.values == values(OTHERS, row.schedule, row.policy)
+
+
+def test_where_a_run_without_a_path_takes_another_policy_it_is_a_control_too(
+    tmp_path, monkeypatch
+):  # fmt: skip
+    known = ToySetup.known
+    monkeypatch.setattr(ToySetup, "known", lambda *of: replace(known(*of), guidance=1.0))
+    delivery, _ = fitted(tmp_path)
+    (row,) = (row for row in rows(delivery) if row.name == "without a path")
+    choice = ToySetup().choice_of(by_count(FULL, None, ()))
+    assert (row.schedule, row.policy) == (choice.schedule, choice.policy)
+    assert isinstance(row.policy, DampedVelocity)
+    assert row.score.values == values(OTHERS, row.schedule, row.policy)
+
+
+def test_a_search_begins_with_what_was_learned(tmp_path):
+    learned = Schedule.parse("0,1,4,7/8")
+    found = session(tmp_path, *runners(), learned=[learned])
+    settings = SearchSettings(FULL, budget=Budget(evaluations=3), algorithm="exhaustive")
+    delivery, _ = search(found, [Fitted()], settings, Listener())
+    assert next(iter(delivery.studies[Fitted()].scores)) == learned
 
 
 def test_where_the_blocks_are_not_known_uniform_reuse_is_of_velocities(tmp_path):

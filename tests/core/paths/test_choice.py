@@ -37,8 +37,12 @@ def chosen(conditions, *paths, num_full=4):
 
 
 def test_an_own_search_comes_before_a_published_path():
-    assert chosen(run(), GIVEN, OWN) == Choice(OWN.schedule, "searched here: own", Reuse())
-    assert chosen(run(), GIVEN) == Choice(GIVEN.schedule, "published for A", Reuse())
+    assert chosen(run(), GIVEN, OWN) == Choice(
+        OWN.schedule, "searched here: own", Reuse(), path=OWN
+    )  # fmt: skip
+    assert chosen(run(), GIVEN) == Choice(
+        GIVEN.schedule, "published for A", Reuse(), path=GIVEN
+    )  # fmt: skip
 
 
 def test_a_path_of_other_noise_levels_is_not_taken():
@@ -58,7 +62,9 @@ def test_without_a_path_it_is_spacing_by_noise_level(guided):
 def test_where_the_policy_is_free_too_it_is_damped_velocity_with_its_own_spacing(guidance):
     conditions = replace(run(SHIFTED), guidance=guidance, halfway=0.75, is_free=True)
     expected = damped_spacing(SHIFTED, 4, 0.75, guidance)
-    assert chosen(conditions) == Choice(expected, SPACED, DampedVelocity(guidance, 0.75))
+    assert chosen(conditions) == Choice(
+        expected, SPACED, DampedVelocity(guidance, 0.75), is_ruled=True
+    )  # fmt: skip
     assert chosen(conditions, replace(OWN, sigmas=SHIFTED)).policy == Reuse()
     rising = replace(conditions, sigmas=TEN[::-1])
     assert chosen(rising) == Choice(Schedule.parse("0,3,6,9/10"), "uniform spacing", Reuse())
@@ -119,7 +125,7 @@ def test_a_run_that_goes_on_takes_its_part_of_a_path(sigmas, continues, text):
     first = TEN.index(sigmas[0])
     origin = f"steps {first} to {first + len(sigmas) - 2} of searched here: own"
     found = choose(conditions, 4, [GIVEN, OWN], 0.6)
-    assert found == Choice(Schedule.parse(text), origin, Reuse())
+    assert found == Choice(Schedule.parse(text), origin, Reuse(), path=OWN, wanted=4)
     assert choose(conditions, 4, [OWN], 0.8).origin == SPACED  # another speed
     other = replace(run(SHIFTED[5:]), continues=True)
     assert choose(other, 4, [OWN], 0.6).origin == SPACED
@@ -192,7 +198,9 @@ def test_the_policy_of_a_path_comes_first_then_reuse():
     hermite = replace(GIVEN, schedule=Schedule.parse("0-2,9/10"), policy=Hermite(2))
     assert chosen(run(policy=Hermite(2)), GIVEN, hermite).schedule == hermite.schedule
     choice = chosen(run(policy=Taylor(1)), hermite, GIVEN)
-    assert choice == Choice(GIVEN.schedule, "published for A, found with residual reuse", Taylor(1))
+    assert choice == Choice(
+        GIVEN.schedule, "published for A, found with residual reuse", Taylor(1), path=GIVEN
+    )  # fmt: skip
 
 
 def test_a_path_of_damped_velocity_knows_of_a_run_what_does_not_matter_here():

@@ -1,0 +1,1 @@
+"""Benchmarks of paths that are learned while users work."""

@@ -1,0 +1,1 @@
+"""Weights that are learned from a few full runs of the user's own."""

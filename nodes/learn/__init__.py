@@ -1,0 +1,1 @@
+"""Learning of paths from the full runs of a user's own work."""
