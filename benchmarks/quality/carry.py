@@ -33,7 +33,7 @@ STEPS, FULL, CFG = 50, 13, 5.0
 OTHER = 20, 8  # at other CFGs alone
 CFGS = (3.5, 4.0, 4.5, 5.5, 6.0)
 DEFAULT = "the default"
-UNSEEN = 100  # prompts
+UNSEEN = 60  # prompts
 # Of a random LoRA: its rank, and its change of each weight matrix relative to the matrix.
 RANK, STRENGTH = 4, 0.05
 BIGGER = 12  # latent rows and columns instead of 8

@@ -42,6 +42,7 @@ class Example:
         shapes: see ``Inputs``.
         states: before each step and at the end, ``[N + 1, B, ...]``; None if the file has them.
         file: None if there is none.
+        is_spare: whether its path is made, so that it only serves to learn from more images.
     """
 
     conds: Mapping[str, list]
@@ -52,6 +53,7 @@ class Example:
     shapes: Sequence[Sequence[int]]
     states: Tensor | None
     file: Path | None = None
+    is_spare: bool = False
 
     def __len__(self) -> int:
         return len(self.noise)
@@ -87,7 +89,8 @@ class Remembered:
         """Remember an example; the reason why it is in memory alone, or nothing."""
         with self._lock:
             examples = self.of(folder)
-            reason = _write(folder / f"{len(examples)}{ENDING}", example)
+            number = sum(other.file is not None for other in examples)
+            reason = _write(folder / f"{number}{ENDING}", example)
             self._of[folder] = [*examples, example]
             self._forget_others(folder.parent)
             self._make_room()
@@ -98,7 +101,7 @@ class Remembered:
         with self._lock:
             kept = [example for example in self.of(folder) if example.states is not None]
             for example in kept:
-                example.file = None
+                example.file, example.is_spare = None, True
             self._of[folder] = kept
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -127,13 +130,18 @@ class Remembered:
         self._of = {f: examples for f, examples in self._of.items() if examples}
 
     def _make_room(self) -> None:
-        """Leave states to their files, oldest first, until the rest fits into memory."""
-        every = [example for examples in self._of.values() for example in examples]
-        excess = sum(example.num_bytes for example in every) - IN_MEMORY
-        for example in every:
-            if excess > 0 and example.file is not None:
+        """Forget spare runs and leave states to their files, oldest first, until the rest fits.
+
+        What no file can hold stays.
+        """
+        every = [(of, example) for of, examples in self._of.items() for example in examples]
+        excess = sum(example.num_bytes for _, example in every) - IN_MEMORY
+        for folder, example in every:
+            if excess > 0 and (example.is_spare or example.file is not None):
                 excess -= example.num_bytes
                 example.states = None
+                if example.is_spare:
+                    self._of[folder] = [one for one in self._of[folder] if one is not example]
 
 
 def _write(file: Path, example: Example) -> str:
@@ -162,7 +170,7 @@ def _read(folder: Path) -> Iterator[Example]:
         file = folder / f"{number}{ENDING}"
         try:
             yield _example(file)
-        except (OSError, *reading.ERRORS):
+        except (MemoryError, OSError, *reading.ERRORS):
             for later in folder.glob(f"*{ENDING}"):
                 if not later.stem.isdigit() or int(later.stem) >= number:
                     with suppress(OSError):

@@ -98,6 +98,7 @@ def test_a_video_with_sound_is_learned_whole(better, is_masked):
     check_two_full_runs_and_a_fast_one(SOUND, model, steps=8, **how)
 
 
+@pytest.mark.long
 def test_an_image_that_begins_with_another_is_learned(better, unet):
     (given,) = learned_case(50, UNET, unet, wanted=None, steps=8)[0]
     levels = zoo.sigmas(unet, 16)[8:]
@@ -267,6 +268,7 @@ def test_a_run_that_takes_a_part_of_a_path_learns_once(better, flux):
         assert listener.records[0].origin.startswith("learned here from 2 images")
 
 
+@pytest.mark.long
 def test_users_share_neither_runs_nor_paths_nor_that_it_brought_nothing(
     monkeypatch, tmp_path, unet
 ):

@@ -92,6 +92,7 @@ def test_learning_from_four_goes_on_from_two():
     assert len(record(9, wanted=2).cached_steps) == CACHED  # more than enough
 
 
+@pytest.mark.long
 def test_prompts_may_differ_and_another_cfg_learns_its_own():
     learned(0, guider=guider_of(number=0))
     learned(1, guider=guider_of(number=1))
@@ -115,6 +116,7 @@ def test_samplers_of_several_steps_are_learned_too(sampler):
     assert len(run(2)[1].records[0].cached_steps) == CACHED
 
 
+@pytest.mark.long
 def test_each_of_two_samplers_in_a_row_learns_its_part():
     levels = zoo.sigmas(guider_of().model_patcher, 2 * STEPS)
     parts = levels[: STEPS + 1], levels[STEPS:]
@@ -132,6 +134,7 @@ def test_each_of_two_samplers_in_a_row_learns_its_part():
         assert len(part.records[0].cached_steps) == CACHED
 
 
+@pytest.mark.long
 def test_inpainting_is_learned_from_the_masked_picture():
     mask = torch.zeros(1, 1, 8, 8)
     mask[..., :4] = 1
@@ -146,6 +149,7 @@ def test_inpainting_is_learned_from_the_masked_picture():
     assert len(record(2, **how).cached_steps) == CACHED
 
 
+@pytest.mark.long
 def test_the_state_of_random_numbers_is_as_after_a_plain_run():
     learned(0)
     learned(1)
@@ -154,6 +158,7 @@ def test_the_state_of_random_numbers_is_as_after_a_plain_run():
     assert torch.equal(drawn, torch.rand(3))
 
 
+@pytest.mark.long
 def test_states_that_do_not_fit_into_memory_are_read_from_their_files(monkeypatch):
     monkeypatch.setattr(remembered, "IN_MEMORY", 0)
     learned(0)
@@ -163,6 +168,7 @@ def test_states_that_do_not_fit_into_memory_are_read_from_their_files(monkeypatc
     assert len(record(2).cached_steps) == CACHED
 
 
+@pytest.mark.long
 def test_three_settings_are_remembered_and_the_oldest_is_forgotten():
     for cfg in (2.0, 3.0, 4.0):
         learned(0, guider=guider_of(cfg))

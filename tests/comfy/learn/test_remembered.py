@@ -217,6 +217,17 @@ def test_finished_runs_leave_their_files_and_can_be_added_to(folder):
     assert torch.equal(store.of(folder)[0].state(1), example(0).states[1])
 
 
+def test_spare_runs_make_room_first_and_later_ones_survive_a_restart(monkeypatch, folder):
+    store = remember(folder, 2)
+    store.finished(folder)
+    assert store.add(folder, example(2)) == ""
+    assert seeds(store, folder) == [0, 1, 2]
+    assert seeds(Remembered(), folder) == [2]
+    monkeypatch.setattr(remembered, "IN_MEMORY", example(0).num_bytes)
+    assert store.add(folder, example(3)) == ""
+    assert seeds(store, folder) == [2, 3]
+
+
 def test_finished_runs_that_only_a_file_had_are_gone(monkeypatch, folder):
     monkeypatch.setattr(remembered, "IN_MEMORY", example(0).num_bytes)
     store = remember(folder, 2)

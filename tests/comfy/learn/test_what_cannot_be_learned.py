@@ -61,6 +61,7 @@ class Foreign(comfy.samplers.CFGGuider):
         return 1.01 * super().predict_noise(x, timestep, *args, **kwargs)
 
 
+@pytest.mark.long
 def test_another_extensions_guider_that_keeps_its_scale_is_learned():
     for seed in range(2):
         result, listener = learned(seed, guider=guider_of(kind=Foreign))
@@ -169,6 +170,7 @@ def test_where_the_default_is_as_good_that_is_remembered_until_it_is_forgotten(m
     assert record(3).origin.startswith("learning: image 1 of 2")
 
 
+@pytest.mark.long
 def test_what_was_learned_is_forgotten_with_all_that_is_remembered():
     learned(0)
     learned(1)
