@@ -65,20 +65,10 @@ class Course:
 
 
 class Products(NamedTuple):
-    """Contribution of one run to the normal equations ``A w = b`` of a step, in plain numbers.
-
-    Args:
-        c: square of what the weighted velocities should be.
-    """
+    """Contribution of one run to the normal equations ``A w = b`` of a step, in plain numbers."""
 
     a: list[list[float]]
     b: list[float]
-    c: float
-
-    def error(self, weights: Sequence[float]) -> float:
-        """Squared error of some weights: ``wᵀ A w - 2 bᵀ w + c``."""
-        a, b, w = (torch.tensor(part, dtype=torch.float64) for part in (self.a, self.b, weights))
-        return float(w @ a @ w - 2 * b @ w) + self.c
 
 
 def fit(
@@ -135,7 +125,7 @@ def solved(
     """
     a, b = (
         torch.stack([torch.tensor(part, dtype=torch.float64) for part in parts]).sum(0)
-        for parts in list(zip(*products, strict=True))[:2]
+        for parts in zip(*products, strict=True)
     )
     wanted = torch.zeros_like(b)
     given = aim or (1.0,)
@@ -206,11 +196,10 @@ def _mixed(shares: Sequence[tuple[int, float]], made: Sequence[Weights]) -> dict
 def _products(velocities: Sequence[Tensor], target: Tensor) -> Products:
     rows = torch.stack([velocity.flatten() for velocity in velocities])
     a = torch.zeros(len(rows), len(rows), dtype=torch.float64)
-    b, c = torch.zeros(len(rows), dtype=torch.float64), 0.0
+    b = torch.zeros(len(rows), dtype=torch.float64)
     parts = zip(rows.split(_COLUMNS, 1), target.flatten().split(_COLUMNS), strict=True)
     for part, wanted in parts:
         part, wanted = part.double(), wanted.double()
         a += (part @ part.T).cpu()
         b += (part @ wanted).cpu()
-        c += float(wanted @ wanted)
-    return Products(a.tolist(), b.tolist(), c)
+    return Products(a.tolist(), b.tolist())

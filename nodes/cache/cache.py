@@ -127,8 +127,8 @@ class GoldenPathCache(Node):
                         "Only for a speed: learn a path from your own images. The first ones are "
                         "computed in full and remembered, then weights are fitted, which takes as "
                         "long as four more images at most, and from then on runs are fast and "
-                        "close to full ones. More images: a better path. It is learned once for "
-                        "each model, speed, CFG, sampler, size and step count."
+                        "close to full ones. More images: a better path. Each model, speed, "
+                        "sampler and step count has its own, each CFG if it differs much."
                     ),
                 ),
             ],

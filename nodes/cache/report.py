@@ -6,14 +6,20 @@ import logging
 from typing import Any
 
 from ...gph_core.paths.conditions import Choice
-from ...gph_core.paths.golden_path import LEARNED
+from ...gph_core.paths.golden_path import LEARNED, GoldenPath
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ..hook import compatibility
 from ..schema import prompts
+from ..schema.users import SERVERS
 
 EVENT = "golden_path.run"
 _LOG = logging.getLogger(__name__)
+
+
+def _can_be_forgotten(path: GoldenPath) -> bool:
+    """Whether a path was learned by the user, not by the server for all."""
+    return path.origin == LEARNED and not path.name.startswith(SERVERS)
 
 
 class Reporter:
@@ -48,7 +54,7 @@ class Reporter:
             is_open=choice.gate is not None,
             origin=choice.origin,
             line=line,
-            learned=path.name if path and path.origin == LEARNED else known,
+            learned=path.name if path and _can_be_forgotten(path) else known,
             learnable=choice.is_ruled and not known,
         )
 

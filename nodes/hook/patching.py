@@ -30,7 +30,7 @@ from . import calls, compatibility, compiler
 from .fingerprint import KEY
 from .observing import ObservedCalls
 from .setup import SamplingSetup
-from .starting import Learner, RunListener, lesson_of, start
+from .starting import Learner, RunListener, after_whole, lesson_of, start
 
 # Only one of our runs at a time on each ComfyUI model; an RLock, as runs can be nested.
 _LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
@@ -155,8 +155,8 @@ class _PlannedSampling:
                 record = run.finish(is_complete)
                 if not is_complete:
                     reporter.finished(record)
-        notes = (*record.notes, *lesson.done(record))  # which may sample on the same model
-        reporter.finished(replace(record, notes=notes))
+        notes = after_whole(lesson, record)  # which may sample on the same model
+        reporter.finished(replace(record, notes=(*record.notes, *notes)))
         return result
 
 

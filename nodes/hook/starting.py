@@ -5,6 +5,7 @@ A node that learns may have a run computed in full before that, and look at it a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -24,6 +25,8 @@ from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
 from . import compatibility, samplers
 from .setup import SamplingSetup
+
+_LOG = logging.getLogger(__name__)
 
 
 class RunListener(Protocol):
@@ -93,6 +96,15 @@ def lesson_of(
     return learner.lesson(
         plan, setup, Inputs(conds, noise, latent, mask, seed or 0, latent_shapes)
     )  # fmt: skip
+
+
+def after_whole(lesson: Lesson, record: RunRecord) -> Sequence[str]:
+    """Notes of what a lesson does after a whole run, whose image no error may cost."""
+    try:
+        return lesson.done(record)
+    except Exception as error:
+        _LOG.warning("learning failed", exc_info=True)
+        return [f"nothing is learned from this run ({error or type(error).__name__})"]
 
 
 def start(plan: RunPlan, reporter: RunListener, setup: SamplingSetup, continues: bool) -> ActiveRun:

@@ -30,6 +30,7 @@ from .remembered import REMEMBERED
 from .replay import Replay
 from .settings import Settings
 
+MOST = 100.0  # dB, of equal pictures
 USUAL_CONTRAST = 0.25  # standard deviation of a picture's values, 0 to 1
 _LOG = logging.getLogger(__name__)
 
@@ -56,9 +57,11 @@ def fit_and_save(
     except comfy.model_management.InterruptProcessingException:
         raise
     except Exception as error:  # of any kind, as the model may be another extension's
-        comfy.model_management.soft_empty_cache()
         settings.failed(str(error) or type(error).__name__)
         _LOG.warning("learning failed", exc_info=True)
+        result = ""
+    if not result:
+        comfy.model_management.soft_empty_cache()  # now that no traceback holds tensors
         return settings.outcome(0)
     REMEMBERED.finished(settings.folder)
     return result
@@ -109,11 +112,13 @@ def _saved(settings: Settings, learned: Learned, images: int) -> str:
         return reason
     conditions = plain(settings.setup.conditions)
     policy = replace(learned.policy, conditions=conditions, examples=images)
-    quality = {LEARNED_FIGURE: round(figure, 2)}
+    is_picture = settings.setup.sigmas[-1] == 0  # else noise is left, and the figure is not of one
+    quality = {LEARNED_FIGURE: round(figure, 2)} if is_picture else {}
     path = settings.path(policy, learned.schedule, quality)
     user_paths.library().save(path, overwrite=True)
     factor = settings.setup.num_steps / settings.num_full
-    return f"{evidence(path)}; from the next image on about {factor:.1f} times faster"
+    little = f" (little more than the {without:.0f} without a path)" if figure < without + 1 else ""
+    return f"{evidence(path)}{little}; from the next image on about {factor:.1f} times faster"
 
 
 def decibels(end: Tensor, wanted: Tensor, latent_format: Any) -> float:
@@ -123,8 +128,10 @@ def decibels(end: Tensor, wanted: Tensor, latent_format: Any) -> float:
     is of theirs. The contrast is that of ComfyUI's preview, which is linear in the latents.
     """
     error, whole = float((end - wanted).square().mean()), float(wanted.var())
-    if not error > 0:
-        return 100.0
+    if not math.isfinite(error):
+        return -math.inf
+    if not error or not whole:
+        return MOST if not error else -MOST
     return 10 * math.log10(whole / error) - 20 * math.log10(contrast(wanted, latent_format))
 
 

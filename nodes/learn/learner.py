@@ -29,6 +29,7 @@ from .settings import Settings
 
 NOTHING = "nothing is learned from this run"
 OTHER_CALLS = "the sampler did not evaluate the model once a step; choose another, such as euler"
+NOT_FINITE = "the full run has values that are not finite"
 OTHER_SCALE = (
     "the guider changes its scale during the run, so no weights fit; take a guider that keeps it"
 )
@@ -68,12 +69,14 @@ class Learner:
         is_full = choice.num_wanted >= setup.num_steps or not choice.schedule.num_cached
         if is_full or self._is_learned(choice):
             return lesson
-        if reason := obstacle(setup, inputs):
-            return replace(lesson, notes=[f"{NOTHING}: {reason}"])
         settings = Settings.of(setup, choice.num_wanted)
         if known := settings.outcome(self.wanted):
             self.listener.learned(settings.name)
             return replace(lesson, notes=[known])
+        with torch.random.fork_rng():  # the run draws what it would without the node
+            reason = obstacle(settings, inputs)
+        if reason:
+            return replace(lesson, notes=[f"{NOTHING}: {reason}"])
         have = sum(map(len, REMEMBERED.of(settings.folder)))
         if have >= self.wanted:
             return replace(lesson, notes=[fit_and_save(settings, inputs, self.listener.fitting)])
@@ -100,8 +103,9 @@ class Learner:
         )
 
         def done(record: RunRecord) -> Sequence[str]:
-            if recorder.states is None:
-                return [f"{NOTHING}: {OTHER_CALLS}"]
+            if recorder.states is None or not recorder.states.isfinite().all():
+                settings.failed(OTHER_CALLS if recorder.states is None else NOT_FINITE)
+                return [settings.outcome(0)]
             reason = REMEMBERED.add(settings.folder, example_of(inputs, recorder.states))
             notes = [f"this run is remembered only until ComfyUI ends: {reason}"] if reason else []
             if last < self.wanted:
@@ -117,21 +121,24 @@ class Learner:
         return Lesson(settled(full), sampler, done=done)
 
 
-def obstacle(setup: SamplingSetup, inputs: Inputs) -> str:
+def obstacle(settings: Settings, inputs: Inputs) -> str:
     """Why nothing can be learned from a run, with what to do instead; empty if something can.
 
     So it is said before the first image is spent.
     """
+    setup = settings.setup
     if reason := setup.incompatibility(Fitted()):
         return reason
     try:
         steps_of(setup)
-        Settings.of(setup, setup.num_steps).check_saving()
+        settings.check_saving()
         example = example_of(inputs, torch.empty(0, 1))
         sampling = sampling_of(example, 1, setup.guider, setup.sampler, setup.sigmas)
-    except ValueError as error:
-        return str(error)
-    return OTHER_SCALE if changes_its_scale(sampling) else ""
+        return OTHER_SCALE if changes_its_scale(sampling) else ""
+    except comfy.model_management.InterruptProcessingException:
+        raise
+    except Exception as error:  # of any kind, as the guider may be another extension's
+        return str(error) or type(error).__name__
 
 
 def example_of(inputs: Inputs, states: Tensor) -> Example:

@@ -99,7 +99,9 @@ class Remembered:
     def finished(self, folder: Path) -> None:
         """Delete the files of some settings; what is in memory stays there."""
         with self._lock:
-            kept = [example for example in self.of(folder) if example.states is not None]
+            # What no file can hold may be large, such as a ControlNet.
+            every = self.of(folder)
+            kept = [one for one in every if one.states is not None and one.file is not None]
             for example in kept:
                 example.file, example.is_spare = None, True
             self._of[folder] = kept
@@ -113,10 +115,11 @@ class Remembered:
 
     def forget_named(self, parent: Path, begin: str) -> None:
         """Forget all settings below a folder whose names begin with some characters."""
-        known = [folder for folder in self._of if folder.parent == parent]
-        for folder in {*known, *parent.glob("*")}:
-            if begin and folder.name.startswith(begin) and not folder.is_file():
-                self.forget(folder)
+        with self._lock:
+            known = [folder for folder in self._of if folder.parent == parent]
+            for folder in {*known, *parent.glob("*")}:
+                if begin and folder.name.startswith(begin) and not folder.is_file():
+                    self.forget(folder)
 
     def _forget_others(self, parent: Path) -> None:
         """Forget all but the settings used last, those of other sessions included."""

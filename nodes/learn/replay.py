@@ -138,7 +138,9 @@ def changes_its_scale(sampling: Sampling) -> bool:
     ComfyUI's own guiders are not asked: they keep theirs.
     """
     guider = sampling.guider
-    if type(guider).__module__.split(".")[0] in ("comfy", "comfy_extras"):
+    # ComfyUI names the modules of its own nodes by their files.
+    module = type(guider).__module__.replace("\\", "/")
+    if module.startswith("comfy.") or module.split("/")[-2:-1] == ["comfy_extras"]:
         return False
     after: list[Any] = []
 

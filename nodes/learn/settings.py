@@ -109,11 +109,16 @@ class Settings:
     def failed(self, reason: str) -> None:
         """Do not try again before ComfyUI is restarted."""
         _FAILURES[self._outcome_file] = (
-            f"the weights could not be fitted ({reason}), so runs go on without a path; the images "
-            "are remembered, and a restart of ComfyUI tries again"
+            f"the weights could not be fitted ({reason}), so runs go on without it; a restart of "
+            "ComfyUI tries again"
         )
 
     def save_outcome(self, images: int, reason: str) -> None:
-        """Remember that learning brought nothing, until the user forgets it."""
+        """Remember that learning brought nothing, until the user forgets it.
+
+        A path that was learned from fewer images is deleted.
+        """
+        if any(path.name == self.name for path in user_paths.library().read()[0]):
+            user_paths.library().delete(self.name)
         content: dict[str, Any] = {"images": images, "reason": reason}
         whole_file.write(self._outcome_file, json.dumps(content).encode())

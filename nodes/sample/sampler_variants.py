@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +56,9 @@ def reporting_evaluated(sampler: KSAMPLER, on_state: Callable[[Tensor], None]) -
         on_state(result)
         return result
 
-    return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
+    reporting = copy.copy(sampler)  # of another class, perhaps
+    reporting.sampler_function = function
+    return reporting
 
 
 class _Reporting:

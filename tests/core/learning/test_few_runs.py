@@ -88,7 +88,7 @@ def test_weights_go_a_share_of_the_way_from_those_without_a_path(monkeypatch, fi
 
 
 def products_of(rows, target):
-    return Products((rows @ rows.T).tolist(), (rows @ target).tolist(), float(target @ target))
+    return Products((rows @ rows.T).tolist(), (rows @ target).tolist())
 
 
 def test_the_strength_is_that_with_the_least_error_of_each_run_under_weights_of_the_others():
