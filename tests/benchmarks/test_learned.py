@@ -124,6 +124,7 @@ def test_the_bill_counts_what_the_blocks_compute_from_the_fit_on():
         bill.learned("a path")
 
 
+@pytest.mark.long
 def test_a_learning_leaves_the_users_folder_as_it_was_and_its_bill_is_that_of_the_budget():
     before = folder_paths.get_user_directory()
     setting, gallery = BASE._replace(steps=6, full=3), Gallery(TINY, IMAGE)
@@ -136,6 +137,7 @@ def test_a_learning_leaves_the_users_folder_as_it_was_and_its_bill_is_that_of_th
         assert found.path.policy.examples == 2
 
 
+@pytest.mark.long
 def test_rows_of_a_tiny_run():
     rows = list(learned.measured([BASE._replace(steps=6, full=4)], TINY))
     assert [(row["images"], row["prompts"], row["tested"]) for row in rows] == [

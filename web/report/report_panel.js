@@ -32,21 +32,31 @@ export function createPanel() {
    *   sampler's steps if the schedule has another number; what can be learned, or forgotten
    */
   function tell(found) {
-    const isSame = JSON.stringify(found) === JSON.stringify(settings);
+    const [before, now] = [settings, found].map(({ learning, ...others }) => [learning, others].map((part) => JSON.stringify(part)));
     settings = found;
-    if (!isSame) draw(); // a reader may have selected text
+    if (before[1] !== now[1]) draw(); // a reader may have selected text
+    else if (before[0] !== now[0]) keepingFocus(drawLearning); // or is about to press a button elsewhere
   }
 
-  function draw() {
+  const draw = () => keepingFocus(() => element.replaceChildren(...misfit(), ...parts()));
+
+  function keepingFocus(change) {
     const focus = element.contains(document.activeElement) && document.activeElement.dataset.gphGo;
-    element.replaceChildren(...misfit(), ...parts());
+    change();
     if (focus) element.querySelector(`[data-gph-go="${focus}"]`)?.focus();
   }
 
+  function drawLearning() {
+    element.querySelector(".gph-report-learning")?.remove();
+    if (showsRun()) element.append(...learningRow(report.runs[selected], settings.learning));
+  }
+
+  const isBefore = () => !failure?.prompt || report?.prompt !== failure.prompt;
+  const showsRun = () => report && !settings.off && !(failure && isBefore());
+
   function parts() {
     if (settings.off) return [line(title(say(`report.${settings.off}`))), ...reason()];
-    const isBefore = !failure?.prompt || report?.prompt !== failure.prompt;
-    if (failure && isBefore) return [line(title(say(`report.state.${failure.state}`))), ...reason()];
+    if (failure && isBefore()) return [line(title(say(`report.state.${failure.state}`))), ...reason()];
     if (!report) return [el("div", { className: "gph-idle" }, say("report.idle"))];
     const run = report.runs[selected];
     if (run.state === "off") return [line(title(say("report.off")))];

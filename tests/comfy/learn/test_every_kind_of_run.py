@@ -86,6 +86,7 @@ def test_a_model_that_no_list_knows_is_learned(better, unet):
     check_two_full_runs_and_a_fast_one(UNET, unet, steps=8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_masked", [False, True], ids=["from noise", "masked"])
 def test_a_video_with_sound_is_learned_whole(better, is_masked):
     model, how = zoo.build(SOUND), {}
@@ -140,6 +141,7 @@ def control_net():
     return found.set_cond_hint(hint, 1.0)
 
 
+@pytest.mark.long
 def test_a_controlnet_is_remembered_in_memory_and_the_fit_takes_its_part(better, unet):
     def steered(control):
         ((text, keys),) = UNET.conditioning(1, 5)

@@ -35,11 +35,11 @@ def test_two_full_runs_are_as_without_the_node_and_the_third_is_fast_and_close()
     assert told.origin.startswith("learned here from 2 images, on each other about ")
     fewer = zoo.sigmas(guider_of().model_patcher, 5)
     cached, plain = 0.0, 0.0
-    for seed in range(7, 11):
+    for seed in range(7, 9):
         full = learned(seed, wanted=None)[0]
         cached += float((learned(seed)[0] - full).square().mean())
         plain += float((learned(seed, wanted=None, sigmas=fewer)[0] - full).square().mean())
-    assert cached < 0.7 * plain
+    assert cached < 0.8 * plain
     assert files() == []
 
 
@@ -82,6 +82,7 @@ def test_a_batch_of_two_counts_as_two_and_one_of_three_no_more_than_are_wanted()
     assert len(record(1).cached_steps) == CACHED
 
 
+@pytest.mark.long
 def test_learning_from_four_goes_on_from_two():
     for seed in range(2):
         learned(seed)
@@ -104,7 +105,9 @@ def test_prompts_may_differ_and_another_cfg_learns_its_own():
     assert "another CFG" in " ".join(told.notes)
 
 
-@pytest.mark.parametrize("sampler", ["dpmpp_2m", "res_multistep"])
+@pytest.mark.parametrize(
+    "sampler", ["dpmpp_2m", pytest.param("res_multistep", marks=pytest.mark.long)]
+)
 def test_samplers_of_several_steps_are_learned_too(sampler):
     def run(seed, wanted=2):
         return learned(seed, wanted, sampler, guider_of(3.5))

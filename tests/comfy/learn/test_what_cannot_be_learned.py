@@ -128,7 +128,11 @@ def test_cancelling_the_fit_before_a_run_cancels_the_prompt(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "error", [comfy.model_management.OOM_EXCEPTION("no memory"), RuntimeError("no memory")]
+    "error",
+    [
+        comfy.model_management.OOM_EXCEPTION("no memory"),
+        pytest.param(RuntimeError("no memory"), marks=pytest.mark.long),
+    ],
 )
 def test_an_error_of_the_fit_is_in_the_report_and_runs_go_on_without_a_path(
     monkeypatch, caplog, error
