@@ -199,6 +199,7 @@ def straight(kept):
     return torch.stack([number * step for number in range(len(kept))])
 
 
+@pytest.mark.long
 def test_a_run_without_a_plane_is_left_out_of_the_angles_and_shifts_no_other(model):
     found, _ = record(model, sigmas=zoo.sigmas(model, 5)).result
     whole = json.loads(profile(found).result[1])["plane_angles"]

@@ -71,6 +71,7 @@ def test_a_number_of_full_steps_is_at_least_two():
         found("SeaCache", full=1, **inputs(count=1))
 
 
+@pytest.mark.long
 def test_a_workflow_with_sound_finds_its_threshold_under_the_same_conditions():
     given = inputs("LTX-2", count=1)
     found("EasyCache", **given)

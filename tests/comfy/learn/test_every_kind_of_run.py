@@ -82,6 +82,7 @@ def check_two_full_runs_and_a_fast_one(case, model, **how):
     assert folders() == []
 
 
+@pytest.mark.long
 def test_a_model_that_no_list_knows_is_learned(better, unet):
     check_two_full_runs_and_a_fast_one(UNET, unet, steps=8)
 
@@ -106,6 +107,7 @@ def test_an_image_that_begins_with_another_is_learned(better, unet):
     check_two_full_runs_and_a_fast_one(UNET, unet, latent=given, sigmas=levels)
 
 
+@pytest.mark.long
 def test_batches_are_learned_together_each_image_by_its_place(better, unet):
     for batch, origin in ((2, "images 1 to 2"), (3, "images 3 to 4")):
         told = learned_case(
@@ -172,6 +174,7 @@ def test_a_fit_that_finds_no_control_any_more_gives_no_weights(unet):
     assert user_paths.read() == ()
 
 
+@pytest.mark.long
 def test_a_lora_makes_other_settings_and_takes_a_path_without_it_with_a_clause(better, flux):
     patched = loras.lora(flux)
     for model in (flux, patched):
@@ -357,6 +360,7 @@ def test_the_page_is_told_what_can_be_learned_that_it_is_and_what_was(better, un
         assert of_plan(found["planned"]) == (path.name, False)
 
 
+@pytest.mark.long
 def test_the_page_is_told_that_it_brought_nothing_and_by_which_name_to_forget_that(
     monkeypatch, unet, page
 ):
@@ -371,6 +375,7 @@ def test_the_page_is_told_that_it_brought_nothing_and_by_which_name_to_forget_th
     assert of_plan(page(unet, "d", "off")[1]["planned"]) == ("", True)
 
 
+@pytest.mark.long
 def test_a_fit_before_the_first_run_of_a_prompt_is_told_there(monkeypatch, better, unet, page):
     def cancel(*_, **__):
         raise comfy.model_management.InterruptProcessingException

@@ -105,9 +105,8 @@ def test_prompts_may_differ_and_another_cfg_learns_its_own():
     assert "another CFG" in " ".join(told.notes)
 
 
-@pytest.mark.parametrize(
-    "sampler", ["dpmpp_2m", pytest.param("res_multistep", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("sampler", ["dpmpp_2m", "res_multistep"])
+@pytest.mark.long
 def test_samplers_of_several_steps_are_learned_too(sampler):
     def run(seed, wanted=2):
         return learned(seed, wanted, sampler, guider_of(3.5))

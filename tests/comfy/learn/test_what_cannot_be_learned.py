@@ -80,6 +80,7 @@ class Remembering(comfy.samplers.CFGGuider):
         return (1 + 0.05 * self.count) * super().predict_noise(x, timestep, *args, **kwargs)
 
 
+@pytest.mark.long
 def test_a_model_that_answers_otherwise_the_next_time_teaches_nothing_and_the_image_is_delivered():
     for seed in range(2):
         result, listener = learned(seed, guider=guider_of(kind=Remembering))
@@ -119,6 +120,7 @@ def test_a_cancelled_fit_delivers_the_image_and_the_next_run_begins_with_the_fit
     assert listener.records[0].origin.startswith("learned here from 2 images")
 
 
+@pytest.mark.long
 def test_cancelling_the_fit_before_a_run_cancels_the_prompt(monkeypatch):
     failing(monkeypatch, comfy.model_management.InterruptProcessingException())
     learned(0)
@@ -195,6 +197,7 @@ class NoFile:
     """An object that no file can hold, such as a ControlNet."""
 
 
+@pytest.mark.long
 def test_what_no_file_can_hold_is_remembered_in_memory_alone():
     positive = [[guider_of().original_conds["positive"][0]["cross_attn"], {"note": NoFile()}]]
     pooled = guider_of().original_conds["positive"][0]["pooled_output"]
