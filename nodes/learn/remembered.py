@@ -8,7 +8,6 @@ are deleted when the path is made; memory keeps the runs, so that more can be ad
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -105,13 +104,13 @@ class Remembered:
             for example in kept:
                 example.file, example.is_spare = None, True
             self._of[folder] = kept
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(folder)
 
     def forget(self, folder: Path) -> None:
         """Forget all examples of some settings."""
         with self._lock:
             self._of.pop(folder, None)
-            shutil.rmtree(folder, ignore_errors=True)
+            _delete(folder)
 
     def forget_named(self, parent: Path, begin: str) -> None:
         """Forget all settings below a folder whose names begin with some characters."""
@@ -124,7 +123,7 @@ class Remembered:
     def _forget_others(self, parent: Path) -> None:
         """Forget all but the settings used last, those of other sessions included."""
         with suppress(OSError):
-            unknown = [one for one in parent.iterdir() if one.is_dir() and one not in self._of]
+            unknown = [one for one in parent.iterdir() if one not in self._of and _files(one)]
             for folder in sorted(unknown, key=lambda one: one.stat().st_mtime, reverse=True):
                 self._of = {folder: [], **self._of}
         ours = [folder for folder in self._of if folder.parent == parent]
@@ -167,18 +166,35 @@ def _write(file: Path, example: Example) -> str:
     return ""
 
 
+def _files(folder: Path) -> list[Path]:
+    """Files of a folder's runs, in order."""
+    found = [file for file in folder.glob(f"*{ENDING}") if file.stem.isdecimal()]
+    return sorted(found, key=lambda file: int(file.stem))
+
+
 def _read(folder: Path) -> Iterator[Example]:
     """Examples of a folder, in order; a damaged file and those after it are deleted."""
-    for number in range(len(list(folder.glob(f"*{ENDING}")))):
-        file = folder / f"{number}{ENDING}"
+    files = _files(folder)
+    for number, file in enumerate(files):
         try:
+            if int(file.stem) != number:
+                raise ValueError("one before it is missing")
             yield _example(file)
         except (MemoryError, OSError, *reading.ERRORS):
-            for later in folder.glob(f"*{ENDING}"):
-                if not later.stem.isdigit() or int(later.stem) >= number:
-                    with suppress(OSError):
-                        later.unlink()
+            for later in files[number:]:
+                with suppress(OSError):
+                    later.unlink()
             return
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder's runs and, unless it holds something else, the folder."""
+    with suppress(OSError):
+        # A killed process has left a file whose name goes on after the ending.
+        for file in folder.glob(f"*{ENDING}*"):
+            if file.name.partition(".")[0].isdecimal():
+                file.unlink()
+        folder.rmdir()
 
 
 def _example(file: Path) -> Example:

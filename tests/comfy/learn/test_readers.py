@@ -54,8 +54,10 @@ READERS = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_file_is_left_out_or_read_as_it_was(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(settings, "learning_folder", lambda: tmp_path)
-    assert faults(READERS[name], tmp_path) == {}
+    place = tmp_path / "some"
+    place.mkdir()
+    monkeypatch.setattr(settings, "learning_folder", lambda: place)
+    assert faults(READERS[name], place) == {}
 
 
 def test_an_outcome_counts_for_no_more_images_than_it_was_learned_from(tmp_path, monkeypatch):

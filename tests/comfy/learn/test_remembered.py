@@ -199,6 +199,24 @@ def test_after_a_restart_the_settings_that_were_used_longest_ago_are_forgotten(f
     assert found == ["an outcome.json", "b", "d", "e"]
 
 
+def test_what_a_user_keeps_beside_the_runs_is_never_deleted(folder):
+    theirs = [folder.parent / name for name in ("my own", "some of mine", "empty")]
+    for place in theirs:
+        place.mkdir(parents=True)
+    notes = [theirs[0] / "notes.txt", theirs[1] / "best.safetensors", folder / "notes.txt"]
+    store = remember(folder, 2)
+    (folder / "1.safetensors.0123456789.tmp").touch()  # of a killed process
+    for note in notes:
+        note.touch()
+    for number in range(remembered.SETTINGS + 1):
+        remember(folder.with_name(f"other {number}"), 1)
+    store.finished(folder)
+    store.forget_named(folder.parent, "some")
+    assert all(note.exists() for note in notes)
+    assert theirs[2].is_dir()
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+
+
 def test_settings_of_other_users_are_not_counted(tmp_path):
     store = Remembered()
     for user in ("ann", "bob"):
