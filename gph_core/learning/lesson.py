@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from ..policies.fitted import Fitted
+from ..quality.verdict import capped
 from ..schedule import Schedule
 from .few_runs import Runs, crossed, pooled
 
@@ -74,8 +75,8 @@ class Learned(NamedTuple):
 
     @property
     def is_better(self) -> bool:
-        """Whether the default is not ahead of the weights by ``MARGIN``."""
-        return statistics.fmean(self.scores) > statistics.fmean(self.default) - MARGIN
+        """Whether the default is not ahead of the weights by ``MARGIN``, as far as one sees it."""
+        return _mean(self.scores) > _mean(self.default) - MARGIN
 
 
 def learn(
@@ -112,6 +113,10 @@ def learn(
 def best(trials: Iterable[tuple[list[float], Schedule]]) -> tuple[list[float], Schedule]:
     """The first trial, unless another's mean score is better by ``MARGIN``; then the best one."""
     first, *others = trials
-    leader = max(others, key=lambda trial: statistics.fmean(trial[0]), default=first)
-    is_better = statistics.fmean(leader[0]) > statistics.fmean(first[0]) + MARGIN
-    return leader if is_better else first
+    leader = max(others, key=lambda trial: _mean(trial[0]), default=first)
+    return leader if _mean(leader[0]) > _mean(first[0]) + MARGIN else first
+
+
+def _mean(scores: Sequence[float]) -> float:
+    """Mean in dB of what can be seen: an image at 60 dB does not make up for one at 20."""
+    return statistics.fmean(map(capped, scores))

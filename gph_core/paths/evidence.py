@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..policies.fitted import Fitted
-from ..quality.verdict import verdict
+from ..quality.verdict import Tally, verdict
 from ..texts import counted
 from .golden_path import LEARNED, SEARCHED, GoldenPath, one_line
 
@@ -24,9 +24,22 @@ def measured(title: str, count: int, part: str) -> str:
     return f"{title}, mean of {count} {part} examples"
 
 
+def beside_mean(psnr: Tally, count: int, part: str) -> dict[str, float]:
+    """Entries of ``GoldenPath.quality`` beside the mean of PSNR over these examples."""
+    return dict(zip(_beside(count, part), (psnr.worst, 100 * psnr.hardly), strict=True))
+
+
+def _beside(count: int | str, part: str) -> tuple[str, str]:
+    return (
+        f"PSNR, worst tenth of {count} {part} examples",
+        f"hardly visible, % of {count} {part} examples",
+    )
+
+
 def evidence(path: GoldenPath) -> str:
     """Text such as "fitted here on 16 examples, PSNR 26.8 dB on 50 others".
 
+    With what a mean hides, if the path keeps it: "…, worst tenth 21.3, hardly visible 24 %".
     Of a learned one "learned here from 2 images, on each other about 37 dB, hardly visible".
 
     What others measured is given as their statement. Empty for a path without weights.
@@ -54,12 +67,21 @@ def on_each_other(path: GoldenPath) -> str:
 
 
 def _figure(path: GoldenPath) -> str:
-    """The first mean that a path keeps; empty without one."""
+    """The first mean that a path keeps, with what it hides; empty without one."""
     for key, value in path.quality.items():
         if match := _MEASURED.fullmatch(key):
             title, unit, number, part = match.groups()
             is_in_decibels = unit or title in ("PSNR", "PSNR Δt")
             reached = f"{value:.1f} dB" if is_in_decibels else f"{value:.3g}"
             where = f"{number} others" if part == VALIDATION else "these, not validated"
-            return f"{one_line(title)} {reached} on {where}"
+            hidden = _hidden(path, number, part) if title == "PSNR" else ""
+            return f"{one_line(title)} {reached} on {where}{hidden}"
     return ""
+
+
+def _hidden(path: GoldenPath, number: str, part: str) -> str:
+    """Worst tenth and share hardly visible, as far as a path keeps them."""
+    worst, hardly = map(path.quality.get, _beside(number, part))
+    return ("" if worst is None else f", worst tenth {worst:.1f}") + (
+        "" if hardly is None else f", hardly visible {hardly:.0f} %"
+    )

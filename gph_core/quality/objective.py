@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .metric_table import COMPARED, METRICS
+from .metric_table import COMPARED, LOWER, METRICS, Metric
 from .semantic.guard import Guard
+from .verdict import CAP, GRADES, HARDLY_VISIBLE, capped
 
 # Metrics by name, as ``metrics`` computes them and a log keeps them.
 Metrics = Mapping[str, float]
@@ -24,22 +25,38 @@ class NotANumberError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A weighted sum of metrics.
+    """What counts of an example: a weighted sum of metrics, or a function of that sum.
 
-    It is affine, so the mean over examples is the objective of the mean metrics.
+    The value of a schedule is the mean over its examples. Where a function counts, it is another
+    one than the value of the mean metrics.
 
     Args:
+        worth: what an example with this sum counts for.
+        form: format of a value, with its unit.
+        is_distance: whether the metric is better when lower, so that its values are negative here.
         guard: limits that a schedule has to keep, however high its value is.
     """
 
     name: str
     weights: tuple[tuple[str, float], ...]
     offset: float = 0.0
+    worth: Callable[[float], float] = float  # the sum itself
+    form: str = "{:.4g}"
+    is_distance: bool = False
     guard: Guard = field(default_factory=Guard)
 
     def value(self, metrics: Metrics) -> float:
         """The objective of one example."""
-        return self.offset + sum(w * _finite(name, metrics[name]) for name, w in self.weights)
+        total = sum(w * _finite(name, metrics[name]) for name, w in self.weights)
+        return self.worth(self.offset + total)
+
+    def shown(self, value: float) -> float:
+        """A value with the sign that people know: distances are positive."""
+        return abs(value) if self.is_distance else value
+
+    def text(self, value: float) -> str:
+        """A value with its unit, as people know it."""
+        return self.form.format(self.shown(value))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -47,16 +64,41 @@ class Objective:
         return tuple(name for name, _ in self.weights)
 
 
-OBJECTIVES = {
-    row.title: Objective(row.title, ((row.key, float(row.better)),)) for row in COMPARED.values()
-}
+def _of_metric(row: Metric) -> Objective:
+    weights = ((row.key, float(row.better)),)
+    return Objective(
+        row.title, weights, form=row.form + row.unit, is_distance=row.better == LOWER
+    )  # fmt: skip
+
+
+# Of one metric each: analyses compare by these alone.
+OBJECTIVES = {row.title: _of_metric(row) for row in COMPARED.values()}
 PSNR = OBJECTIVES["PSNR"]
+
+_TIE = 1e-4  # percent for each dB
+
+
+def _hardly(psnr: float) -> float:
+    # On a few examples many schedules have the same share. Among these capped PSNR decides, so that
+    # a search sees where to go on. It weighs so little that it never makes up for an example, and
+    # that the mean still reads as the share.
+    return 100.0 * (psnr >= HARDLY_VISIBLE) + _TIE * capped(psnr)
+
+
+# Of PSNR, what people can see.
+CAPPED, HARDLY = f"PSNR up to {CAP:g} dB", GRADES[1].words
+VISIBLE = {
+    CAPPED: Objective(CAPPED, PSNR.weights, worth=capped, form=PSNR.form),
+    HARDLY: Objective(HARDLY, PSNR.weights, worth=_hardly, form="{:.1f} %"),
+}
 JOINT = "PSNR and LPIPS"  # standardized by the statistics of a probe
+FOR_SEARCHES = VISIBLE | OBJECTIVES  # what searches offer beside it
+DEFAULT = CAPPED  # of *Schedule Search*
 
 
 def metrics_of(name: str) -> tuple[str, ...]:
     """Keys of the metrics that an objective needs, by its name."""
-    return tuple(_JOINT_SIGNS) if name == JOINT else OBJECTIVES[name].metrics
+    return tuple(_JOINT_SIGNS) if name == JOINT else FOR_SEARCHES[name].metrics
 
 
 def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
@@ -83,7 +125,7 @@ def standardized(probed: Iterable[Sequence[Metrics]]) -> Objective:
             )
         weights.append((name, sign / deviation))
         offset -= sign * statistics.fmean(values) / deviation
-    return Objective(JOINT, tuple(weights), offset)
+    return Objective(JOINT, tuple(weights), offset, form="{:+.2f} σ")
 
 
 _JOINT_SIGNS = {key: float(METRICS[key].better) for key in ("psnr", "lpips")}

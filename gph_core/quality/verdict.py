@@ -11,6 +11,8 @@ Hohlfeld, Abboud and Hossfeld, "Impact of frame rate and resolution on objective
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
 from typing import NamedTuple
 
 IDENTICAL = "identical"
@@ -31,6 +33,39 @@ GRADES = (
     Grade("clearly visible", 18.7, 0.5),
     Grade("a different picture", -math.inf, -math.inf),
 )
+
+
+HARDLY_VISIBLE = GRADES[1].psnr
+# Where means of PSNR (dB) are compared, more counts as this much: nobody sees the rest, and a few
+# images at 60 dB would outweigh one that went wrong. A round number between hardly visible and not
+# visible.
+CAP = 40.0
+
+
+def capped(psnr: float) -> float:
+    """PSNR (dB) as far as it can be seen."""
+    return min(psnr, CAP)
+
+
+class Tally(NamedTuple):
+    """PSNR of several images, in dB: a mean alone hides the images that went wrong.
+
+    Args:
+        worst: the best value of the worst tenth; up to ten images: the lowest.
+        hardly: share of images whose difference is hardly visible, or not at all, by PSNR.
+    """
+
+    mean: float
+    worst: float
+    hardly: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Tally:
+        """The tally of at least one image; NaN counts as the lowest value, and leaves no mean."""
+        count = len(values)
+        ordered = sorted(-math.inf if math.isnan(value) else value for value in values)
+        hardly = sum(value >= HARDLY_VISIBLE for value in ordered) / count
+        return cls(statistics.fmean(values), ordered[math.ceil(count / 10) - 1], hardly)
 
 
 def verdict(psnr: float, ssim: float | None) -> str:

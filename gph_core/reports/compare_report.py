@@ -16,7 +16,7 @@ from ..quality.metric_table import CAPTIONS, JUDGED, METRICS, OF_IMAGES
 from ..run.record import RunRecord
 from ..schedule import Schedule
 from ..texts import named
-from . import figures
+from . import figures, tallies
 
 CACHED, FEWER = "cached", "fewer"  # FITTED_PATH is the cached run under fitted weights
 
@@ -71,7 +71,7 @@ def report_of(
                 "full_steps": run.num_full,
                 "seconds": run.seconds,
                 "speedup": runs[0].seconds / run.seconds,
-                "metrics": {} if comparison is None else comparison.to_dict()["metrics"],
+                "metrics": {} if comparison is None else _metrics(comparison, frames),
                 "clips": {} if comparison is None or frames == 1 else _clips(comparison, frames),
                 "notes": [] if run.record is None else list(run.record.notes),
             }
@@ -80,9 +80,15 @@ def report_of(
     }
 
 
+def _metrics(comparison: Comparison, frames: int) -> dict[str, Any]:
+    """Figures of images or frames; a tally is of images, as nobody looks at frames one by one."""
+    found = comparison.to_dict()["metrics"]
+    return found if frames > 1 else found | {"psnr": tallies.tallied(found["psnr"])}
+
+
 def _clips(comparison: Comparison, frames: int) -> dict[str, Any]:
     """Figures of whole videos; their SSIM is the mean over the frames."""
-    return {"psnr": clips(comparison.figures["psnr"], frames).to_dict()}
+    return {"psnr": tallies.tallied(clips(comparison.figures["psnr"], frames).to_dict())}
 
 
 def closest(runs: Sequence[Run], measured: Sequence[Comparison]) -> str:
@@ -104,19 +110,15 @@ def label(run: Mapping[str, Any], speed: str) -> str:
 def table(report: Mapping[str, Any]) -> str:
     """Table of the means, as lines of text."""
     runs, speed = report["runs"], report["speed"]
-    shown = {name: column for name, column in COLUMNS.items() if name in runs[1]["metrics"]}
     is_video = report["frames"] > 1
-    headings = [row.heading for row in shown.values()] + [CLIP] * is_video
-    widths = [max(10, 2 + len(heading)) for heading in headings]
-    titles = "".join(f"{heading:>{width}}" for heading, width in zip(headings, widths, strict=True))
+    columns = [(heading, max(10, 2 + len(heading)), cells) for heading, cells in _columns(report)]
+    titles = "".join(f"{heading:>{width}}" for heading, width, _ in columns)
     lines = [f"{'':20}{'full steps':>12}{'seconds':>9}{'speed-up':>10}{titles}"]
-    for run in runs:
+    for n, run in enumerate(runs):
         counts = f"{run['full_steps']} of {run['steps']}"
-        means = [_mean(run["metrics"], name, row.form) for name, row in shown.items()]
-        means += [_mean(run["clips"], "psnr", METRICS["psnr"].form)] * is_video
         lines.append(
             f"{label(run, speed):20}{counts:>12}{run['seconds']:9.2f}{run['speedup']:9.2f}x"
-            + "".join(f"{text:>{width}}" for text, width in zip(means, widths, strict=True))
+            + "".join(f"{cells[n]:>{width}}" for _, width, cells in columns)
         )
     names = {run["name"]: label(run, speed) for run in runs}
     lines += [
@@ -124,6 +126,8 @@ def table(report: Mapping[str, Any]) -> str:
         f"{runs[1]['name']}: {report['origin']}: {runs[1]['schedule']}, policy {report['policy']}",
         "seconds of sampling alone, each run once, after a warm-up",
     ]
+    if tallies.is_tallied(_items(runs[1])):
+        lines.append(tallies.legend("videos" if is_video else "images"))
     if is_video:
         lines.append(f"means of the frames; {CLIP}: of the mean square error of all frames")
         lines += [f"{names[run['name']]}: {_worst(run, report)}" for run in runs if run["metrics"]]
@@ -132,6 +136,27 @@ def table(report: Mapping[str, Any]) -> str:
     unavailable = report["unavailable"].items()
     lines += [f"no {METRICS[name].title}: {reason}" for name, reason in unavailable]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _columns(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Headings of the metrics, and what stands below them for each run."""
+    metrics, whole = ([run[part] for run in report["runs"]] for part in ("metrics", "clips"))
+    columns = []
+    for name, row in COLUMNS.items():
+        if name in metrics[1]:
+            columns.append((row.heading, [_mean(found, name, row.form) for found in metrics]))
+        if name == "psnr":
+            columns += tallies.columns(metrics)
+    if report["frames"] > 1:
+        form = METRICS["psnr"].form
+        columns.append((CLIP, [_mean(found, "psnr", form) for found in whole]))
+        columns += tallies.columns(whole)
+    return columns
+
+
+def _items(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    """PSNR of the images of a run, or of its whole videos; empty for the full run."""
+    return (run["clips"] or run["metrics"]).get("psnr", {})
 
 
 def _worst(run: Mapping[str, Any], report: Mapping[str, Any]) -> str:
@@ -168,7 +193,7 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
         steps.set_title(label(entry, report["speed"]) + mark, size=17, weight="bold")
         axes = sheet.add_subplot(grid[row + 1, column])
         axes.imshow(picture[middle].float().clamp(0, 1).cpu().numpy())
-        axes.set_xlabel(_caption(entry), size=14)
+        axes.set_xlabel(caption(entry), size=14)
         for part in (steps, axes):
             part.set(xticks=[], yticks=[])
         steps.spines[:].set_visible(False)
@@ -178,13 +203,17 @@ def figure(runs: Sequence[Run], pictures: Sequence[Tensor], report: Mapping[str,
     return figures.to_image(sheet)
 
 
-def _caption(run: Mapping[str, Any]) -> str:
+def caption(run: Mapping[str, Any]) -> str:
+    """What stands below the picture of a run."""
     metrics = run["metrics"]
     means = [_mean(metrics, name, form) for name, form in CAPTIONS.items() if name in metrics]
-    first = " · ".join(means) or "the reference"
+    lines = [" · ".join(means) or "the reference"]
+    if tallies.is_tallied(psnr := _items(run)):
+        worst = tallies.worst(psnr, METRICS["psnr"].text)
+        lines.append(f"worst tenth {worst} · {tallies.hardly(psnr)} hardly visible")
     faster = "" if run["name"] == FULL else f" · {run['speedup']:.2f}x as fast"
     steps = f"{run['full_steps']} of {run['steps']} steps full"
-    return f"{first}\n{run['seconds']:.2f} s{faster}\n{steps}"
+    return "\n".join([*lines, f"{run['seconds']:.2f} s{faster}", steps])
 
 
 def _mean(figures: Mapping[str, Any], name: str, form: str) -> str:

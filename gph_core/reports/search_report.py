@@ -9,17 +9,18 @@ from typing import Any
 
 from torch import Tensor
 
-from ..paths.evidence import SCORING, VALIDATION, measured
+from ..paths.evidence import SCORING, VALIDATION, beside_mean, measured
 from ..paths.golden_path import SEARCHED, GoldenPath
 from ..policies.base import Site
 from ..policies.fitted import Fitted
-from ..quality.metric_table import BY_TITLE, LOWER
-from ..quality.objective import JOINT
+from ..quality.metric_table import METRICS
+from ..quality.objective import PSNR, VISIBLE, Objective
 from ..quality.semantic.guard import changes_in_words
 from ..search.judge import UNUSABLE
 from ..search.protocol import Delivery
 from ..search.selection import PlainSteps, Validated, paired_gain
-from . import figures
+from ..texts import aligned
+from . import figures, tallies
 
 LABEL_LENGTH = 28  # of a baseline's name in the figure; a path's may have 100 characters
 
@@ -34,13 +35,7 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
         f"{name}: mean on the {len(best.score.values)} {on} examples, and the lead of the best "
         "schedule (more is better) with a 95 % interval:",
     ]
-    leads = ["", *(_lead(best, row) for row in delivery.others)]
-    width = max(map(len, leads))
-    for row, lead in zip([best, *delivery.others], leads, strict=True):
-        lines.append(
-            f"{_value(name, row.score.mean):>10}  {lead:{width}}  {row.schedule}, "
-            f"{row.policy} ({row.name or 'searched'}){_guarded(row)}"
-        )
+    lines += _rows(delivery)
     scored = [score for study in delivery.studies.values() for score in study.scores.values()]
     lines.append(f"{len(scored)} schedules scored; {delivery.reason}")
     if delivery.objective.guard.limits:
@@ -54,6 +49,36 @@ def table(delivery: Delivery, is_validated: bool, notes: Sequence[str] = ()) -> 
         if isinstance(row.policy, PlainSteps):
             lines.append(_plain(best, row))
     return "\n".join([*lines, *notes])
+
+
+def _rows(delivery: Delivery) -> list[str]:
+    """A row for each schedule: its value, its lead, what PSNR says of it, and which one it is."""
+    best, rows = delivery.best, [delivery.best, *delivery.others]
+    leads = ["", *(_lead(best, row) for row in delivery.others)]
+    width = max(map(len, leads))
+    starts = [
+        f"{delivery.objective.text(row.score.mean):>10}  {lead:{width}}"
+        for row, lead in zip(rows, leads, strict=True)
+    ]
+    ends = [
+        f"{row.schedule}, {row.policy} ({row.name or 'searched'}){_guarded(row)}" for row in rows
+    ]
+    if not (headings := _psnr(rows)):
+        return [f"{start}  {end}" for start, end in zip(starts, ends, strict=True)]
+    parts = zip(["", *starts], headings, ["", *ends], strict=True)
+    lines = [f"{start:{len(starts[0])}}  {psnr}  {end}".rstrip() for start, psnr, end in parts]
+    return [*lines, tallies.legend("examples")]
+
+
+def _psnr(rows: Sequence[Validated]) -> list[str]:
+    """Headings, and what PSNR says of each row; nothing where it was not measured."""
+    heading, write = METRICS["psnr"].heading, METRICS["psnr"].form.format
+    cells = [
+        [write(psnr.mean), write(psnr.worst), f"{100 * psnr.hardly:.0f} %"]
+        for row in rows
+        if (psnr := row.psnr) is not None
+    ]
+    return aligned([[heading, "worst tenth", "hardly visible"], *cells]) if cells else []
 
 
 def _guarded(row: Validated) -> str:
@@ -99,32 +124,20 @@ def figure(delivery: Delivery, curve: Sequence[tuple[int, float]]) -> Tensor:
     if curve:
         scored = sum(len(study.scores) for study in delivery.studies.values())
         steps, values = zip(*[*curve, (max(scored, curve[-1][0]), curve[-1][1])], strict=True)
-        written = [_signed(name, value) for value in values]
+        written = [delivery.objective.shown(value) for value in values]
         above.step(steps, written, where="post", color=figures.FULL)
     above.set_xlabel("schedules scored")
-    above.set_ylabel(f"best {name}, scoring examples")
-    _strips(below, rows, name)
+    above.set_ylabel(f"{name}, best on the\nscoring examples")
+    _strips(below, rows, delivery.objective)
     return figures.to_image(picture)
 
 
-def _signed(objective: str, score: float) -> float:
-    """A score with the usual sign of its metric: distances are positive."""
-    is_distance = objective != JOINT and BY_TITLE[objective].better == LOWER
-    return abs(score) if is_distance else score
-
-
-def _value(objective: str, score: float) -> str:
-    if objective == JOINT:
-        return f"{score:+.2f} σ"
-    return BY_TITLE[objective].text(_signed(objective, score))
-
-
-def _strips(axes, rows: Sequence[Validated], name: str) -> None:
+def _strips(axes, rows: Sequence[Validated], objective: Objective) -> None:
     for place, row in enumerate(rows):
         figures.strip(axes, place, row.schedule)
     names = [textwrap.shorten(r.name or "searched", LABEL_LENGTH, placeholder="…") for r in rows]
     labels = [
-        f"{_value(name, row.score.mean)}  {what}, {row.policy}"
+        f"{objective.text(row.score.mean)}  {what}, {row.policy}"
         for row, what in zip(rows, names, strict=True)
     ]
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
@@ -142,22 +155,40 @@ def path_of(
     A baseline that won becomes a ``control``, which *Golden Path Cache* does not take by itself.
     """
     best, objective = delivery.best, delivery.objective
-    key = measured(objective.name, len(best.score.values), VALIDATION if is_validated else SCORING)
-    quality = {key: _signed(objective.name, best.score.mean)}
-    for row in delivery.others:
-        other = "" if str(row.policy) == str(best.policy) else str(row.policy)
-        if row.name:
-            named = row.name if not other or other in row.name else f"{row.name}, {other}"
-            quality[f"the same, {named}"] = _signed(objective.name, row.score.mean)
     notes = [] if is_validated else ["Not validated: chosen on the examples of the search."]
     if best.changes:
         notes.append(f"Guard: {objective.guard}; {changes_in_words(best.changes)}.")
     if best.name:
         notes.append(f"The search found nothing better than this control: {best.name}.")
-    # Equal images have an infinite PSNR, which a file cannot keep.
-    quality = {name: value for name, value in quality.items() if math.isfinite(value)}
     return GoldenPath(
         name, best.schedule, SEARCHED, best.policy, sigmas=tuple(sigmas),
-        conditions=dict(conditions), quality=quality, notes=" ".join(notes),
-        method="control" if best.name else "searched", **known,
+        conditions=dict(conditions), quality=_quality(delivery, is_validated),
+        notes=" ".join(notes), method="control" if best.name else "searched", **known,
     )  # fmt: skip
+
+
+def _quality(delivery: Delivery, is_validated: bool) -> dict[str, float]:
+    """Mean of the delivered pair, what it hides, and the means of the baselines."""
+    best, part = delivery.best, VALIDATION if is_validated else SCORING
+    count = len(best.score.values)
+    title, mean = _kept(delivery.objective, best)
+    quality = {measured(title, count, part): mean}
+    if best.psnr is not None:
+        quality |= beside_mean(best.psnr, count, part)
+    for row in delivery.others:
+        other = "" if str(row.policy) == str(best.policy) else str(row.policy)
+        if row.name:
+            named = row.name if not other or other in row.name else f"{row.name}, {other}"
+            quality[f"the same, {named}"] = _kept(delivery.objective, row)[1]
+    # Equal images have an infinite PSNR, which a file cannot keep.
+    return {name: value for name, value in quality.items() if math.isfinite(value)}
+
+
+def _kept(objective: Objective, row: Validated) -> tuple[str, float]:
+    """What a path keeps of a row: plain PSNR, if that is what counted in some other form.
+
+    So the paths of different searches can be compared.
+    """
+    if row.psnr is not None and objective.name in VISIBLE:
+        return PSNR.name, row.psnr.mean
+    return objective.name, objective.shown(row.score.mean)

@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..policies.base import Policy
-from ..quality.objective import JOINT, OBJECTIVES, PSNR, Objective, standardized
+from ..quality.objective import FOR_SEARCHES, JOINT, PSNR, Objective, standardized
 from ..quality.semantic.guard import Guard
 from ..schedule import Schedule
 from .algorithms.table import ALGORITHMS, Setup, choose_default
@@ -62,7 +62,7 @@ class SearchSettings:
 
     Args:
         algorithm: one of ``ALGORITHMS``; None: the default.
-        objective: one of ``OBJECTIVES``, or ``JOINT``.
+        objective: one of ``FOR_SEARCHES``, or ``JOINT``.
         budget: of all policies together.
         fixed_ends: see ``search_space``.
         guard: limits that a schedule has to keep to be delivered.
@@ -178,7 +178,7 @@ class _Leg:
     def objective(self) -> Objective:
         """The objective; the joint one takes the metrics of a probe."""
         if self._settings.objective != JOINT:
-            return OBJECTIVES[self._settings.objective]
+            return FOR_SEARCHES[self._settings.objective]
         study = self._begin(PSNR, 1.0)
         pairs = probed(study, self._space, self._settings.seed)
         if not pairs:

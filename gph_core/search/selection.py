@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..policies.base import Policy, Site
-from ..quality.objective import Objective
+from ..quality.objective import PSNR, Metrics, Objective
 from ..quality.semantic.guard import Guard, changes_in_words
 from ..quality.stats import Gain, mean_of
+from ..quality.verdict import Tally
 from ..schedule import Schedule
 from .log import StudyLog
 from .proposals import Proposal, Score
@@ -41,6 +42,7 @@ class Validated(NamedTuple):
         name: of a baseline; empty for a searched schedule.
         changes: means of the semantic changes that the guard limits.
         keeps_guard: whether it may be delivered.
+        psnr: of the examples, if the objective needs PSNR and all images have values.
     """
 
     schedule: Schedule
@@ -49,6 +51,7 @@ class Validated(NamedTuple):
     name: str
     changes: Mapping[str, float] = {}
     keeps_guard: bool = True
+    psnr: Tally | None = None
 
 
 def validated_on(
@@ -60,7 +63,14 @@ def validated_on(
     study = Study(examples, replace(objective, guard=Guard()), log=log)
     score = study.score(Proposal(schedule))
     metrics = study.metrics(schedule)
-    return Validated(schedule, policy, score, name, guard.changes(metrics), guard.holds(metrics))
+    return Validated(
+        schedule, policy, score, name, guard.changes(metrics), guard.holds(metrics),
+        _tally(metrics) if score.is_whole and "psnr" in objective.metrics else None,
+    )  # fmt: skip
+
+
+def _tally(metrics: Sequence[Metrics]) -> Tally:
+    return Tally.of([PSNR.value(of_example) for of_example in metrics])
 
 
 @dataclass(frozen=True)

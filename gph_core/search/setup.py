@@ -7,7 +7,7 @@ import random
 
 from ..paths.grids import FIRST_FULL, FIRST_OF
 from ..policies.base import Policy
-from ..quality.objective import PSNR
+from ..quality.objective import CAPPED, PSNR
 from ..schedule import Schedule, ScheduleSpace
 from .algorithms.sampling import Pair, median_difference, probe_pairs, temperatures
 from .algorithms.table import Setup
@@ -41,10 +41,10 @@ def search_space(
 def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | None) -> Setup:
     """Annealing's temperatures, and the length of its chains or of a model's first batch.
 
-    The temperatures for PSNR are those of the source's comparison of searches; for other units, a
-    probe of 25 pairs measures them, as in the source's own searches. A chain is as long as there
-    are neighbors, as in the source (200, 360 and 680 for 205, 333 and 493), but at least 100, and
-    at most half of what the budget allows.
+    The temperatures for PSNR, capped or not, are those of the source's comparison of searches; for
+    other units, a probe of 25 pairs measures them, as in the source's own searches. A chain is as
+    long as there are neighbors, as in the source (200, 360 and 680 for 205, 333 and 493), but at
+    least 100, and at most half of what the budget allows.
 
     Args:
         start: is scored; its cost counts as typical.
@@ -54,7 +54,7 @@ def prepared(study: Study, space: ScheduleSpace, start: Schedule, seed: int | No
     affordable = study.affordable([start])
     length = max(SHORTEST_CHAIN, len(space.neighbors(start)))
     length = max(1, round(min(length, affordable / 2)))
-    if study.objective.name == PSNR.name or seed is None:
+    if study.objective.name in (PSNR.name, CAPPED) or seed is None:
         return Setup(num_proposals=length)
     median = median_difference(probed(study, space, seed), study.scores)
     return Setup(*temperatures(median), length)

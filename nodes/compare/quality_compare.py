@@ -17,6 +17,7 @@ from ...gph_core.quality.comparison import (
 from ...gph_core.quality.metric_table import CAPTIONS
 from ...gph_core.quality.verdict import verdict
 from ...gph_core.reports import error_pictures, figures
+from ...gph_core.reports.tallies import tallied
 from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.inputs import semantic_input
@@ -155,7 +156,7 @@ class QualityCompare(Node):
             "height": reference.shape[1],
             "lpips_network": network,
             "verdicts": verdicts(measured),
-            **measured.to_dict(),
+            **_figures(measured, video),
             "heat_map": {
                 "shows": "mean absolute difference of the channels",
                 "colormap": error_pictures.COLORMAP,
@@ -175,6 +176,14 @@ class QualityCompare(Node):
         means = [mean_or_block(measured, name) for name in ("psnr", "ssim", "lpips")]
         text = json_text(report)
         return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [shown]})
+
+
+def _figures(measured: Comparison, video: bool) -> dict[str, Any]:
+    """All figures; a tally is of images, as nobody looks at the frames of a video one by one."""
+    found = measured.to_dict()
+    if not video:
+        found["metrics"]["psnr"] = tallied(found["metrics"]["psnr"])
+    return found
 
 
 def verdicts(measured: Comparison) -> list[str]:

@@ -16,6 +16,7 @@ from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.policies.mean_velocity import MeanVelocity
 from ...gph_core.policies.two_anchor import TwoAnchor
+from ...gph_core.quality.objective import DEFAULT
 from ...gph_core.quality.semantic.guard import Guard
 from ...gph_core.reports import figures, search_report
 from ...gph_core.search.budget import Budget
@@ -165,7 +166,7 @@ class ScheduleSearch(Node):
         full_steps: int, minutes: float, study: str, vae=None,
         validation: tuple[Example, ...] = (), policy: Policy | None = None,
         policies: str = AUTOMATIC, guider=None, workers: Workers | None = None,
-        objective: str = "PSNR", lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC,
+        objective: str = DEFAULT, lpips: str = lpips_weights.OFF, algorithm: str = AUTOMATIC,
         evaluations: int = 0, batch_size: int = 1, racing: bool = True, state_gib: float = 4.0,
         seed: int = 0, required_steps: str = AUTOMATIC,
         semantic: SemanticMetrics | None = None,

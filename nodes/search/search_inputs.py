@@ -7,7 +7,7 @@ from typing import Any
 from comfy_api.latest import io
 
 from ...gph_core.quality.metric_table import PAGE_ROWS
-from ...gph_core.quality.objective import JOINT, OBJECTIVES
+from ...gph_core.quality.objective import CAPPED, DEFAULT, FOR_SEARCHES, HARDLY, JOINT
 from ...gph_core.search.algorithms.table import ALGORITHMS
 from ..sample import lpips_weights
 
@@ -15,7 +15,7 @@ AUTOMATIC = "automatic"
 FIRST_ONLY, PUBLISHED_ENDS = "first step only", "first and last steps as published"
 # The values are the ``fixed_ends`` of ``search_space``.
 REQUIRED_STEPS = {AUTOMATIC: None, FIRST_ONLY: False, PUBLISHED_ENDS: True}
-OBJECTIVE_NAMES = (*OBJECTIVES, JOINT)
+OBJECTIVE_NAMES = (*FOR_SEARCHES, JOINT)
 
 
 def advanced_inputs() -> list[Any]:
@@ -24,10 +24,12 @@ def advanced_inputs() -> list[Any]:
         io.Combo.Input(
             "objective",
             options=list(OBJECTIVE_NAMES),
-            default="PSNR",
+            default=DEFAULT,
             optional=True,
             tooltip=(
-                "What closest means. PSNR: pixels. SSIM: structure. LPIPS: as people see it, "
+                f"What closest means. {CAPPED}: pixels, as far as people see a difference. "
+                f"{HARDLY}: the share of examples with at least 33 dB. PSNR: pixels, however "
+                "small the difference. SSIM: structure. LPIPS: as people see it, "
                 "needs weights. latent MSE: a rough measure without a VAE. PSNR Δt: how a video "
                 "changes from frame to frame, so that flicker counts."
             ),

@@ -11,7 +11,13 @@ REPORT = {
     "lpips_network": "AlexNet",
     "verdicts": ["hardly visible", "identical", "visible"],
     "metrics": {
-        "psnr": {"mean": 30.5, "identical": 1, "values": [31, "identical", 30]},
+        "psnr": {
+            "mean": 30.5,
+            "identical": 1,
+            "values": [31, "identical", 30],
+            "worst_tenth": 30,
+            "hardly_visible": 1 / 3,
+        },
         "lpips": {"mean": 0.05, "identical": 0, "values": [0.1, 0, 0.05]},
         "frame_change": {"mean": -0.01, "identical": 0, "values": [0.01, -0.03]},
     },
@@ -33,7 +39,9 @@ SHOOTOUT = {
             "policy": "residual reuse", "origin": "threshold 0.2",
             "schedules": [{"schedule": "0,9,19,29,39,49/50", "share": 0.75}],
             "ahead": {"psnr": {"mean": -1.234, "low": -2.456, "high": -0.012}}, "metrics": {
-                "psnr": {"mean": 31.25, "low": 30.15}, "ssim": {"mean": 0.9712, "low": 0.9612},
+                "psnr": {
+                    "mean": 31.25, "low": 30.15, "worst_tenth": 23.45, "hardly_visible": 0.625,
+                }, "ssim": {"mean": 0.9712, "low": 0.9612},
                 "lpips": {"mean": 0.05, "low": 0.04}, "latent_mse": {"mean": 0.001, "low": 0.0009},
             },
         }

@@ -84,6 +84,7 @@ def test_a_run_shows_its_pictures_under_a_verdict(page, workflow):
     text = panel(page).inner_text()
     assert "PSNR 13.98 dB" in text
     assert "Mean of 2: PSNR 13.98 dB" in text
+    assert " · worst tenth: PSNR 13.98 dB · hardly visible: 0\u00a0%" in text
     assert "LPIPS" not in text
 
     stage = panel(page).query_selector(".gph-stage")
@@ -172,7 +173,9 @@ def test_a_node_that_ran_for_a_list_of_images_shows_each_of_its_runs(page, workf
 
 def long(count):
     """A report of many images."""
-    figures = {"mean": 30, "identical": 0, "values": [30] * count}
+    figures = {
+        "mean": 30, "identical": 0, "values": [30] * count, "worst_tenth": 30, "hardly_visible": 0,
+    }  # fmt: skip
     return REPORT | {
         "images": count, "verdicts": ["visible"] * count, "metrics": {"psnr": figures},
     }  # fmt: skip
@@ -216,7 +219,7 @@ def test_a_shootout_has_room_for_all_figures_of_a_method_in_one_line(page):
     assert table.evaluate("t => t.scrollWidth <= t.clientWidth")
     heights = "t => [...t.querySelectorAll('tbody td')].map(cell => cell.offsetHeight)"
     assert len(set(table.evaluate(heights))) == 1
-    assert "31.25 ± 1.10" in table.inner_text()
+    assert "31.25 ± 1.10\t23.45\t63\u00a0%" in table.inner_text()
     assert "-1.23 ± 1.22" in table.inner_text()
 
 

@@ -25,7 +25,7 @@ def test_a_search_shows_its_best_schedule_score_speed_and_budget(page, workflow)
     assert strip(panel(page)) == ["full", "full", "cached", "full", "cached"]
     text = panel(page).inner_text()
     for part in (
-        "Searching…", "PSNR 31.42 dB", "residual reuse", "0-1,3/5", "9 scored", "23 per minute",
+        "Searching…", "PSNR: 31.42 dB", "residual reuse", "0-1,3/5", "9 scored", "23 per minute",
         "42 % used",
     ):  # fmt: skip
         assert part in text
@@ -41,7 +41,7 @@ def test_the_curve_goes_up_by_steps_between_its_first_and_last_value(page, workf
     curve = panel(page).query_selector(".gph-search-curve")
     assert curve.inner_text().split("\n") == ["20.00 dB", "31.42 dB"]
     assert curve.query_selector("svg").get_attribute("aria-label") == (
-        "Best PSNR over 9 scored schedules, from 20.00 dB to 31.42 dB"
+        "PSNR: best over 9 scored schedules, from 20.00 dB to 31.42 dB"
     )
     path = curve.query_selector("path").get_attribute("d").removeprefix("M")
     corners = [tuple(map(float, corner.split())) for corner in path.split("L")]
@@ -77,7 +77,7 @@ def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflo
     table = panel(page).query_selector(".gph-search-result")
     assert table.text_content() == TABLE
     score = panel(page).query_selector(".gph-search-score")
-    assert score.text_content() == "PSNR 31.42 dB on the validation examples"
+    assert score.text_content() == "PSNR: 31.42 dB on the validation examples"
     rows = table.query_selector(".gph-columns")
     assert "mono" in rows.evaluate("r => getComputedStyle(r).fontFamily")
     scale = page.evaluate("app.canvas.ds.scale")
@@ -116,7 +116,7 @@ def test_an_interrupted_search_shows_what_it_reached_and_how_to_go_on(page, work
     end(page, "execution_interrupted")
     assert status(panel(page)) == "Stopped"
     assert "Queue again" in panel(page).inner_text()
-    assert "PSNR 31.42 dB" in panel(page).inner_text()
+    assert "PSNR: 31.42 dB" in panel(page).inner_text()
     assert len(strip(panel(page))) == 5
     send(page, "preparing", prompt="q")
     assert status(panel(page)) == "Preparing…"
@@ -142,7 +142,10 @@ def test_a_search_that_ends_by_an_error_says_so_one_that_is_done_stays_done(page
 
 
 def test_an_objective_has_its_unit_and_its_direction(page, workflow):
-    for unit, score, text in (("LPIPS", -0.05123, "LPIPS 0.0512"), ("PSNR", 31, "PSNR 31.00 dB")):
+    for unit, score, text in (
+        ("LPIPS", -0.05123, "LPIPS: 0.0512"),
+        ("PSNR up to 40 dB", 31, "PSNR up to 40 dB: 31.00 dB"),
+    ):
         send(page, "searching", FACTS | {"unit": unit, "score": score})
         shown = panel(page).query_selector(".gph-search-score")
         assert shown.inner_text() == text

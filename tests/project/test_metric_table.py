@@ -1,9 +1,11 @@
 """Nothing is missing where the page and the reports show metrics."""
 
+import re
 from pathlib import Path
 
 from gph_core.quality import metrics
-from gph_core.quality.metric_table import METRICS
+from gph_core.quality.metric_table import BY_TITLE, METRICS
+from gph_core.quality.objective import FOR_SEARCHES, JOINT
 from gph_core.quality.semantic import scores
 
 WEB = Path(__file__).parents[2] / "web"
@@ -25,6 +27,11 @@ def test_the_page_names_every_metric():
     for file in ("en_quality.js", "zh_quality.js"):
         page = (WEB / "locales" / file).read_text("utf-8")
         assert [key for key in METRICS if f'"quality.{key}"' not in page] == []
+
+
+def test_the_page_knows_the_unit_of_every_objective():
+    page = (WEB / "search" / "search_view.js").read_text("utf-8")
+    assert set(re.findall(r'title: "(.+?)"', page)) == {*FOR_SEARCHES, JOINT} - BY_TITLE.keys()
 
 
 def test_values_are_written_with_their_unit():

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import "./metrics.js";
-import { curveOf, figuresLine, itemsOf, meansLine, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
+import { curveOf, figuresLine, itemsOf, meansLine, meansTip, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
 import { texts } from "../../web/shared/strings.js";
 
 const say = texts("en");
@@ -35,12 +35,22 @@ test("the figures of an image and their means stand in one line each", () => {
   assert.equal(figuresLine({ report }, say), "PSNR 25.60 dB · SSIM 0.7000 · LPIPS Δt -0.0100");
 });
 
-test("several images have a line of means, a clip its own PSNR, too", () => {
+test("several images have a line of means and what that of PSNR hides, a clip its own PSNR", () => {
   assert.equal(meansLine({ ...report, images: 1 }, say), "");
   const means = "Mean of 3: PSNR 25.60 dB · SSIM 0.7000 · LPIPS Δt -0.0100";
-  assert.equal(meansLine({ ...report, images: 3 }, say), means);
+  const images = (tally) => ({ ...report, images: 3, metrics: { ...report.metrics, psnr: { ...report.metrics.psnr, ...tally } } });
+  const some = images({ worst_tenth: 9.96, hardly_visible: 2 / 3 });
+  assert.equal(meansLine(some, say), `${means} · worst tenth: PSNR 9.96 dB · hardly visible: 67\u00a0%`);
+  const same = images({ worst_tenth: "identical", hardly_visible: 1 });
+  assert.match(meansLine(same, say), / · worst tenth: PSNR identical · hardly visible: 100\u00a0%$/);
   const clip = { fps: 16, psnr: 14.71 };
   assert.equal(meansLine({ ...report, images: 3, clip }, say), `${means} · whole clip: PSNR 14.71 dB`);
+});
+
+test("the words in the line of means are explained where they stand", () => {
+  assert.equal(meansTip(report, say), "");
+  const tip = meansTip({ metrics: { psnr: { worst_tenth: 20, hardly_visible: 0 } } }, say);
+  assert.match(tip, /^worst tenth: A tenth of the images .*\nhardly visible: Share of images .* 33 dB/);
 });
 
 test("the curves of a clip go from its lowest to its highest value, changes from the second frame on", () => {

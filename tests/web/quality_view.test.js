@@ -112,6 +112,29 @@ test("of a video each run also has the PSNR of the whole clip", () => {
   assert.deepEqual(rows.map(({ cells }) => cells.at(-1)), ["–", "19.50", "identical"]);
 });
 
+const tally = { worst_tenth: 18.126, hardly_visible: 0.375 };
+
+test("of several images each run has what the mean of PSNR hides, behind it", () => {
+  const ssim = { mean: 0.9 };
+  const psnrs = [undefined, { mean: 30, ...tally }, { mean: "identical", worst_tenth: "identical", hardly_visible: 1 }];
+  const runs = compared.runs.map((run, n) => ({ ...run, metrics: psnrs[n] ? { psnr: psnrs[n], ssim } : {} }));
+  const { columns, rows } = runsTable({ ...compared, runs }, say);
+  assert.deepEqual(columns.map(({ key }) => key).slice(3), ["psnr", "worst_tenth", "hardly_visible", "ssim"]);
+  assert.deepEqual(rows.map(({ cells }) => cells.slice(3)), [
+    ["–", "–", "–", "–"], ["30.00", "18.13", "38\u00a0%", "0.9000"], ["identical", "identical", "100\u00a0%", "0.9000"],
+  ]);
+});
+
+test("of several videos the same stands behind the PSNR of whole clips", () => {
+  const clips = [{}, { psnr: { mean: 19.5, ...tally } }, { psnr: { mean: 21, worst_tenth: 20, hardly_visible: 0 } }];
+  const runs = compared.runs.map((run, n) => ({ ...run, clips: clips[n] }));
+  const { columns, rows } = runsTable({ ...compared, runs }, say);
+  assert.deepEqual(columns.map(({ key }) => key).slice(3), ["psnr", "clip_psnr", "worst_tenth", "hardly_visible"]);
+  assert.deepEqual(rows.map(({ cells }) => cells.slice(4)), [
+    ["–", "–", "–"], ["19.50", "18.13", "38\u00a0%"], ["21.00", "20.00", "0\u00a0%"],
+  ]);
+});
+
 test("the notes of the runs tell the path, what happened, and what is missing", () => {
   const { notes } = runsTable(compared, say);
   assert.deepEqual(notes.map(({ key }) => say(key)), ["closest", "path", "times", "runNote", "absent", "unavailable"]);
@@ -155,6 +178,17 @@ test("each method has its cached steps, time, speed and means with half their in
     ["cachedOf 0 10", "4.00", "1.00×", "–", "–", "–"],
     ["cachedOf 6.4 ± 0.5 10", "2.00", "2.00×", "30.00 ± 1.50", "0.00123", "+1.25 ± 1.50"],
     ["cachedOf 0 4", "1.00", "4.00×", "identical", "–", "-0.50"],
+  ]);
+});
+
+test("of several examples each method has what the mean of PSNR hides, a value that is no number too", () => {
+  const [full, other] = shootout.rows;
+  const method = (name, psnr) => ({ ...other, name, ahead: {}, metrics: { psnr } });
+  const [fine, lost] = [{ mean: 30, low: 28.5, ...tally }, { mean: null, low: null, worst_tenth: null, hardly_visible: 0.5 }];
+  const { columns, rows } = methodsTable({ ...shootout, rows: [full, method("L2P", fine), method("SeaCache", lost)] }, say);
+  assert.deepEqual(columns.map(({ key }) => key).slice(3), ["psnr", "worst_tenth", "hardly_visible"]);
+  assert.deepEqual(rows.map(({ cells }) => cells.slice(3)), [
+    ["–", "–", "–"], ["30.00 ± 1.50", "18.13", "38\u00a0%"], ["–", "–", "50\u00a0%"],
   ]);
 });
 

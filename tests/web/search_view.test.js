@@ -68,10 +68,11 @@ test("scores have their unit, distances their own sign", () => {
   const shown = [
     ["PSNR", 31.4159], ["SSIM", 0.95], ["LPIPS", -0.05123], ["LPIPS", -0],
     ["latent MSE", -0.000123456], ["PSNR and LPIPS", 1.234], ["PSNR and LPIPS", -0.5], ["another", 12.345],
-    ["PSNR Δt", 35.512],
+    ["PSNR Δt", 35.512], ["PSNR up to 40 dB", 35.512], ["hardly visible", 75.0035],
   ].map(([unit, score]) => scoreText({ unit }, score));
   assert.deepEqual(shown, [
     "31.42 dB", "0.9500", "0.0512", "0.0000", "0.000123", "+1.23 σ", "-0.50 σ", "12.3", "35.51 dB",
+    "35.51 dB", "75.0 %",
   ]);
 });
 

@@ -4,7 +4,7 @@ import { el, SCROLLS, set } from "../shared/dom.js";
 import { say, temporaryUrl } from "../shared/host.js";
 import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
-import { figuresLine, itemsOf, meansLine, verdictLine, worstOf } from "./comparison_view.js";
+import { figuresLine, itemsOf, meansLine, meansTip, verdictLine, worstOf } from "./comparison_view.js";
 import { createCurve } from "./frame_curve.js";
 
 /**
@@ -55,6 +55,7 @@ export function createComparison(draw) {
     const { width, height, heat_map: scale } = item.report;
     set(verdict, { textContent: verdictLine(item, say), title: say("quality.verdictTip") });
     figures.replaceChildren(figuresLine(item, say), el("br"), meansLine(item.report, say));
+    set(figures, { title: meansTip(item.report, say) });
     stage.show(urlsOf(item), [width, height], scale.to, isReady);
     curve.show(item.report);
     curve.at(item.n);

@@ -1,7 +1,7 @@
 /** What Quality Compare says of an image, and where a picture lies in its frame. Needs no page. */
 
 import { METRICS } from "../shared/metrics.js";
-import { cell, IDENTICAL } from "./quality_view.js";
+import { cell, IDENTICAL, TALLY, tallyOf } from "./quality_view.js";
 
 /**
  * The images of all reports, in order: a node that gets a list of batches sends a report for each.
@@ -30,14 +30,28 @@ export function figuresLine({ report, n }, say) {
   return parts.join(" · ");
 }
 
-/** The means of all images of a report in one line, of a clip its PSNR, too; empty for one image. */
+/**
+ * The means of all images of a report in one line, and what the mean of PSNR hides; of a clip its
+ * PSNR instead. Empty for one image.
+ */
 export function meansLine(report, say) {
-  const { images, clip } = report;
+  const { images, clip, metrics: { psnr } } = report;
   if (images < 2) return "";
   const means = say("quality.means", { images, figures: figuresLine({ report }, say) });
-  if (!clip) return means;
-  const unit = clip.psnr === IDENTICAL ? "" : " dB";
-  return `${means} · ${say("quality.clip", { psnr: cell("psnr", clip.psnr, say) + unit })}`;
+  const more = clip
+    ? say("quality.clip", { psnr: inDecibels(clip.psnr, say) })
+    : say("quality.tally", { worst: inDecibels(psnr.worst_tenth, say), share: TALLY.hardly_visible(psnr) });
+  return `${means} · ${more}`;
+}
+
+/** What the words in the line of means mean; empty where they do not stand. */
+export function meansTip({ metrics }, say) {
+  return tallyOf(metrics.psnr).map((key) => `${say(`quality.${key}`)}: ${say(`quality.${key}.tip`)}`).join("\n");
+}
+
+/** A PSNR with its unit, unless it is infinite. */
+function inDecibels(psnr, say) {
+  return cell("psnr", psnr, say) + (psnr === IDENTICAL ? "" : METRICS.psnr.unit);
 }
 
 /**

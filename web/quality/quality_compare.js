@@ -18,9 +18,9 @@ const EVENT = "golden_path.shootout"; // sent by nodes/shootout/shootout_live.py
  */
 const NODES = {
   GPH_QualityCompare: { output: "gph_quality", create: comparison, width: 420, height: 440, fills: true },
-  GPH_CompareRun: { output: "gph_compare", create: tables("quality.runIdle", runsTable), width: 0, height: 190 },
+  GPH_CompareRun: { output: "gph_compare", create: tables("quality.runIdle", runsTable), width: 380, height: 190 },
   GPH_MethodShootout: {
-    output: "gph_shootout", create: tables("quality.methodsIdle", methodsTable), width: 860, height: 300,
+    output: "gph_shootout", create: tables("quality.methodsIdle", methodsTable), width: 920, height: 300,
   },
 };
 

@@ -5,6 +5,12 @@ import { METRICS } from "../shared/metrics.js";
 
 export const IDENTICAL = "identical"; // in the place of infinity, as in gph_core/quality/comparison.py
 
+/** What stands beside the mean of several PSNRs, as gph_core/reports/tallies.py has it: writers by key. */
+export const TALLY = {
+  worst_tenth: (psnr, say) => cell("psnr", psnr?.worst_tenth ?? undefined, say),
+  hardly_visible: (psnr) => (psnr ? `${Math.round(100 * psnr.hardly_visible)}\u00a0%` : "–"),
+};
+
 /**
  * @typedef {object} Table
  * @property {string} kind what a row is, as a key
@@ -41,14 +47,16 @@ export function runsTable(report, say) {
   const { runs, speed, closest, absent, unavailable } = report;
   const measured = Object.keys(METRICS).filter((key) => key !== "psnr_8bit" && runs[1].metrics[key]);
   const label = ({ name, steps }) => say(`quality.run.${name}`, { speed, steps });
-  const ofClips = runs[1].clips?.psnr ? ["clip_psnr"] : [];
+  const clips = runs[1].clips?.psnr;
+  const ofClips = clips ? ["clip_psnr", ...tallyOf(clips)] : [];
+  const ofItems = withTally(measured, runs[1].metrics.psnr);
   const rows = runs.map((run) => ({
     label: label(run),
     isMain: run.name === closest,
     cells: [
       say("quality.of", run), run.seconds.toFixed(2), `${run.speedup.toFixed(2)}×`,
-      ...measured.map((key) => cell(key, run.metrics[key]?.mean, say)),
-      ...ofClips.map(() => cell("psnr", run.clips.psnr?.mean, say)),
+      ...ofItems.map((key) => TALLY[key]?.(run.metrics.psnr, say) ?? cell(key, run.metrics[key]?.mean, say)),
+      ...ofClips.map((key) => TALLY[key]?.(run.clips.psnr, say) ?? cell("psnr", run.clips.psnr?.mean, say)),
     ],
   }));
   const found = [
@@ -59,7 +67,7 @@ export function runsTable(report, say) {
     ...absentees(absent),
     ...missing(unavailable, say),
   ];
-  const keys = ["full_steps", "seconds", "speedup", ...measured, ...ofClips];
+  const keys = ["full_steps", "seconds", "speedup", ...ofItems, ...ofClips];
   return { kind: "run", columns: columns(keys, report), rows, notes: found };
 }
 
@@ -72,6 +80,7 @@ export function runsTable(report, say) {
 export function methodsTable(report, say) {
   const { rows: methods, metric, absent, unavailable } = report;
   const measured = Object.keys(METRICS).filter((key) => methods[1]?.metrics[key]);
+  const ofExamples = withTally(measured, methods[1]?.metrics.psnr);
   const leads = methods.some(({ ahead }) => ahead[metric]) ? ["ahead"] : [];
   const label = (row) => (row.comparable ? row.name : say("quality.incomparable", row));
   const rows = methods.map((row, n) => ({
@@ -79,7 +88,7 @@ export function methodsTable(report, say) {
     isMain: n === 1 && row.comparable && Boolean(metric),
     cells: [
       cached(row, say), row.seconds.toFixed(2), `${row.speedup.toFixed(2)}×`,
-      ...measured.map((key) => withReach(key, row.metrics[key], say)),
+      ...ofExamples.map((key) => TALLY[key]?.(row.metrics.psnr, say) ?? withReach(key, row.metrics[key], say)),
       ...leads.map(() => (row.ahead[metric]?.mean > 0 ? "+" : "") + withReach(metric, row.ahead[metric], say)),
     ],
   }));
@@ -95,7 +104,7 @@ export function methodsTable(report, say) {
     ...absentees(absent),
     ...missing(unavailable, say),
   ];
-  const keys = ["cached", "seconds", "speedup", ...measured, ...leads];
+  const keys = ["cached", "seconds", "speedup", ...ofExamples, ...leads];
   const strips = methods.flatMap((row) => row.schedules.map(({ schedule, share }, n) => ({
     label: n ? "" : label(row),
     plan: parse(schedule),
@@ -125,6 +134,16 @@ function withReach(key, figures, say) {
   const text = cell(key, figures?.mean ?? undefined, say);
   if (!Number.isFinite(figures?.low)) return text;
   return `${text} ± ${cell(key, figures.mean - figures.low, say).replace("+", "")}`;
+}
+
+/** Keys of what stands beside the mean of a PSNR; none for a single image. */
+export function tallyOf(psnr) {
+  return "worst_tenth" in psnr ? Object.keys(TALLY) : [];
+}
+
+/** The metrics, with the columns of a tally behind PSNR. */
+function withTally(metrics, psnr) {
+  return metrics.flatMap((key) => (key === "psnr" ? [key, ...tallyOf(psnr)] : [key]));
 }
 
 function columns(keys, report) {

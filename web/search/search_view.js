@@ -13,12 +13,16 @@ const STATES = [...RUNNING, "done"];
 /** What a worker does, in the words of Python. */
 export const DOING = ["loading", "checking", "references", "scoring", "fitting", "waiting", "lost"];
 
-// What a search maximizes that is no metric of the table.
-const JOINT = { title: "PSNR and LPIPS", unit: " σ", write: writer("{:+.2f}") };
+// What a search maximizes that is no metric of the table, as gph_core/quality/objective.py has it.
+const OTHERS = [
+  { title: "PSNR up to 40 dB", unit: " dB", write: writer("{:.2f}") },
+  { title: "hardly visible", unit: " %", write: writer("{:.1f}") },
+  { title: "PSNR and LPIPS", unit: " σ", write: writer("{:+.2f}") },
+];
 
 /** How scores of an objective are written; those of a distance have their sign changed. */
 function objectiveOf({ unit }) {
-  const known = [JOINT, ...Object.values(METRICS)].find(({ title }) => title === unit);
+  const known = [...OTHERS, ...Object.values(METRICS)].find(({ title }) => title === unit);
   return known ?? { unit: "", write: digits };
 }
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...quality.metric_table import COMPARED, OF_FRAMES
 from ...schedule import Schedule
-from .. import figures
+from .. import figures, tallies
 from .report import MOST_SCHEDULES
 from .table import mean_of, title_of
 
@@ -62,6 +62,9 @@ def shown_metrics(report: Mapping[str, Any]) -> list[str]:
 
 
 def label_of(row: Mapping[str, Any], shown: Sequence[str]) -> str:
-    """Name of a row, and a line with the means of some metrics."""
-    means = (mean_of(row, name) for name in shown)
-    return f"{figures.literal(title_of(row))}\n{' · '.join(filter(None, means))}".rstrip()
+    """Name of a row, and a line with the means of some metrics and the share hardly visible."""
+    texts = [mean_of(row, name) for name in shown]
+    psnr = row["metrics"].get("psnr", {})
+    if "psnr" in shown and tallies.is_tallied(psnr):
+        texts.append(f"{tallies.hardly(psnr)} hardly visible")
+    return f"{figures.literal(title_of(row))}\n{' · '.join(filter(None, texts))}".rstrip()

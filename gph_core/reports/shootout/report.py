@@ -14,6 +14,7 @@ from ...quality import reports
 from ...quality.comparison import IDENTICAL
 from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ...quality.shootout import CandidateRun, ahead, figures
+from ..tallies import tallied
 
 MOST_SCHEDULES = 5  # of a candidate, as in the GPH paper's figure
 OTHER_COUNT = 0.5  # as far from the wanted number of full steps, a mean is another number
@@ -90,10 +91,15 @@ def _row(
             for schedule, count in list(schedules.counts.items())[:MOST_SCHEDULES]
         ],
         "different_schedules": len(schedules.counts),
-        "metrics": {name: figures(_values(results, name)) for name in metrics},
+        "metrics": {name: _figures(results, name) for name in metrics},
         "ahead": {},
         "notes": list(dict.fromkeys(n for r in results if r.record for n in r.record.notes)),
     }
+
+
+def _figures(results: Sequence[CandidateRun], name: str) -> dict[str, Any]:
+    found = figures(_values(results, name))
+    return tallied(found) if name == "psnr" else found
 
 
 def _kind(candidate: Candidate) -> str:

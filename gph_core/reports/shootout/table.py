@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...quality.comparison import IDENTICAL
 from ...quality.metric_table import COMPARED, JUDGED, METRICS
 from ...texts import aligned, named
+from .. import tallies
 
 
 def table(report: Mapping[str, Any]) -> str:
     rows, metric = report["rows"], report["metric"]
-    shown = [name for name in (*COMPARED, *JUDGED) if any(name in row["metrics"] for row in rows)]
+    columns = _columns(rows)
     has_lead = any(row["ahead"] for row in rows)
-    headings = [METRICS[name].heading for name in shown]
-    titles = ["", "cached steps", "seconds", "speed-up", *headings]
+    titles = ["", "cached steps", "seconds", "speed-up", *[heading for heading, _ in columns]]
     cells = [[*titles, *(["ahead of uniform"] if has_lead else [])]]
-    for row in rows:
+    for n, row in enumerate(rows):
         line = [title_of(row), _cached(row), f"{row['seconds']:.2f}", f"{row['speedup']:.2f}x"]
-        line += [mean_of(row, name) for name in shown]
+        line += [texts[n] for _, texts in columns]
         cells.append([*line, *([_gain(row, metric)] if has_lead else [])])
     order = "" if metric is None else f"; best {METRICS[metric].heading} first"
     lines = [
@@ -30,6 +30,8 @@ def table(report: Mapping[str, Any]) -> str:
         "seconds: median of sampling alone; speed-up: against the full run of the same session, "
         "median",
     ]
+    if any(tallies.is_tallied(row["metrics"].get("psnr", {})) for row in rows):
+        lines.append(tallies.legend("examples"))
     if has_lead and metric is not None:
         lines.append(
             f"ahead of uniform: difference in {METRICS[metric].heading} on the same examples, "
@@ -45,6 +47,18 @@ def table(report: Mapping[str, Any]) -> str:
     unavailable = report["unavailable"].items()
     lines += [f"no {COMPARED[name].title}: {reason}" for name, reason in unavailable]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Headings of the metrics, and what stands below them in each row."""
+    metrics = [row["metrics"] for row in rows]
+    columns = []
+    for name in (*COMPARED, *JUDGED):
+        if any(name in measured for measured in metrics):
+            columns.append((METRICS[name].heading, [mean_of(row, name) for row in rows]))
+        if name == "psnr":
+            columns += tallies.columns(metrics)
+    return columns
 
 
 def title_of(row: Mapping[str, Any]) -> str:

@@ -152,6 +152,8 @@ def test_a_batch_has_the_noise_of_ksampler_and_figures_for_each_image(model):
     expected = (-10 * errors.flatten(1).mean(1).log10()).tolist()
     assert psnr["values"] == pytest.approx(expected)
     assert output.result[4] == pytest.approx(sum(expected) / 2)
+    assert psnr["worst_tenth"] == pytest.approx(min(expected))
+    assert f"{min(expected):13.2f}" in output.result[2]  # below its heading
     assert (found["images"], found["width"], found["height"]) == (2, 32, 32)
 
 

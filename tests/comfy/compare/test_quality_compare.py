@@ -54,7 +54,9 @@ def test_grey_images_have_the_results_of_their_colored_ones():
 def test_json_has_the_figures_of_each_image():
     output = QualityCompare.execute(greys(0.0, 0.0), greys(0.1, 0.01), OFF)
     report = json.loads(output.result[5])
-    assert report["metrics"]["psnr"]["values"] == pytest.approx([20, 40], abs=1e-4)
+    psnr = report["metrics"]["psnr"]
+    assert psnr["values"] == pytest.approx([20, 40], abs=1e-4)
+    assert (psnr["worst_tenth"], psnr["hardly_visible"]) == (psnr["values"][0], 0.5)
     # 25.5 and 2.55 of 255 are saved as 26 and 3.
     expected = [20 * math.log10(255 / 26), 20 * math.log10(255 / 3)]
     assert report["metrics"]["psnr_8bit"]["values"] == pytest.approx(expected)
@@ -90,6 +92,9 @@ def test_a_video_has_figures_of_its_changes_and_of_the_whole_clip():
     assert report["clip"] == {"fps": 24.0, "psnr": pytest.approx(error)}
     images = table(QualityCompare.execute(reference, test, OFF))
     assert "clip" not in images
+    # Frames are not told apart one by one.
+    psnr = [found["metrics"]["psnr"] for found in (images, report)]
+    assert ["hardly_visible" in figures for figures in psnr] == [True, False]
     assert "frame_psnr" not in images["metrics"]
     same = table(QualityCompare.execute(reference, reference, OFF, video=True))
     assert same["clip"]["psnr"] == "identical"

@@ -3,6 +3,7 @@
 How it thinks is tested in ``tests/core/experiments``, on a toy.
 """
 
+import inspect
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from golden_path_pack.gph_core.paths.conditions import Conditions
 from golden_path_pack.gph_core.paths.golden_path import DRAWN, SEARCHED, GoldenPath
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
+from golden_path_pack.gph_core.quality.objective import DEFAULT, FOR_SEARCHES, JOINT
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search import study
 from golden_path_pack.nodes.hook import compatibility
@@ -59,6 +61,15 @@ def test_every_kind_of_latent_is_searched_without_a_vae(name):
     assert figure.shape[0] == 1
     assert figure.shape[3] == 3
     assert "not validated" in table
+
+
+def test_every_objective_is_offered_and_one_that_people_can_see_is_the_default():
+    inputs = ScheduleSearch.define_schema().inputs
+    (offered,) = [slot for slot in inputs if slot.id == "objective"]
+    assert set(offered.options) == {*FOR_SEARCHES, JOINT}
+    executed = inspect.signature(ScheduleSearch.execute).parameters["objective"].default
+    assert offered.default == executed == DEFAULT
+    assert DEFAULT in ("PSNR up to 40 dB", "hardly visible")
 
 
 def test_what_is_found_is_kept_with_its_conditions_and_a_speed_takes_it(monkeypatch):

@@ -4,7 +4,14 @@ import pytest
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
-from golden_path_pack.gph_core.quality.objective import OBJECTIVES, standardized
+from golden_path_pack.gph_core.quality.objective import (
+    CAPPED,
+    FOR_SEARCHES,
+    HARDLY,
+    OBJECTIVES,
+    standardized,
+)
+from golden_path_pack.gph_core.quality.verdict import Tally
 from golden_path_pack.gph_core.reports import search_report
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.proposals import Score
@@ -48,6 +55,52 @@ def test_values_have_the_sign_and_the_digits_of_their_metric(name, best, baselin
 def test_the_joint_objective_is_in_standard_deviations():
     text = search_report.table(delivery(standardized(PROBED), (1.5,), (0.5,)), is_validated=True)
     assert "+1.50 σ" in text
+
+
+def seen(name):
+    """Found by an objective of PSNR: 31 and 60 dB, the baseline 29.5 and 31."""
+    objective = FOR_SEARCHES[name]
+    best, baseline = (
+        tuple(objective.value({"psnr": psnr}) for psnr in pair)
+        for pair in ((31.0, 60.0), (29.5, 31.0))
+    )
+    found = delivery(objective, best, baseline)
+    (uniform,) = found.others
+    return found._replace(
+        best=found.best._replace(psnr=Tally(45.5, 31.0, 0.5)),
+        others=[uniform._replace(psnr=Tally(30.25, 29.5, 0.0))],
+    )
+
+
+def test_the_table_has_what_a_mean_hides_in_columns_of_their_own():
+    lines = search_report.table(seen(CAPPED), is_validated=True).splitlines()
+    # Capped 31 and 40 against 29.5 and 31: gains 1.5 and 9, half the interval 12.706 * 7.5 / 2.
+    assert lines[3:6] == [
+        "                                    PSNR dB  worst tenth  hardly visible",
+        "  35.50 dB                          45.50          31.00            50 %  0-1,3/6, "
+        "residual reuse (searched)",
+        "  30.25 dB  +5.25 (-42.4 to +52.9)  30.25          29.50             0 %  0-1,4/6, "
+        "residual reuse (uniform)",
+    ]
+    assert lines[6].startswith("worst tenth: a tenth of the examples have this PSNR or less")
+    assert lines[7].startswith("0 schedules scored")
+
+
+@pytest.mark.parametrize(
+    ("objective", "values"), [(CAPPED, ["35.50 dB", "30.25 dB"]), (HARDLY, ["50.0 %", "0.0 %"])]
+)
+def test_a_path_keeps_plain_psnr_whatever_counted_of_it(objective, values):
+    found = seen(objective)
+    lines = search_report.table(found, is_validated=True).splitlines()
+    assert [line.strip().split("  ")[0] for line in lines[4:6]] == values
+    known = {"model": "a model", "family": "FLUX", "architecture": {}}
+    path = search_report.path_of(found, "mine", known, [1.0] * 6 + [0.0], {}, is_validated=True)
+    assert path.quality == {
+        "PSNR, mean of 2 validation examples": 45.5,
+        "PSNR, worst tenth of 2 validation examples": 31.0,
+        "hardly visible, % of 2 validation examples": 50.0,
+        "the same, uniform": 30.25,
+    }
 
 
 def test_a_library_entry_has_a_distance_without_the_sign_of_the_search():

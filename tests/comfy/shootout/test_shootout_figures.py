@@ -104,13 +104,15 @@ def test_at_a_threshold_of_zero_every_image_is_identical_and_nothing_is_cached()
     assert row["ahead"] == {}
     assert row["metrics"]["psnr"] == {
         "mean": "identical", "low": None, "high": None, "identical": 2,
-        "values": ["identical", "identical"],
+        "values": ["identical", "identical"], "worst_tenth": "identical", "hardly_visible": 1.0,
     }  # fmt: skip
     assert row["metrics"]["latent_mse"]["values"] == [0, 0]
     assert row["cached"] == {"mean": 0, "spread": 0}
     lines = output.result[1].splitlines()
     (line,) = (line for line in lines if line.startswith("SeaCache (not comparable) "))
-    assert line.split()[8:] == ["identical", "1.0000", "±", "0.0000", "0", "±", "0"]
+    assert line.split()[8:] == [
+        "identical", "identical", "100", "%", "1.0000", "±", "0.0000", "0", "±", "0",
+    ]  # fmt: skip
     assert "SeaCache: not comparable: 10 of its steps were full on average, 4 were wanted" in lines
 
 

@@ -75,6 +75,20 @@ def test_the_default_wins_where_it_is_three_decibels_better():
     assert not learned([30.0, 32.0], [33.5, 34.6]).is_better
 
 
+def test_more_than_40_decibels_make_up_for_no_image():
+    one, two = Schedule.parse("0,1/4"), Schedule.parse("0,2/4")
+    # 36 dB against 40 and 20, as far as one sees it, though the mean is 44.
+    assert best([([36.0, 36.0], one), ([68.0, 20.0], two)])[1] == one
+    # 35 dB against 38.5 in the same way, in the mean 45 against 42.
+    assert best([([30.0, 60.0], one), ([37.0, 47.0], two)])[1] == two
+
+    def learned(scores, default):
+        return Learned(SCHEDULE, Fitted(), scores, default)
+
+    assert learned([41.0, 42.0], [60.0, 70.0]).is_better
+    assert not learned([30.0, 60.0], [37.0, 47.0]).is_better
+
+
 def test_spacings_begin_with_the_first_step_and_end_with_the_last_but_for_the_default():
     default = Schedule.parse("0-2,5,9,12,15,18/20")
     found = list(map(str, to_learn(8, default, is_damped=True)))
@@ -113,7 +127,7 @@ def test_weights_come_from_all_images_and_the_figure_from_leaving_one_out(images
     def score(run, end):
         return -float((end - full[run][-1]).square().mean())
 
-    found = learn([SCHEDULE], budget, runs, score, lambda count: [torch.zeros(1, 40)] * count)
+    found = learn([SCHEDULE], budget, runs, score, lambda count: [torch.zeros(1, 2, 20)] * count)
     assert found.policy.schedule == str(SCHEDULE)
     assert [step for step, _ in found.policy.weights] == [2, 4, 5]
     assert found.is_better  # than an empty picture

@@ -4,10 +4,11 @@ import pytest
 
 from gph_core.paths.choice import choose
 from gph_core.paths.conditions import Conditions
-from gph_core.paths.evidence import SCORING, VALIDATION, evidence, measured
+from gph_core.paths.evidence import SCORING, VALIDATION, beside_mean, evidence, measured
 from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
 from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import NEEDED, Fitted
+from gph_core.quality.verdict import Tally
 from gph_core.schedule import Schedule
 
 CONDITIONS = dict.fromkeys(NEEDED, "any") | {"sigmas": [1.0, 0.5, 0.0], "cfg": 5.0}
@@ -50,6 +51,57 @@ PATH = GoldenPath(
     ],
 )
 def test_evidence_says_on_what_weights_were_fitted_and_measured(changes, text):
+    assert evidence(replace(PATH, **changes)) == text
+
+
+TALLY = Tally(mean=35.84, worst=24.92, hardly=0.76)
+MEAN = {measured("PSNR", 50, VALIDATION): 35.84}
+TALLIED = MEAN | beside_mean(TALLY, 50, VALIDATION)
+
+
+def test_a_path_keeps_what_a_mean_hides():
+    assert TALLIED == {
+        "PSNR, mean of 50 validation examples": 35.84,
+        "PSNR, worst tenth of 50 validation examples": 24.92,
+        "hardly visible, % of 50 validation examples": 76.0,
+    }
+    card = replace(PATH, quality=TALLIED).card.splitlines()
+    assert "PSNR, worst tenth of 50 validation examples: 24.92" in card
+    assert "hardly visible, % of 50 validation examples: 76" in card
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {"quality": TALLIED},
+            "fitted here on 16 examples, PSNR 35.8 dB on 50 others, worst tenth 24.9, hardly "
+            "visible 76 %",
+        ),
+        (
+            {"quality": TALLIED, "origin": SHARED},
+            "searched elsewhere, its author states: fitted on 16 examples, PSNR 35.8 dB on 50 "
+            "others, worst tenth 24.9, hardly visible 76 %",
+        ),
+        (
+            {"quality": {measured("PSNR", 16, SCORING): 35.84} | beside_mean(TALLY, 16, SCORING)},
+            "fitted here on 16 examples, PSNR 35.8 dB on these, not validated, worst tenth 24.9, "
+            "hardly visible 76 %",
+        ),
+        (  # of other examples
+            {"quality": MEAN | beside_mean(TALLY, 16, SCORING)},
+            "fitted here on 16 examples, PSNR 35.8 dB on 50 others",
+        ),
+        (  # 24.9 dB would not be of the figure before it
+            {
+                "quality": {measured("PSNR and LPIPS", 50, VALIDATION): 1.5}
+                | beside_mean(TALLY, 50, VALIDATION)
+            },
+            "fitted here on 16 examples, PSNR and LPIPS 1.5 on 50 others",
+        ),
+    ],
+)
+def test_evidence_says_what_the_mean_of_psnr_hides(changes, text):
     assert evidence(replace(PATH, **changes)) == text
 
 

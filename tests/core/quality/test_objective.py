@@ -2,7 +2,17 @@ import math
 
 import pytest
 
-from gph_core.quality.objective import OBJECTIVES, PSNR, PSNR_OF_EQUAL, standardized
+from gph_core.quality.objective import (
+    CAPPED,
+    FOR_SEARCHES,
+    HARDLY,
+    JOINT,
+    OBJECTIVES,
+    PSNR,
+    PSNR_OF_EQUAL,
+    metrics_of,
+    standardized,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +28,59 @@ from gph_core.quality.objective import OBJECTIVES, PSNR, PSNR_OF_EQUAL, standard
 def test_higher_is_better_in_every_objective(name, metrics, value):
     assert OBJECTIVES[name].value(metrics) == value
     assert OBJECTIVES[name].name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "psnr", "value"),
+    [
+        (CAPPED, 39.5, 39.5),
+        (CAPPED, 60.0, 40.0),
+        (CAPPED, math.inf, 40.0),
+        # 100 % from 33 dB on, and a ten thousandth of a percent for each dB up to 40.
+        (HARDLY, 32.9, 0.00329),
+        (HARDLY, 33.0, 100.0033),
+        (HARDLY, 60.0, 100.004),
+        (HARDLY, math.inf, 100.004),
+    ],
+)
+def test_what_nobody_sees_of_psnr_is_worth_nothing(name, psnr, value):
+    assert FOR_SEARCHES[name].value({"psnr": psnr}) == pytest.approx(value, abs=1e-12)
+    assert metrics_of(name) == ("psnr",)
+
+
+def mean(name, *values):
+    return sum(FOR_SEARCHES[name].value({"psnr": value}) for value in values) / len(values)
+
+
+def test_good_images_do_not_make_up_for_a_bad_one():
+    one_bad, even = (60.0, 60.0, 20.0), (40.0, 40.0, 30.0)  # means 46.7 and 36.7 dB
+    assert mean("PSNR", *one_bad) > mean("PSNR", *even)
+    assert mean(CAPPED, *one_bad) == pytest.approx(100 / 3)
+    assert mean(CAPPED, *even) == pytest.approx(110 / 3)
+
+
+def test_more_examples_hardly_visible_are_better_and_of_equal_shares_the_higher_psnr():
+    assert mean(HARDLY, 33.0, 33.0, 1.0) > mean(HARDLY, 60.0, 32.9, 32.9)
+    assert mean(HARDLY, 33.0, 29.0) > mean(HARDLY, 34.0, 27.0)
+    assert mean(HARDLY, 40.0, 29.0) == mean(HARDLY, 60.0, 29.0)
+
+
+def test_no_psnr_outweighs_one_example_of_a_thousand():
+    few, more = [100.0] * 499 + [32.9] * 501, [33.0] * 500 + [0.0] * 500
+    assert mean(HARDLY, *more) > mean(HARDLY, *few)
+
+
+def test_values_are_written_as_people_know_them():
+    assert OBJECTIVES["PSNR"].text(31.006) == "31.01 dB"
+    assert FOR_SEARCHES[CAPPED].text(31.006) == "31.01 dB"
+    assert FOR_SEARCHES[HARDLY].text(62.5035) == "62.5 %"
+    assert OBJECTIVES["LPIPS"].text(-0.05) == "0.0500"
+    assert OBJECTIVES["LPIPS"].text(-0.0) == "0.0000"
+    assert standardized(PROBE).text(0.5) == "+0.50 σ"
+
+
+def test_analyses_compare_by_single_metrics_as_their_margins_are_in_units_of_these():
+    assert not {CAPPED, HARDLY, JOINT} & OBJECTIVES.keys()
 
 
 def test_equal_images_count_as_a_hundred_decibels():
@@ -46,10 +109,10 @@ def test_the_joint_objective_standardizes_by_the_probe():
     assert joint.metrics == ("psnr", "lpips")
 
 
-def test_the_mean_over_examples_is_the_objective_of_the_mean_metrics():
+def test_the_mean_of_a_sum_of_metrics_is_the_sum_of_their_means():
     joint = standardized(PROBE)
-    mean = (joint.value(PROBE[0][0]) + joint.value(PROBE[0][1])) / 2
-    assert mean == pytest.approx(joint.value({"psnr": 10.0, "lpips": 0.2}))
+    of_both = (joint.value(PROBE[0][0]) + joint.value(PROBE[0][1])) / 2
+    assert of_both == pytest.approx(joint.value({"psnr": 10.0, "lpips": 0.2}))
 
 
 def test_equal_images_do_not_make_the_statistics_infinite():

@@ -1,10 +1,14 @@
 """Table and figure of Compare Run, and the run that it calls the closest."""
 
+import math
+
 import pytest
 import torch
 
+from gph_core.paths.conditions import Choice
+from gph_core.policies.extrapolation import Reuse
 from gph_core.quality.comparison import Comparison, Figures
-from gph_core.reports import compare_report
+from gph_core.reports import compare_report, tallies
 from gph_core.reports.compare_report import Run
 from gph_core.schedule import Schedule
 
@@ -71,6 +75,39 @@ def test_of_videos_the_table_has_whole_clips_and_the_worst_frame_of_each_run():
     ]
 
 
+def test_a_mean_of_several_images_or_videos_stands_beside_what_it_hides():
+    runs = [run_of(name) for name in ("full", "cached", "fewer")]
+    choice = Choice(Schedule.parse("0/2"), "by hand", Reuse())
+    # Two videos of two frames: -10 log10 of the mean square errors 10^-3 and 10^-2.
+    measured = [
+        Comparison({"psnr": Figures(values), "ssim": Figures((0.9,) * 4)}, {})
+        for values in ((30.0, 30.0, 20.0, 20.0), (33.0, 33.0, 40.0, math.inf))
+    ]
+
+    def told(frames):
+        return compare_report.report_of(choice, "", runs, measured, None, "Fast", frames)
+
+    psnr = told(1)["runs"][2]["metrics"]["psnr"]
+    assert (psnr["worst_tenth"], psnr["hardly_visible"]) == (33.0, 1.0)
+    titles, _, cached, fewer, *others = compare_report.table(told(1)).splitlines()
+    assert titles.endswith("   PSNR dB  worst tenth  hardly visible      SSIM")
+    assert cached.endswith("     25.00        20.00             0 %    0.9000")
+    assert fewer.endswith("     35.33        33.00           100 %    0.9000")
+    assert others[-1] == tallies.legend("images")
+    assert "\nworst tenth 20.00 dB · 0 % hardly visible\n" in compare_report.caption(
+        told(1)["runs"][1]
+    )
+
+    found = told(2)["runs"][1]
+    assert "worst_tenth" not in found["metrics"]["psnr"]
+    assert found["clips"]["psnr"]["worst_tenth"] == pytest.approx(20.0)
+    titles, _, cached, *others = compare_report.table(told(2)).splitlines()
+    assert titles.endswith("   PSNR dB      SSIM  clip PSNR dB  worst tenth  hardly visible")
+    assert cached.endswith("     25.00    0.9000         25.00        20.00             0 %")
+    assert tallies.legend("videos") in others
+    assert "worst tenth" not in compare_report.table(told(4))  # a single video
+
+
 def run_of(name, schedule="0/2"):
     return Run(name, Schedule.parse(schedule), None, 1.0)
 
@@ -93,7 +130,9 @@ def test_the_figure_shows_the_middle_picture_of_each_run(shape):
     pictures = [torch.zeros(*shape, 3) for _ in runs]
     for picture, color in zip(pictures, colors, strict=True):
         picture[shape[0] // 2] = torch.tensor(color)
-    entry = {"steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}}
+    entry = {
+        "steps": 2, "full_steps": 1, "seconds": 1.0, "speedup": 1.0, "metrics": {}, "clips": {},
+    }  # fmt: skip
     figure = compare_report.figure(
         runs, pictures,
         {

@@ -68,6 +68,12 @@ def test_who_is_comparable_is_ahead_of_uniform_example_by_example():
     assert [rows[name]["ahead"] for name in ("full", "uniform", "more")] == [{}, {}, {}]
 
 
+def test_psnr_of_several_examples_has_its_worst_and_the_share_hardly_visible():
+    report = reported({cached("uniform"): (32.0, 34.0)})
+    psnr = report["rows"][1]["metrics"]["psnr"]
+    assert (psnr["mean"], psnr["worst_tenth"], psnr["hardly_visible"]) == (33.0, 32.0, 0.5)
+
+
 def test_a_kind_is_what_decides_on_the_full_steps():
     report = reported({
         cached("uniform"): (20.0, 22.0), cached("EasyCache", gate=EasyCache(0.1)): (19.0, 19.0),

@@ -2,9 +2,15 @@ import math
 
 import pytest
 
+from gph_core.policies.extrapolation import Reuse
+from gph_core.quality.objective import CAPPED, FOR_SEARCHES, OBJECTIVES
+from gph_core.quality.verdict import Tally
 from gph_core.schedule import Schedule
 from gph_core.search.proposals import Score
-from gph_core.search.selection import finalists, paired_gain
+from gph_core.search.selection import finalists, paired_gain, validated_on
+from gph_core.search.study import Measurement
+
+from ...support.made_examples import MadeExamples
 
 A = Schedule((0, 1, 2, 3), 12)
 NEAR_A = Schedule((0, 1, 2, 4), 12)  # 2 steps from A
@@ -55,3 +61,29 @@ def test_one_example_bounds_nothing():
 def test_scores_of_different_examples_are_not_compared(other):
     with pytest.raises(ValueError, match="compared on the same examples; one has 2, the other"):
         paired_gain(Score((3.0, 4.0)), other)
+
+
+class Given(MadeExamples):
+    """Examples with these PSNRs, whatever the schedule, and an error that says nothing."""
+
+    def __init__(self, *psnr):
+        super().__init__(lambda schedule, example: psnr[example], len(psnr))
+
+    def measure(self, schedule, examples):
+        found = super().measure(schedule, examples)
+        return Measurement([{**m, "latent_mse": 0.5} for m in found.metrics], 0.0)
+
+
+def test_what_is_validated_has_a_tally_of_plain_psnr_whatever_counts_of_it():
+    # Capped (40 + 30 + 33) / 3, plain (100 + 30 + 33) / 3: equal images count as 100 dB.
+    found = validated_on(Given(math.inf, 30.0, 33.0), None, FOR_SEARCHES[CAPPED], A, Reuse())
+    assert found.score.mean == pytest.approx(103 / 3)
+    assert found.psnr == (pytest.approx(163 / 3), 30.0, pytest.approx(2 / 3))
+
+
+def test_there_is_no_tally_where_psnr_does_not_count_or_an_image_has_no_value():
+    one = Given(30.0)
+    assert validated_on(one, None, OBJECTIVES["latent MSE"], A, Reuse()).psnr is None
+    assert validated_on(one, None, OBJECTIVES["PSNR"], A, Reuse()).psnr == Tally(30.0, 30.0, 0.0)
+    broken = validated_on(Given(30.0, math.nan), None, OBJECTIVES["PSNR"], A, Reuse())
+    assert (broken.psnr, broken.score.is_whole) == (None, False)

@@ -10,14 +10,15 @@ import pytest
 
 from gph_core.policies.extrapolation import Hermite, Reuse
 from gph_core.policies.fitted import Fitted
+from gph_core.quality.objective import CAPPED, FOR_SEARCHES, HARDLY
 from gph_core.schedule import uniform
 from gph_core.search.algorithms.moves import starts
 from gph_core.search.algorithms.table import ALGORITHMS
 from gph_core.search.budget import Budget
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
-from gph_core.search.setup import search_space
-from gph_core.search.study import Measurement
+from gph_core.search.setup import prepared, search_space
+from gph_core.search.study import Measurement, Study
 
 from ...support.made_examples import MadeExamples
 
@@ -64,6 +65,21 @@ def test_temperatures_are_ten_times_the_difference_of_pairs_with_values(monkeypa
     with suppress(ValueError):  # without any value nothing can be delivered
         find_path([work], 12, SearchSettings(5, Budget(evaluations=150), "annealing", "latent MSE"))
     assert setups[0].t_max == pytest.approx(t_max)
+
+
+def test_capped_psnr_takes_the_temperatures_of_psnr_and_a_share_is_probed():
+    def setup(objective):
+        # 1 dB lower with each step that is full later.
+        examples = MadeExamples(lambda schedule, example: 50.0 - sum(schedule.full_steps), 1)
+        study = Study(examples, FOR_SEARCHES[objective])
+        return prepared(study, search_space(12, 5, Reuse()), uniform(12, 5), seed=0), study
+
+    capped, study = setup(CAPPED)
+    assert (capped.t_max, capped.t_min) == (0.5, 1e-4)
+    assert len(study.scores) == 1  # that of the start
+    share, study = setup(HARDLY)
+    assert share.t_max != 0.5
+    assert len(study.scores) > 1
 
 
 @pytest.mark.parametrize("name", ["additive cost", "pairwise cost", "Bayesian optimization"])
