@@ -8,8 +8,9 @@ folder is a room, which imports only those before it:
 ``methods`` is the table of those that were published. ``model`` knows where a transformer keeps its
 blocks and swaps them for one call, ``run`` ties all this together while a sampling run lasts, and
 ``paths`` turns a user's choice into a schedule. ``quality`` compares images, ``search`` looks for
-the best schedule, ``calibration`` measures what methods have to know about a model. ``analysis``
-examines recorded runs and their errors, ``reports`` puts results into texts, tables and figures.
+the best schedule, ``fitting`` fits weights to full runs, ``calibration`` measures what methods have
+to know about a model. ``analysis`` examines recorded runs and their errors, ``reports`` puts
+results into texts, tables and figures.
 
 The *GPH paper* that docstrings name as their source is *The Golden Path Hypothesis: Reusable
 Schedules in Diffusion Caching*.

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import torch
 from golden_path_pack.gph_core.experiments.examples import UnderFits, UnderPolicy
-from golden_path_pack.gph_core.paths.golden_path import SEARCHED, GoldenPath
+from golden_path_pack.gph_core.fitting.closed_loop import FIT
+from golden_path_pack.gph_core.paths.golden_path import FITTED_FORMAT, SEARCHED, GoldenPath
 from golden_path_pack.gph_core.paths.library import FITTED_PATHS
 from golden_path_pack.gph_core.paths.spacings import spacings
 from golden_path_pack.gph_core.policies.as_json import policy_to_json
@@ -26,7 +27,7 @@ from benchmarks.lab.lab import Lab
 from benchmarks.lab.memory import folder
 from benchmarks.lab.subjects import IMAGE, SUBJECTS, VIDEO
 
-MEMORY = folder("fitted-paths")
+MEMORY = folder(f"fitted-paths-{FIT}")  # scores under another way to fit are no use
 FULL_STEPS = {50: (21, 13, 9, 6), 28: (12, 7, 5), 20: (8, 5, 4)}
 WANTED = [(steps, full, 5.0) for steps, counts in FULL_STEPS.items() for full in counts]
 WANTED += [(50, full, 1.0) for full in (13, 9)]
@@ -108,7 +109,7 @@ def found(
         policy = contestant.scoring.policy_for(best.schedule)
     conditions, model = policy.conditions, MODELS[lab.subject]
     return GoldenPath.from_json({
-        "format": 3,
+        "format": FITTED_FORMAT,
         "name": f"{model.name}, {full} of {lab.steps}, fitted, CFG {lab.cfg:g}",
         "schedule": str(best.schedule), "origin": SEARCHED,
         "policy": policy_to_json(policy),

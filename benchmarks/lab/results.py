@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from comfyui_version import __version__
+from golden_path_pack.gph_core.quality.verdict import Tally
 from scipy.stats import t
 
 import benchmarks
@@ -59,6 +60,12 @@ def kept(file: Path) -> dict[str, list[Any]]:
                 "measure everything again: delete the file first"
             )
     return parts
+
+
+def seen(values: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """What a mean of PSNRs hides: worst tenth, and share hardly visible (see ``verdict.Tally``)."""
+    tally = Tally.of(np.ravel(values).tolist())
+    return {"worst tenth": round(tally.worst, 2), "good": round(tally.hardly, 3)}
 
 
 def interval(values: Sequence[float] | np.ndarray, digits: int = 3) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from golden_path_pack.gph_core.paths.speeds import OF_STEPS, SPEEDS
 
 from benchmarks.lab import report
 from benchmarks.lab.demo import SAMPLER, SCHEDULER
-from benchmarks.lab.results import interval
+from benchmarks.lab.results import interval, seen
 from benchmarks.lab.subjects import IMAGE, MODELS, STUDENT, VIDEO, add_option
 from benchmarks.learning._learned import (
     LEARNED,
@@ -42,7 +42,7 @@ from benchmarks.learning._learned import (
     Trial,
     trials,
 )
-from benchmarks.quality._defaults import DEFAULT, FEWER, GOOD, worst_tenth
+from benchmarks.quality._defaults import DEFAULT, FEWER, GOOD
 
 FILE = "learned.json"
 CFGS = (1.0, 3.0, 5.0)
@@ -116,8 +116,7 @@ def row_of(setting: Setting, trial: Trial) -> dict:
     means = {name: values.mean(axis) for name, values in scores.items()}
     ways = {
         name: {
-            "psnr": interval(means[name], 2), "worst tenth": worst_tenth(values.ravel()),
-            "good": round(float((values >= GOOD).mean()), 3),
+            "psnr": interval(means[name], 2), **seen(values),
             "bad": round(float((values < BAD).mean()), 3),
         }
         for name, values in scores.items()
@@ -231,8 +230,8 @@ def conditions(options) -> dict[str, Any]:
         "model": MODELS[options.model].name, "scheduler": SCHEDULER,
         "prompts": f"all held out of training: {prompts} to learn from, each tried on {noises} "
         f"other noises; {unseen} others under the first {PATHS} learned paths",
-        "ways": f"PSNR, its mean over the worst tenth, share from {GOOD:g} dB on (good) and below "
-        f"{BAD:g} dB (bad)",
+        "ways": f"PSNR, which a tenth do not exceed (worst tenth), share from {GOOD:g} dB on "
+        f"(good) and below {BAD:g} dB (bad)",
         "unit": "PSNR in dB to the full run of the same setting, with half of a 95 % interval (t) "
         "over the learned prompts, or over the others; ahead: of the learned way, paired; stated: "
         "mean of what the paths state; bill: the largest of the fits, in full images",

@@ -23,7 +23,7 @@ from golden_path_pack.gph_core.policies.fitted import Fitted
 
 from benchmarks.lab import demo, fitted, report
 from benchmarks.lab.lab import Lab, Prompts
-from benchmarks.lab.results import interval
+from benchmarks.lab.results import interval, seen
 from benchmarks.lab.shots import Way
 from benchmarks.lab.ways import PLAIN, fixed, plain_steps
 from benchmarks.quality.fitted_paths import psnr
@@ -134,7 +134,7 @@ def row(lab: Elsewhere) -> dict:
     plain = psnr(lab, plain_steps(lab.full))
     return {
         "path": f"{lab.full} of {lab.steps}", "place": lab.name or "as fitted",
-        "prompts": len(carried), "psnr": interval(carried),
+        "prompts": len(carried), "psnr": interval(carried), **seen(carried),
         "ahead": {DEFAULT: interval(carried - default), PLAIN: interval(carried - plain)},
         "behind a fit there": interval(here - carried), "the pack says": said(lab, path),
     }  # fmt: skip
@@ -175,10 +175,12 @@ def misses(figures: dict) -> list[str]:
 
 
 def summary(figures: dict) -> str:
-    head = ["path", "where", "PSNR dB", f"over {DEFAULT}", f"over {PLAIN}", "behind a fit there"]
+    head = ["path", "where", "PSNR dB", "worst tenth", "good", f"over {DEFAULT}", f"over {PLAIN}"]
+    head.append("behind a fit there")
     lines = [
         [
-            one["path"], one["place"], f"{one['psnr'][0]:.2f}",
+            one["path"], one["place"], f"{one['psnr'][0]:.2f}", one["worst tenth"],
+            f"{one['good']:.0%}",
             *map(report.within, one["ahead"].values()),
             report.within(one["behind a fit there"]), one["the pack says"],
         ]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from benchmarks.lab import demo, report
 from benchmarks.lab.lab import Lab
-from benchmarks.lab.results import interval
+from benchmarks.lab.results import interval, seen
 from benchmarks.lab.shots import Shots
 from benchmarks.lab.ways import baselines, fitted
 
@@ -48,5 +48,6 @@ def rows() -> Iterator[dict]:
                 if name != way
             }
             yield {
-                "steps": steps, "full": full, "way": way, "psnr": interval(values), "ahead": ahead,
+                "steps": steps, "full": full, "way": way, "psnr": interval(values), **seen(values),
+                "ahead": ahead,
             }  # fmt: skip

@@ -19,7 +19,7 @@ from golden_path_pack.gph_core.paths.golden_path import GoldenPath
 
 from benchmarks.lab import demo, fitted, report
 from benchmarks.lab.lab import Lab, Prompts
-from benchmarks.lab.results import interval
+from benchmarks.lab.results import interval, seen
 from benchmarks.lab.shots import Shots, Way
 from benchmarks.lab.ways import PLAIN, UNIFORM, baselines, of_path, plain_steps
 
@@ -74,7 +74,7 @@ def row(kind: str, path: GoldenPath) -> dict:
         controls[SOLVER] = plain[solver]
     return {
         "kind": kind, "steps": steps, "full": full, "cfg": lab.cfg,
-        "schedule": str(path.schedule), "psnr": interval(scores), "sampler": solver,
+        "schedule": str(path.schedule), "psnr": interval(scores), **seen(scores), "sampler": solver,
         "controls": {name: interval(values) for name, values in controls.items()},
         "ahead": {name: interval(scores - values) for name, values in controls.items()},
     }  # fmt: skip
@@ -118,10 +118,19 @@ def title(one: dict) -> str:
 
 
 def summary(figures: dict) -> str:
-    head = ["path", "PSNR dB", f"over {UNIFORM}", f"over {PLAIN}", f"over {SOLVER}", "sampler"]
+    head = [
+        "path",
+        "PSNR dB",
+        "worst tenth",
+        "good",
+        f"over {UNIFORM}",
+        f"over {PLAIN}",
+        f"over {SOLVER}",
+        "sampler",
+    ]
     lines = [
         [
-            title(one), f"{one['psnr'][0]:.2f}",
+            title(one), f"{one['psnr'][0]:.2f}", one["worst tenth"], f"{one['good']:.0%}",
             *(report.within(one["ahead"].get(name)) for name in (UNIFORM, PLAIN, SOLVER)),
             one["sampler"], one["schedule"],
         ]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from unittest import mock
 
+import numpy as np
 import torch
 from golden_path_pack.gph_core.paths.spacings import spacings
 from golden_path_pack.gph_core.policies import weights
@@ -76,20 +77,23 @@ def fits(setting: Setting) -> list[Fit]:
     fitted = lab.fits(work)
     space, rng = ScheduleSpace(lab.steps, lab.steps - full), random.Random(SEED)
     schedules = [*spacings(lab.steps, full), *(space.sample(rng) for _ in range(RANDOM))]
-    without_bounds = mock.patch.object(weights, "confined", lambda found, *_: found)
+    without_bounds = mock.patch.object(
+        weights, "confined", lambda found, *_: weights.rounded(found)
+    )
     with torch.inference_mode(), without_bounds:
         return [fitted.policy_for(one).weights for one in dict.fromkeys(schedules)]
 
 
 def row(setting: Setting, some: Sequence[Fit]) -> dict:
     """Ranges over the fits of a setting."""
-    steps = [size([weight for _, weight in pairs]) for fit in some for _, pairs in fit]
+    steps = [size_of(terms) for fit in some for _, terms in fit]
     means = [mean(fit) for fit in some]
     return {
         "setting": str(setting.lab), "full": setting.full, "examples": setting.examples,
         "fits": len(some), "beyond": sum(is_beyond(fit, setting.lab.steps) for fit in some),
-        "sum": around([one.total for one in steps]),
-        "absolute": round(max(one.absolute for one in steps), 2),
+        "sum": around([total for one in steps for total in (np.min(one.total), np.max(one.total))]),
+        "absolute": round(max(float(np.max(one.absolute)) for one in steps), 2),
+        "own": round(sum(is_own(terms) for fit in some for _, terms in fit) / len(steps), 2),
         "mean sum": around([one.total for one in means]),
         "mean absolute": round(max(one.absolute for one in means), 2),
     }  # fmt: skip
@@ -97,12 +101,22 @@ def row(setting: Setting, some: Sequence[Fit]) -> dict:
 
 def around(values: Sequence[float]) -> list[float]:
     """Least and largest of some values."""
-    return [round(min(values), 3), round(max(values), 3)]
+    return [round(float(min(values)), 3), round(float(max(values)), 3)]
+
+
+def size_of(terms: Weights) -> Size:
+    """Size of the weights of a step, of each channel."""
+    return size([term.weights for term in terms])
+
+
+def is_own(terms: Weights) -> bool:
+    """Whether the channels have weights of their own."""
+    return any(len(term.weights) > 1 for term in terms)
 
 
 def mean(fit: Fit) -> Size:
     """Size of the weights of a cached step in the mean."""
-    sizes = [size([weight for _, weight in pairs]) for _, pairs in fit]
+    sizes = [size_of(terms).mean for _, terms in fit]
     return Size(*(sum(values) / len(sizes) for values in zip(*sizes, strict=True)))
 
 
@@ -118,10 +132,15 @@ def is_beyond(fit: Fit, num_steps: int) -> bool:
 def refused(every: Sequence[tuple[Fit, int]], times: float) -> dict:
     """Share of the fits that are refused when all their weights are multiplied."""
     count = sum(
-        is_beyond([(n, tuple((a, w * times) for a, w in pairs)) for n, pairs in fit], steps)
+        is_beyond([(n, multiplied(terms, times)) for n, terms in fit], steps)
         for fit, steps in every
     )
     return {"times": times, "refused": round(count / len(every), 3)}
+
+
+def multiplied(terms: Weights, times: float) -> Weights:
+    """Weights, each multiplied by a number."""
+    return tuple(term._replace(weights=tuple(times * w for w in term.weights)) for term in terms)
 
 
 def misses(figures: dict) -> list[str]:

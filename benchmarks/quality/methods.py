@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from benchmarks.lab import demo, report
 from benchmarks.lab.lab import Lab, Prompts, compared
 from benchmarks.lab.replay import DIGITS, DRAWS, replay
-from benchmarks.lab.results import interval
+from benchmarks.lab.results import interval, seen
 from benchmarks.lab.shots import Shot, Shots
 from benchmarks.lab.subjects import BOTH, VIDEO
 from benchmarks.lab.ways import FITTED, PLAIN, baselines, ways
@@ -94,6 +94,7 @@ def means(found: list[Shot]) -> dict:
     common = max(sorted(set(schedules)), key=schedules.count)
     return {
         "psnr": interval([shot.psnr for shot in found], DIGITS),
+        **seen([shot.psnr for shot in found]),
         "ssim": interval([shot.ssim for shot in found], DIGITS),
         "latent_mse": interval([shot.latent_mse for shot in found], DIGITS),
         "cached": statistics.fmean(counts), "spread": statistics.pstdev(counts),
@@ -134,8 +135,9 @@ def title(row: dict) -> str:
 
 def summary(figures: dict) -> str:
     """The best of each setting and number of full steps first."""
-    head = ["setting", "full", "method", "cached", "PSNR dB", "ahead of uniform", "SSIM"]
-    head += ["schedules", "most frequent", "replayed, dB", "random, dB", "runs"]
+    head = ["setting", "full", "method", "cached", "PSNR dB", "worst tenth", "good"]
+    head += ["ahead of uniform", "SSIM", "schedules", "most frequent"]
+    head += ["replayed, dB", "random, dB", "runs"]
     order = sorted(figures["rows"], key=lambda r: (r["setting"], -r["full"], -r["psnr"][0]))
     lines = []
     for row in order:
@@ -143,11 +145,17 @@ def summary(figures: dict) -> str:
         mean, half = row["psnr"]
         lines.append([
             row["setting"], row["full"], row["name"], f"{row['cached']:.2f}",
-            f"{mean:.2f} ± {half:.2f}", report.within(row["ahead"]), f"{row['ssim'][0]:.3f}",
+            f"{mean:.2f} ± {half:.2f}", row.get("worst tenth", ""), good(row),
+            report.within(row["ahead"]), f"{row['ssim'][0]:.3f}",
             row["distinct"], most_frequent(row), report.within(again.get("replayed psnr")),
             report.within(again.get("random psnr")), again.get("runs", ""),
         ])  # fmt: skip
     return report.table(head, lines)
+
+
+def good(row: dict) -> str:
+    """Share hardly visible; older rows have none."""
+    return f"{row['good']:.0%}" if "good" in row else ""
 
 
 def most_frequent(row: dict) -> str:

@@ -5,5 +5,5 @@ the fit of its values. ``polynomial`` is TeaCache's, ``sensitivities`` SenCache'
 ``residual_ratios`` MagCache's, ``planned`` those of L2P, DPCache and MeanCache. ``threshold`` finds
 the threshold that caches a wanted number of steps; ``outcome`` says what one run shows about all
 thresholds. ``entry`` is what is kept of a method, ``file`` keeps the entries of one model and
-setting. ``closed_loop`` fits the weights of golden paths.
+setting.
 """

@@ -25,8 +25,10 @@ def carries(fitted: Any, of_run: Any) -> bool:
     """Whether weights that were fitted under one CFG are of use under another."""
     if fitted == of_run:
         return True
-    are_numbers = isinstance(fitted, (int, float)) and isinstance(of_run, (int, float))
-    return are_numbers and fitted > 0 and LEAST_CFG * fitted - ROUNDING <= of_run <= fitted
+    if not isinstance(fitted, (int, float)) or not isinstance(of_run, (int, float)):
+        return False
+    is_guided = of_run != 1  # else ComfyUI leaves out the negative prompt, which weights may need
+    return is_guided and fitted > 0 and LEAST_CFG * fitted - ROUNDING <= of_run <= fitted
 
 
 def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:

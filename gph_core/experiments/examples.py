@@ -10,9 +10,10 @@ from typing import Any
 
 from torch import Tensor
 
-from ..calibration.closed_loop import ClosedLoop, Course, fit
-from ..calibration.steps import Steps
 from ..files.run_states import RunStates
+from ..fitting.closed_loop import fit
+from ..fitting.crossed import Crossing, crossed
+from ..fitting.steps import Steps
 from ..policies.base import Policy
 from ..policies.fitted import Fitted
 from ..quality.objective import Metrics
@@ -58,10 +59,8 @@ class UnderPolicy:
 
 @dataclass
 class UnderFits:
-    """Examples under weights that were fitted to the others of them.
-
-    Weights of one half of the examples score the other half, both ways: on its own examples a fit
-    looks better than it is. The delivered weights come from all examples.
+    """Examples, each under weights that were fitted to the others: on its own examples a fit looks
+    better than it is. The delivered weights come from all examples.
 
     Args:
         steps: of the sampler.
@@ -96,14 +95,14 @@ class UnderFits:
         """Metrics of some examples; the first call for a schedule runs all of them."""
         self._full_steps = 0
         if schedule not in self._metrics:
-            self._metrics[schedule] = self.runner.repeated(lambda: self._cross_fitted(schedule))
+            self._metrics[schedule] = self.runner.repeated(lambda: self._crossed(schedule))
         metrics = self._metrics[schedule]
         return Measurement([metrics[number] for number in examples], self._full_steps)
 
     def policy_for(self, schedule: Schedule) -> Fitted:
         """Weights of a schedule, fitted to all examples."""
         self.begin()
-        end = self.runner.repeated(lambda: self._fit(schedule, range(len(self))))
+        end = self.runner.repeated(lambda: fit(schedule, self.steps, self._at, self._velocities))
         return replace(end.policy, conditions=self.conditions, examples=len(self))
 
     @cached_property
@@ -112,7 +111,7 @@ class UnderFits:
         return RunStates(len(self), len(self.steps.moves) + 1, self.folder, STATES_IN_MEMORY)
 
     @cached_property
-    def _memory(self) -> PrefixMemory[Course]:
+    def _memory(self) -> PrefixMemory[Crossing]:
         return PrefixMemory(self.state_bytes)
 
     def _watch(self) -> None:
@@ -121,29 +120,20 @@ class UnderFits:
             self.runner.watched(self._states.keep, self._present)
             self._present.update(range(len(self)))
 
-    def _cross_fitted(self, schedule: Schedule) -> list[Metrics]:
-        """Metrics of all examples, each under weights that were fitted to the other half."""
-        numbers = range(len(self))
-        halves = (numbers[::2], numbers[1::2]) if len(self) > 1 else (numbers, numbers)
-        ends: dict[int, Tensor] = {}
-        for one, other in (halves, halves[::-1]):
-            reached = self._fit(schedule, one).ends
-            ends |= {number: reached[number] for number in other}
-        return self.runner.measure_ends(ends, self.steps.end_level)
-
-    def _fit(self, schedule: Schedule, fitted_on: Sequence[int]) -> ClosedLoop:
-        numbers = range(len(self))
+    def _crossed(self, schedule: Schedule) -> list[Metrics]:
+        """Metrics of all examples, each under weights that were fitted to the others."""
         if self.runner.grouping != self._grouping:
             self._memory.clear()
             self._grouping = self.runner.grouping
-
-        def states(step: int) -> list[Tensor]:
-            return [self._states.at(number, step) for number in numbers]
-
-        def velocities(step: int, now: list[Tensor]) -> list[Tensor]:
-            by_number = self.runner.velocities(step, dict(enumerate(now)))
-            self._full_steps += len(self)
-            return [by_number[number] for number in numbers]
-
         memory = self._memory if self.state_bytes else None
-        return fit(schedule, self.steps, states(0), states, velocities, fitted_on, memory=memory)
+        ends = crossed(schedule, self.steps, self._at, self._velocities, memory=memory).ends
+        return self.runner.measure_ends(dict(enumerate(ends)), self.steps.end_level)
+
+    def _at(self, step: int) -> list[Tensor]:
+        """States of all full runs."""
+        return [self._states.at(number, step) for number in range(len(self))]
+
+    def _velocities(self, step: int, now: list[Tensor]) -> list[Tensor]:
+        by_number = self.runner.velocities(step, dict(enumerate(now)))
+        self._full_steps += len(self)
+        return [by_number[number] for number in range(len(self))]

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from torch import Tensor
 
-from ..calibration.steps import Steps
+from ..fitting.steps import Steps
 from ..paths.conditions import Choice, Conditions
 from ..policies.base import Policy
 from ..quality.objective import Metrics
@@ -157,7 +157,10 @@ class Runner(Protocol):
         ...
 
     def velocities(self, step: int, states: Mapping[int, Tensor]) -> dict[int, Tensor]:
-        """Guided velocities of all examples at a step, ``[1, ...]`` each, by number."""
+        """Velocities of all examples at a step, ``[1 or 2, ...]`` each, by number.
+
+        Guided ones and, if the guider has one, those of the second prompt.
+        """
         ...
 
     def measure_ends(self, ends: Mapping[int, Tensor], level: float) -> list[Metrics]:

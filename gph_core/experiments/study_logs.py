@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..fitting.closed_loop import FIT
 from ..policies.as_json import policy_to_json
 from ..policies.base import Policy
+from ..policies.fitted import Fitted
 from ..search.log import StudyLog
 from ..search.selection import PlainSteps
 
@@ -45,6 +47,8 @@ class StudyLogs:
         if part == VALIDATION:
             examples, name = self.validation, f"{part} {self.digest(self.validation)[:8]}"
         kind = str(policy) if isinstance(policy, PlainSteps) else policy_to_json(policy)
+        if isinstance(policy, Fitted):
+            kind = {**policy_to_json(policy), "fit": FIT}
         slug = re.sub(r"[^a-z0-9]+", "-", str(policy).lower()).strip("-")[:_NAME_LENGTH]
         slug += f" {self.digest(kind)[:6]}"  # two may begin alike
         return self._opened(f"{self.counts} {slug} {name}", examples, {"policy": kind})

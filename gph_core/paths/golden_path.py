@@ -1,7 +1,8 @@
 """A golden path: a schedule together with the conditions under which it was measured.
 
 It is one JSON object, in which only ``name``, ``schedule`` and ``origin`` are required. Paths whose
-policy has weights of its own are of format 3, which older packs refuse::
+policy has weights of its own are of format 4, which older packs refuse; in format 3 these weights
+were the same for all channels::
 
     {"format": 2, "name": "my Z-Image, 8 of 25", "origin": "searched here",
      "schedule": "0-2,5,9,14,19,24/25", "policy": {"kind": "Reuse"},
@@ -25,7 +26,8 @@ from ..policies.fitted import Fitted
 from ..schedule import Schedule
 from ..schedule_text import MAX_STEPS
 
-FORMAT, FITTED_FORMAT = 2, 3
+FORMAT, FITTED_FORMAT = 2, 4
+READ = (FORMAT, 3, FITTED_FORMAT)
 PUBLISHED, SEARCHED, LEARNED = "published", "searched here", "learned here"
 RETARGETED = "retargeted, not measured"
 SHARED = "searched elsewhere"
@@ -146,7 +148,16 @@ class GoldenPath:
     @classmethod
     def from_json(cls, data: Any) -> GoldenPath:
         """Read what ``to_json`` wrote; ``ValueError`` that names the field at fault."""
-        if not isinstance(data, dict) or data.get("format") not in (FORMAT, FITTED_FORMAT):
+        if (
+            isinstance(data, dict)
+            and type(data.get("format")) is int
+            and data["format"] > max(READ)
+        ):
+            raise ValueError(
+                f"it is of format {data['format']}, which a newer version of this pack wrote: "
+                "update the pack"
+            )
+        if not isinstance(data, dict) or data.get("format") not in READ:
             raise ValueError(f'this is not a golden path: an object with "format": {FORMAT}')
         known = {item.name for item in fields(cls)} | {"format"}
         if unknown := sorted(data.keys() - known):

@@ -12,9 +12,10 @@ from ..schedule_text import MAX_STEPS
 from . import allowed
 from .base import Policy, Site
 from .table import KINDS
-from .weights import Weights
+from .weights import MOST_CHANNELS, MOST_TERMS, SECOND, Term
 
 MAX_SHOWN = 100  # characters of what a file holds
+MAX_TERMS = sum(MOST_TERMS.values())
 
 
 def policy_to_json(policy: Policy) -> dict[str, Any]:
@@ -28,8 +29,18 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
     for option in fields(policy):  # type: ignore[arg-type] - every kind is a dataclass
         value = getattr(policy, option.name)
         if value != option.default or option.default is MISSING:
-            options[option.name] = value.value if isinstance(value, Site) else value
+            options[option.name] = _plain(value)
     return {"kind": kind.__name__, **options}
+
+
+def _plain(value: Any) -> Any:
+    """A value of an option in JSON types; what is the rule is left out of a term."""
+    if isinstance(value, Site):
+        return value.value
+    if isinstance(value, Term):
+        weights = value.weights[0] if len(value.weights) == 1 else list(value.weights)
+        return [value.step, weights, *([value.stream] if value.stream else [])]
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def policy_data(policy: Policy) -> dict[str, Any] | None:
@@ -104,15 +115,27 @@ def _spans(values: Any) -> tuple[tuple[int, int], ...]:
     return tuple(pairs)
 
 
-def _weights(values: Any) -> tuple[tuple[int, Weights], ...]:
+def _weights(values: Any) -> tuple[tuple[int, Any], ...]:
     return tuple((step, _of_step(step, own)) for step, own in _pairs(values, "weights"))
 
 
-def _of_step(step: int, values: Any) -> Weights:
-    pairs = _pairs(values, f"the weights of step {step}")
-    if not all(type(w) in (int, float) and abs(w) <= sys.float_info.max for _, w in pairs):
-        raise ValueError(f"the weights of step {step} are not all numbers")
-    return tuple((anchor, float(weight)) for anchor, weight in pairs)
+def _of_step(step: int, values: Any) -> Any:
+    is_list = isinstance(values, (list, tuple)) and len(values) <= MAX_TERMS
+    if not is_list or not all(_is_term(value) for value in values):
+        raise ValueError(
+            f"the weights of step {step} must be a list, at most {MAX_TERMS} long: of each full "
+            "step its number, the weights of the channels, and 1 if they are of the second prompt"
+        )
+    return values
+
+
+def _is_term(value: Any) -> bool:
+    if not isinstance(value, (list, tuple)) or not _is_pair(value[:2]):
+        return False
+    weights = value[1] if isinstance(value[1], (list, tuple)) else [value[1]]
+    are_numbers = all(type(w) in (int, float) and abs(w) <= sys.float_info.max for w in weights)
+    are_streams = all(type(stream) is int and stream == SECOND for stream in value[2:])
+    return are_numbers and are_streams and len(value) <= 3 and len(weights) <= MOST_CHANNELS
 
 
 # Readers of options that hold several values.

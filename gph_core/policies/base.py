@@ -86,6 +86,7 @@ class Policy:
     num_anchors: int = 1  # most anchors that it uses; bounds the memory
     min_anchors: int = 1  # full steps that it needs before the first cached one
     uses_latents: bool = False  # it needs the states of its anchors
+    uses_second: bool = False  # it needs the second prompt's velocity beside the guided one
     keeps_predictions: bool = False  # cached steps leave anchors too
     replaces_tokens: bool = False  # its feature is the tokens, not their change
     has_fixed_ends: bool = True  # a search keeps the source's first full steps and the last one
@@ -179,6 +180,21 @@ def combine(features: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
     total = features[0].to(torch.float32) * weights[0]
     for feature, weight in zip(features[1:], weights[1:], strict=True):
         total.add_(feature, alpha=weight)
+    return cast(total, features[0].dtype)
+
+
+def combine_channels(features: Sequence[Tensor], weights: Sequence[Sequence[float]]) -> Tensor:
+    """Like ``combine``, with weights for each channel of features ``[B, C, ...]`` or for all."""
+    if all(len(of_channels) == 1 for of_channels in weights):
+        return combine(features, [weight for (weight,) in weights])
+    channels = features[0].shape[1]
+    rows = [w if len(w) == channels else w * channels for w in map(tuple, weights)]
+    shape = (len(rows), 1, channels, *[1] * (features[0].ndim - 2))
+    # Moved to the device at once: each copy takes as long as the sum.
+    factors = torch.tensor(rows, dtype=torch.float32).to(features[0].device).view(shape)
+    total = features[0].to(torch.float32) * factors[0]
+    for feature, factor in zip(features[1:], factors[1:], strict=True):
+        total.addcmul_(feature.to(torch.float32), factor)
     return cast(total, features[0].dtype)
 
 

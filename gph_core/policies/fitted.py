@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..schedule import Schedule
-from .base import Anchor, Now, Prediction, Site, Streams, combine
-from .weights import Weights
+from .base import Anchor, Now, Prediction, Site, Streams, combine_channels
+from .weights import MOST_CHANNELS, SECOND, Term, Weights
 
 # The conditions without which weights mean nothing. They are fitted to the states of one sampler,
 # and its options can make it another one, such as one with noise.
@@ -19,11 +20,12 @@ NEEDED = ("family", "model", "sigmas", "cfg", "sampler", "sampler options")
 
 @dataclass(frozen=True)
 class Fitted(Prediction):
-    """``Σ_i w_i v_i`` over the guided velocities v_i at some of the newest full steps.
+    """``Σ_i w_i v_i`` over velocities v_i at some of the newest full steps, channel by channel.
 
     Args:
         schedule: text of the schedule that the weights were fitted for.
-        weights: pairs of a cached step and its ``Weights``; none: still to be fitted.
+        weights: pairs of a cached step and its ``Weights``; none: still to be fitted. A pair of a
+            full step and a number stands for a term: that weight of the guided velocity.
         conditions: those under which they were fitted, see ``Calibration``.
         examples: number of examples that they were fitted to; 0 if not known.
         spare: further full steps of a part of a run, which lacks earlier ones.
@@ -43,26 +45,30 @@ class Fitted(Prediction):
     def __post_init__(self) -> None:
         if not isinstance(self.conditions, Mapping):
             raise ValueError(f"the conditions of weights must be an object, not {self.conditions}")
-        for step, weights in self.weights:
-            steps = [anchor for anchor, _ in weights]
-            falls = all(b < a for a, b in zip((step, *steps), steps, strict=False))
-            if not (steps and falls and steps[-1] >= 0):
-                raise ValueError(
-                    f"the weights of step {step} belong to the steps {steps}; they must be earlier "
-                    "steps, newest first"
-                )
-            if not all(math.isfinite(weight) for _, weight in weights):
+        weights = tuple((step, tuple(map(_term, terms))) for step, terms in self.weights)
+        for step, terms in weights:
+            _check_order(step, terms)
+            if not all(math.isfinite(weight) for term in terms for weight in term.weights):
                 raise ValueError(f"the weights of step {step} are not all numbers")
-        longest = max((len(weights) for _, weights in self.weights), default=1)
+        counts = {len(term.weights) for _, terms in weights for term in terms} - {1}
+        if len(counts) > 1 or any(not 0 < count <= MOST_CHANNELS for count in counts):
+            raise ValueError(
+                f"the weights are for {' and '.join(map(str, sorted(counts)))} channels; all must "
+                f"be for as many, {MOST_CHANNELS} at most, or for all channels alike"
+            )
+        longest = max((len({term.step for term in terms}) for _, terms in weights), default=1)
+        second = any(term.stream == SECOND for _, terms in weights for term in terms)
+        object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "num_anchors", longest + self.spare)
-        object.__setattr__(self, "_of_step", dict(self.weights))
+        object.__setattr__(self, "uses_second", second)
+        object.__setattr__(self, "_of_step", dict(weights))
 
     def part(self, first: int, num_steps: int) -> Fitted:
         """Weights for a run of some of the steps: those whose full steps it contains."""
         kept = tuple(
-            (step - first, tuple((anchor - first, weight) for anchor, weight in weights))
-            for step, weights in self.weights
-            if weights[-1][0] >= first and step < first + num_steps
+            (step - first, tuple(term._replace(step=term.step - first) for term in terms))
+            for step, terms in self.weights
+            if min(term.step for term in terms) >= first and step < first + num_steps
         )
         steps = sum(first <= step < first + num_steps for step, _ in self.weights)
         conditions = dict(self.conditions)
@@ -79,22 +85,22 @@ class Fitted(Prediction):
         given, full = set(schedule.full_steps), []
         newest: deque[int] = deque(maxlen=self.num_anchors)
         for step in range(schedule.num_steps):
-            needed = [anchor for anchor, _ in self._weights_of(step)]
+            needed = [term.step for term in self._terms_of(step)]
             if step in given or not needed or not all(anchor in newest for anchor in needed):
                 full.append(step)
                 newest.append(step)
         return Schedule(tuple(full), schedule.num_steps)
 
     def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
-        needed = {anchor for anchor, _ in self._weights_of(step)}
-        return bool(needed) and needed <= {anchor.step for anchor in anchors}
+        features = {anchor.step: anchor.feature for anchor in anchors}
+        terms = self._terms_of(step)
+        return bool(terms) and all(_has(features.get(term.step, ()), term) for term in terms)
 
     def predict(self, anchors: Sequence[Anchor], now: Now) -> Streams:
         features = {anchor.step: anchor.feature for anchor in anchors}
-        used = [(features[step], weight) for step, weight in self._weights_of(now.step)]
-        weights = [weight for _, weight in used]
-        streams = zip(*(feature for feature, _ in used), strict=True)
-        return tuple(combine(stream, weights) for stream in streams)
+        terms = self._terms_of(now.step)
+        used = [features[term.step][term.stream] for term in terms]
+        return (combine_channels(used, [term.weights for term in terms]),)
 
     def check(self, schedule: Schedule, family: str = "") -> None:
         super().check(schedule, family)
@@ -115,5 +121,30 @@ class Fitted(Prediction):
     def __str__(self) -> str:
         return "fitted"
 
-    def _weights_of(self, step: int) -> Weights:
+    def _terms_of(self, step: int) -> Weights:
         return self._of_step.get(step, ())  # type: ignore[attr-defined] - set above
+
+
+def _term(pair: Sequence[Any]) -> Term:
+    step, weights, *stream = pair
+    several = weights if isinstance(weights, Sequence) else (weights,)
+    return Term(step, tuple(map(float, several)), *stream)
+
+
+def _check_order(step: int, terms: Weights) -> None:
+    """Raise ``ValueError`` unless the terms are of earlier steps, and those of a stream fall."""
+    steps = [term.step for term in terms]
+    places = [(-term.stream, term.step) for term in terms]
+    falls = all(b < a for a, b in itertools.pairwise(places))
+    if not (steps and falls and min(steps) >= 0 and max(steps) < step):
+        raise ValueError(
+            f"the weights of step {step} belong to the steps {steps}; they must be earlier steps, "
+            "newest first"
+        )
+
+
+def _has(feature: Streams, term: Term) -> bool:
+    """Whether a full step has left what a term needs, with as many channels."""
+    if len(feature) <= term.stream:
+        return False
+    return len(term.weights) in (1, feature[term.stream].shape[1])

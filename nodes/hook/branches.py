@@ -105,14 +105,45 @@ class Branches:
         return TILES if is_part else TWICE
 
 
+class SecondPrompt:
+    """Velocity of the second prompt in an evaluation, which is the negative one of two.
+
+    It is taken where the guider asks for all prompts at once, for the whole latent. A guider that
+    has one prompt, or asks for each on its own, has none.
+
+    Args:
+        shape: of the latent.
+        sigma: noise level of the evaluation.
+    """
+
+    def __init__(self, shape: torch.Size, sigma: float) -> None:
+        self.velocity: torch.Tensor | None = None
+        self._shape, self._sigma = shape, sigma
+
+    def calc_cond_batch(self, executor, model, conds, x_in, timestep, model_options):
+        """The wrapper ``CALC_COND_BATCH``; a later call in the same evaluation changes nothing."""
+        denoised = executor(model, conds, x_in, timestep, model_options)
+        second = conds[1] if len(conds) > 1 else None
+        is_there = any(_acts(cond, self._sigma) for cond in second or ())
+        # A context window is a part of the latent.
+        if self.velocity is None and is_there and x_in.shape == self._shape:
+            self.velocity = (x_in - denoised[1]) / self._sigma
+        return denoised
+
+
 def guided(conds: dict, sigma: float, options: Mapping[str, Any]) -> Hashable:
     """Sources of the guided result at a noise level: the prompts, and what acts on each."""
     return tuple(
         (name, cond.get("uuid"), acting(cond, sigma, options))
         for name, group in sorted(conds.items())
         for cond in group or ()
-        if cond.get("timestep_end", sigma) <= sigma <= cond.get("timestep_start", sigma)
+        if _acts(cond, sigma)
     )
+
+
+def _acts(cond: Mapping[str, Any], sigma: float) -> bool:
+    """Whether a conditioning acts at a noise level."""
+    return cond.get("timestep_end", sigma) <= sigma <= cond.get("timestep_start", sigma)
 
 
 def acting(cond: Mapping[str, Any], sigma: float, options: Mapping[str, Any]) -> tuple:

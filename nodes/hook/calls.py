@@ -13,13 +13,18 @@ from functools import partial
 from comfy.patcher_extension import WrapperExecutor, WrappersMP
 from comfy.samplers import CFGGuider
 
-from ...gph_core.policies.base import Site
+from ...gph_core.policies.base import Site, Streams
 from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.latent_range import LatentRange
 from ...gph_core.run.variants import Variants
 from . import fingerprint
 from .branch_calls import OutputCalls, StackCalls
-from .branches import guided, marks
+from .branches import SecondPrompt, guided, marks
+
+NO_SECOND = (
+    "caching stopped because the weights of this path need what the model makes of the negative "
+    "prompt, and this run does not ask for that; choose another path, or learn one with this guider"
+)
 
 
 def wrappers(run: ActiveRun) -> dict[str, Callable]:
@@ -28,6 +33,7 @@ def wrappers(run: ActiveRun) -> dict[str, Callable]:
         guidance = GuidedCalls(run)
         return {
             WrappersMP.PREDICT_NOISE: guidance.predict_noise,
+            WrappersMP.CALC_COND_BATCH: guidance.calc_cond_batch,
             WrappersMP.APPLY_MODEL: guidance.apply_model,
         }
     calls = StackCalls(run) if run.policy.site is Site.STACK else OutputCalls(run)
@@ -45,6 +51,7 @@ class GuidedCalls:
         self._run = run
         self._variants = Variants()
         self._is_asked = False  # whether the sampler calls the guider at all
+        self._second: SecondPrompt | None = None  # of this evaluation, if the policy uses it
 
     def predict_noise(self, executor, x, timestep, model_options, *args, **kwargs):
         self._is_asked = True
@@ -64,13 +71,25 @@ class GuidedCalls:
             (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - sigma * velocity
         else:
+            wants_second = decision.keeps and self._run.policy.uses_second
+            self._second = SecondPrompt(x.shape, sigma) if wants_second else None
             denoised = executor(x, timestep, model_options, *args, **kwargs)
         if decision.keeps:
-            if velocity is None:
-                velocity = (x - denoised) / sigma
+            feature = (velocity,) if velocity is not None else self._velocities(x, denoised, sigma)
             # Cloned: a sampler may change it in place.
-            self._run.end_call(decision, branches, [(velocity,)], latent=x.clone())
+            self._run.end_call(decision, branches, [feature], latent=x.clone())
         return denoised
+
+    def calc_cond_batch(self, executor, *args):
+        return self._second.calc_cond_batch(executor, *args) if self._second else executor(*args)
+
+    def _velocities(self, x, denoised, sigma: float) -> Streams:
+        """Velocities of a full step: after guidance and, if it has one, of the second prompt."""
+        second, self._second = self._second, None
+        if second is not None and second.velocity is None:
+            self._run.stop_caching(NO_SECOND)
+        of_second = () if second is None or second.velocity is None else (second.velocity,)
+        return ((x - denoised) / sigma, *of_second)
 
     def apply_model(self, executor, x, t, *args, **kwargs):
         if not self._is_asked:

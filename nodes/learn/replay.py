@@ -13,11 +13,11 @@ import comfy.utils
 import torch
 from torch import Tensor
 
-from ...gph_core.calibration.steps import Steps
+from ...gph_core.fitting.steps import Steps
 from ...gph_core.paths.conditions import Choice
 from ...gph_core.run_plan import settled
 from ..hook import fingerprint, patching
-from ..sample.euler import velocity_at
+from ..sample.euler import velocities_at
 from ..sample.sampler_variants import CPU, reporting_evaluated
 from ..sample.sampling import Sampling, require_cached
 from .remembered import Example
@@ -62,7 +62,9 @@ class Replay:
         return example.state(step)[place : place + 1]
 
     def velocities(self, step: int, states: Sequence[Tensor]) -> list[Tensor]:
-        """Guided velocities ``[1, ...]`` of the first images at a step, from their states.
+        """Velocities ``[1 or 2, ...]`` of the first images at a step, from their states.
+
+        Guided ones and, if the guider has one, those of the second prompt.
 
         Raises ``ValueError`` if the first step is not that of the full run.
         """
@@ -70,7 +72,7 @@ class Replay:
         for sampling, images in self._groups(len(states)):
             self.on_evaluation(len(images))
             batch = torch.cat([states[image] for image in images])
-            found += velocity_at(sampling, step, batch).split(1)
+            found += velocities_at(sampling, step, batch)
         if step == 0:
             self._check(found)
         return found
@@ -108,9 +110,9 @@ class Replay:
 
     def _check(self, velocities: Sequence[Tensor]) -> None:
         ((_, length),) = self.steps.moves[0]
-        for image, velocity in enumerate(velocities):
-            taken = (self.state(image, 1) - self.state(image, 0)).double()
-            if not (length * velocity.double() - taken).norm() <= _TOLERANCE * taken.norm():
+        for image, (guided, *_) in enumerate(velocities):
+            taken = (self.state(image, 1) - self.state(image, 0))[0].double()
+            if not (length * guided.double() - taken).norm() <= _TOLERANCE * taken.norm():
                 raise ValueError(OTHER_RESULT)
 
 
@@ -155,7 +157,7 @@ def changes_its_scale(sampling: Sampling) -> bool:
     step = len(sampling.sigmas) - 2
     start = sampling.noise.unbind() if sampling.noise.is_nested else [sampling.noise]
     state = comfy.utils.pack_latents(start)[0] if len(start) > 1 else start[0]
-    velocity_at(replace(sampling, guider=watched), step, float(sampling.sigmas[step]) * state)
+    velocities_at(replace(sampling, guider=watched), step, float(sampling.sigmas[step]) * state)
     return after[-1] != fingerprint.guidance(guider)[1]
 
 

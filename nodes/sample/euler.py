@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import torch
+from comfy.patcher_extension import WrappersMP
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
 from ..hook import samplers
+from ..hook.branches import SecondPrompt
 from .sampling import CPU, Sampling
 
 
@@ -48,6 +51,16 @@ class Velocities:
         self._evaluations += 1
         return (state - denoised) / sigma
 
+    @property
+    def mask_changes(self) -> bool:
+        """Whether what a mask keeps is another part of the latent at each step."""
+        return "denoise_mask_function" in self._extra_args.get("model_options", {})
+
+    def kept(self, velocity: Tensor, guided: Tensor) -> Tensor:
+        """A prompt's velocity; where a mask keeps the latent, the guided one, which leads there."""
+        mask = self._extra_args.get("denoise_mask")
+        return velocity if mask is None else mask * velocity + (1 - mask) * guided
+
 
 def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor]) -> KSAMPLER:
     """Sampler that does some work and returns its result as the final state.
@@ -64,13 +77,21 @@ def in_place_of(sampler: KSAMPLER, work: Callable[[Velocities, Tensor], Tensor])
     return KSAMPLER(function, sampler.extra_options, sampler.inpaint_options)
 
 
-def velocity_at(sampling: Sampling, step: int, state: Tensor) -> Tensor:
-    """Guided velocity of a batch at a step, in main memory."""
+def velocities_at(sampling: Sampling, step: int, state: Tensor) -> Tensor:
+    """Velocities ``[B, 1 or 2, C, ...]`` of a batch at a step, in main memory.
+
+    After guidance and, if the guider has one, of the second prompt.
+    """
     taken: list[Tensor] = []
+    second = SecondPrompt(state.shape, float(sampling.sigmas[step]))
 
     def work(velocities: Velocities, start: Tensor) -> Tensor:
-        taken.append(velocities.at(step, state.to(start)).to(CPU))
+        found = [velocities.at(step, state.to(start))]
+        if second.velocity is not None and not velocities.mask_changes:
+            found.append(velocities.kept(second.velocity, found[0]))
+        taken.append(torch.stack(found, 1).to(CPU))
         return start
 
-    replace(sampling, sampler=in_place_of(sampling.sampler, work)).full()
+    asked = replace(sampling, sampler=in_place_of(sampling.sampler, work))
+    asked.through({WrappersMP.CALC_COND_BATCH: second.calc_cond_batch})
     return taken[0]

@@ -11,7 +11,7 @@ import comfy.model_management
 import torch
 from torch import Tensor
 
-from ...gph_core.calibration.steps import Steps
+from ...gph_core.fitting.steps import Steps
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.quality.objective import Metrics
@@ -22,7 +22,7 @@ from ...gph_core.search.selection import PlainSteps
 from ...gph_core.search.study import Measurement
 from ..hook import samplers
 from .assessing import Assessor
-from .euler import velocity_at
+from .euler import velocities_at
 from .references import References
 from .sampler_steps import steps_of
 from .sampler_variants import ending_at, reporting_evaluated
@@ -121,8 +121,8 @@ class LocalRunner:
         for batch in self.references.batches():
             self.references.on_run()
             state = torch.cat([states[number] for number in batch.numbers])
-            velocity = velocity_at(batch.sampling, step, state)
-            by_number |= dict(zip(batch.numbers, velocity.split(1), strict=True))
+            velocities = velocities_at(batch.sampling, step, state)
+            by_number |= dict(zip(batch.numbers, velocities, strict=True))
         return by_number
 
     def measure_ends(self, ends: Mapping[int, Tensor], level: float) -> list[Metrics]:

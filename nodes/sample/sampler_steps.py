@@ -9,7 +9,7 @@ from typing import Any
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
-from ...gph_core.calibration.steps import Steps, euler, probe
+from ...gph_core.fitting.steps import Steps, euler, probe
 from ..hook import samplers
 from ..hook.setup import SamplingSetup
 

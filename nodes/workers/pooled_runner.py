@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from ...gph_core.calibration.steps import Steps
 from ...gph_core.experiments.runner import Runner
 from ...gph_core.experiments.study_logs import SCORING, VALIDATION
+from ...gph_core.fitting.steps import Steps
 from ...gph_core.policies.as_json import policy_to_json
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.fitted import Fitted

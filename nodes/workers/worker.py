@@ -151,7 +151,7 @@ class Shard:
         return {"metrics": list(measured.metrics), "full_steps": measured.full_steps}
 
     def velocities(self, part: str, step: int, states: list[Tensor]) -> dict[str, Any]:
-        """Guided velocities of all examples of the shard, in their order."""
+        """Velocities of all examples of the shard, in their order."""
         by_number = self._runners[part].velocities(step, dict(enumerate(states)))
         velocities = [by_number[number] for number in range(len(states))]
         return {"velocities": velocities, "full_steps": len(states)}

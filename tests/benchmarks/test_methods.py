@@ -166,10 +166,13 @@ def test_only_adaptive_methods_can_miss_their_number_of_cached_steps():
 
 
 def test_the_best_of_a_setting_comes_first():
-    others = {"name": "uniform", "psnr": (31.0, 1.0), "replay": None}
+    others = {"name": "uniform", "psnr": (31.0, 1.0), "worst tenth": 22.5, "good": 0.37}
+    others["replay"] = None
     lines = methods.summary({"rows": [ROW, {**ROW, **others}]})
     best, other = lines.splitlines()[2:]
-    assert best.startswith("| 28 steps, CFG 1 | 5 | uniform | 22.49 | 31.00 ± 1.00 | -0.50 ± 0.20")
+    assert best.startswith(
+        "| 28 steps, CFG 1 | 5 | uniform | 22.49 | 31.00 ± 1.00 | 22.5 | 37% | -0.50"
+    )
     assert other.endswith("| 0.900 | 7 | 40% | +0.25 ± 0.30 |  | 40 |")
 
 

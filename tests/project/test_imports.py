@@ -135,7 +135,7 @@ ROOMS = {
     "gph_core": (
         "__init__", "noise", "schedule_text", "schedule", "architecture", "texts", "files",
         "policies", "gates", "model", "planning", "methods", "run", "quality", "paths", "search",
-        "calibration", "learning", "run_plan", "analysis", "experiments", "reports",
+        "fitting", "calibration", "learning", "run_plan", "analysis", "experiments", "reports",
     ),
     "nodes": (
         "schema", "hook", "library", "semantic", "sample", "learn", "cache", "compare", "workers",

@@ -4,7 +4,7 @@ import itertools
 
 import torch
 
-from gph_core.calibration.steps import euler
+from gph_core.fitting.steps import euler
 from gph_core.learning.few_runs import Runs
 from gph_core.schedule import Schedule
 
@@ -17,6 +17,11 @@ def velocity(state, sigma):
     return torch.sin(3 * state) * sigma + state
 
 
+def second(state, sigma):
+    """That of another prompt."""
+    return torch.cos(2 * state) - sigma
+
+
 def full_run(start, velocity=velocity):
     states = [start]
     for now, following in itertools.pairwise(SIGMAS):
@@ -24,14 +29,19 @@ def full_run(start, velocity=velocity):
     return states
 
 
-def runs_of(count, velocity=velocity, toward=REPEAT, size=40):
-    """Runs from random starts, and how often the model was asked."""
+def runs_of(count, velocity=velocity, toward=REPEAT, size=20, second=None):
+    """Runs of two channels from random starts, and how often the model was asked.
+
+    Args:
+        second: velocity of a second prompt, by state and noise level; none: there is one prompt.
+    """
     random = torch.Generator().manual_seed(0)
-    starts = [torch.randn(1, size, generator=random) for _ in range(count)]
+    starts = [torch.randn(1, 2, size, generator=random) for _ in range(count)]
     full, asked = [full_run(start, velocity) for start in starts], []
+    prompts = [velocity] if second is None else [velocity, second]
 
     def velocities(step, now):
         asked.append((step, len(now)))
-        return [velocity(state, SIGMAS[step]) for state in now]
+        return [torch.cat([of(state, SIGMAS[step]) for of in prompts]) for state in now]
 
     return Runs(euler(SIGMAS), lambda run, n: full[run][n], velocities, toward), full, asked

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from gph_core.calibration.steps import euler
+from gph_core.fitting.steps import euler
 from gph_core.paths.conditions import Conditions
 from gph_core.policies.base import Anchor, Now, Policy, Site
 from gph_core.policies.fitted import Fitted

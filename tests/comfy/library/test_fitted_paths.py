@@ -93,7 +93,7 @@ def test_export_and_import_keep_the_weights(library):
     path = library.get("mine")
     assert (path.origin, path.policy) == (SHARED, POLICY)
     assert path.policy.conditions == POLICY.conditions
-    assert path.to_json()["format"] == 3
+    assert path.to_json()["format"] == 4
 
 
 def test_renaming_and_saving_a_fitted_policy_keep_the_weights(library):

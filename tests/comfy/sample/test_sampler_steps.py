@@ -7,7 +7,7 @@ import pytest
 import torch
 from comfy import model_sampling as sampling
 from comfy.samplers import KSAMPLER
-from golden_path_pack.gph_core.calibration.closed_loop import fit
+from golden_path_pack.gph_core.fitting.closed_loop import fit
 from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.nodes.hook.setup import SamplingSetup
 from golden_path_pack.nodes.sample import sampler_steps
@@ -99,9 +99,9 @@ def test_on_a_linear_model_the_fit_ends_where_the_full_run_does(name):
     starts = [torch.randn(1, 2, 4, 4, generator=random) for _ in range(3)]
     full = [run(patcher, sampler, start, velocity)[0] for start in starts]
     found = fit(
-        Schedule.parse(f"0,1,5/{STEPS}"), steps_of(sampler, levels, patcher), starts,
+        Schedule.parse(f"0,1,5/{STEPS}"), steps_of(sampler, levels, patcher),
         lambda n: [states[n] for states in full],
-        lambda n, now: [velocity(x, levels[n]) for x in now], ridge=0, num_anchors=2,
+        lambda n, now: [velocity(x, levels[n]) for x in now],
     )  # fmt: skip
     for end, states in zip(found.ends, full, strict=True):
         torch.testing.assert_close(end, states[-1], rtol=1e-4, atol=1e-4)

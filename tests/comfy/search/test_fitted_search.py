@@ -14,11 +14,14 @@ import pytest
 import torch
 from golden_path_pack.demo import comfy_model
 from golden_path_pack.gph_core.experiments.examples import UnderFits
+from golden_path_pack.gph_core.fitting.closed_loop import fit
 from golden_path_pack.gph_core.paths.spacings import even
 from golden_path_pack.gph_core.policies.as_json import policy_from_json, policy_to_json
 from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.policies.fitted import Fitted
+from golden_path_pack.gph_core.policies.weights import GUIDED, SECOND
+from golden_path_pack.gph_core.quality.objective import DEFAULT
 from golden_path_pack.gph_core.run.record import RunRecord
 from golden_path_pack.gph_core.run_plan import by_speed, fixed
 from golden_path_pack.gph_core.schedule import Schedule
@@ -66,6 +69,11 @@ def under_fits(folder, sampler="euler", batch=1):
     return found
 
 
+def kinds(policy):
+    """Whose velocity each term is of, and for how many channels."""
+    return {(term.stream, len(term.weights)) for _, terms in policy.weights for term in terms}
+
+
 def sampled(plan, cfg=5.0, sampler="euler", number=0):
     """Latent and record of an example of the demo model, under a plan or in full."""
     model, listener = comfy_model.load_model(), tiny.Listener()
@@ -100,7 +108,9 @@ def test_the_speed_takes_the_fitted_path_and_comes_as_close_as_it_promises():
     full, _ = sampled(None, number=2)  # which validates
     latent, record = sampled(by_speed("Quality", Reuse(), user_paths.every), number=2)
     assert re.fullmatch(
-        r"demo, 4 of 8, fitted here on 2 examples, PSNR \d\d\.\d+ dB on \d+ others", record.origin
+        r"demo, 4 of 8, fitted here on 2 examples, PSNR (\d\d\.\d) dB on 1 others, "
+        r"worst tenth \1, hardly visible \d+ %",
+        record.origin,
     )
     assert (record.policy, record.schedule) == ("fitted", schedule)
     assert len(record.full_steps) == 4
@@ -114,6 +124,7 @@ def test_the_speed_takes_the_fitted_path_and_comes_as_close_as_it_promises():
     psnr = path.quality["PSNR, mean of 1 validation examples"]
     assert psnr == pytest.approx(10 * math.log10(255**2 / error), abs=0.01)
     assert psnr > path.quality["the same, uniform spacing, residual reuse"] + 1
+    assert path.conditions["objective"] == DEFAULT
 
 
 def test_the_report_that_a_picture_keeps_has_the_weights():
@@ -194,7 +205,8 @@ def test_weights_without_noise_are_not_used_with_noise():
 @pytest.mark.filterwarnings("ignore:__array_wrap__ must accept context")  # ComfyUI's deis
 def test_a_run_under_the_weights_ends_where_the_fit_did(tmp_path, name):
     found = under_fits(tmp_path, name)
-    end = found._fit(SCHEDULE, range(2))
+    end = fit(SCHEDULE, found.steps, found._at, found._velocities)
+    assert kinds(end.policy) >= {(GUIDED, 48), (SECOND, 48)}  # of both prompts, by channel
     latent, _ = sampled(fixed(SCHEDULE, end.policy), sampler=name)
     # What ComfyUI makes of the last state: it divides by 1 - σ, which uni_pc leaves at 0.001.
     scale = 1 - 0.001 * (name == "uni_pc")
@@ -203,9 +215,12 @@ def test_a_run_under_the_weights_ends_where_the_fit_did(tmp_path, name):
 
 def test_batches_change_nothing_but_rounding(tmp_path):
     alone, together = (under_fits(tmp_path, batch=n).policy_for(SCHEDULE) for n in (1, 2))
+    assert kinds(alone) == kinds(together) >= {(GUIDED, 48), (SECOND, 48)}
     for (step, one), (other_step, other) in zip(alone.weights, together.weights, strict=True):
         assert step == other_step
-        assert [w for _, w in one] == pytest.approx([w for _, w in other], rel=1e-3, abs=1e-3)
+        for term, again in zip(one, other, strict=True):
+            assert (term.step, term.stream) == (again.step, again.stream)
+            assert term.weights == pytest.approx(again.weights, rel=1e-3, abs=1e-3)
 
 
 def test_the_full_runs_are_sampled_once(tmp_path, monkeypatch):

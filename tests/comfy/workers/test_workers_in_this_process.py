@@ -6,6 +6,7 @@ import pickle
 import execution
 import pytest
 from comfy_api.latest import io
+from golden_path_pack.gph_core.policies.weights import GUIDED, SECOND
 from golden_path_pack.nodes.schema import users
 from golden_path_pack.nodes.search.schedule_search import FITTED, REUSE
 from golden_path_pack.nodes.workers import crew
@@ -94,6 +95,9 @@ def test_a_search_finds_the_same(with_workers, policies):
     without = small(study="without", **few)
     shared = with_workers(functools.partial(small, study="with", **few))
     assert found(shared) == found(without)
+    if policies == FITTED:  # with guidance, so that workers send the velocities of both prompts
+        streams = {term.stream for _, terms in shared.result[1].weights for term in terms}
+        assert streams == {GUIDED, SECOND}
 
 
 def test_a_worker_whose_control_runs_come_closer_than_those_of_the_first_is_left_out(

@@ -8,6 +8,8 @@ import torch
 
 from gph_core.experiments import examples as examples_module
 from gph_core.experiments.examples import UnderFits, UnderPolicy
+from gph_core.fitting import least_squares
+from gph_core.fitting.least_squares import StepFit, Strength
 from gph_core.policies.base import Site
 from gph_core.policies.extrapolation import Reuse, Taylor
 from gph_core.policies.fitted import Fitted
@@ -30,11 +32,28 @@ OTHER = Schedule.parse("0-1,3,6/8")
 FOUR = examples_of(0, 1, 2, 3)
 
 
-def by_least_squares(schedule, fitted_on, examples):
-    """Weights by cached step, and ends of all examples, in double precision with numpy.
+@pytest.fixture(autouse=True)
+def held_alike(monkeypatch):
+    """Fits of a known strength, with weights for all channels: the toy's have a number each."""
+    strength = Strength(1e-4, 1.0)
+    monkeypatch.setattr(least_squares, "ALONE", strength)
+    monkeypatch.setattr(least_squares, "best_strength", lambda *_: strength)
+    monkeypatch.setattr(StepFit, "_is_simple", True)
 
-    At each cached step the weights of the three newest velocities bring the next states of the
-    fitted examples closest to those of their full runs; a small pull holds them at reuse.
+
+def others_of(examples):
+    """For each example all others; a single one has itself."""
+    numbers = range(len(examples))
+    return [[other for other in numbers if other != n] or [n] for n in numbers]
+
+
+def by_least_squares(schedule, examples, groups):
+    """Weights of each example by cached step, and its end, in double precision with numpy.
+
+    At each cached step the weights of an example are those of the three newest velocities that
+    bring the next states of its group, wherever each is, closest to those of their full runs, each
+    in units of the root of the error that the newest velocity alone leaves; a small pull holds
+    them at reuse.
     """
     full = [run(e.start.double(), SIGMAS) for e in examples]
     now, anchors, weights = [states[0] for states in full], [], {}
@@ -44,28 +63,32 @@ def by_least_squares(schedule, fitted_on, examples):
             anchors = [[velocity(x, sigma) for x in now], *anchors][:3]
             moved = anchors[0]
         else:
-            rows = np.concatenate(
-                [np.concatenate([a[p].numpy() for a in anchors]).T for p in fitted_on]
-            )
-            wanted = np.concatenate(
-                [(full[p][step + 1] - now[p]).numpy()[0] / length for p in fitted_on]
-            )
-            pull = np.sqrt(1e-4 * np.square(rows).sum() / len(anchors)) * np.eye(len(anchors))
-            w = np.linalg.lstsq(
-                np.concatenate([rows, pull]), np.concatenate([wanted, pull[0]]), rcond=None
-            )[0]
-            weights[step] = w
+            equations = []
+            for p, states in enumerate(full):
+                wanted = (states[step + 1] - now[p]).numpy()[0] / length
+                unit = np.sqrt(np.linalg.norm(wanted - anchors[0][p].numpy()[0]))
+                matrix = np.concatenate([a[p].numpy() for a in anchors]).T
+                equations.append((matrix / unit, wanted / unit))
+            weights[step] = [_solved([equations[q] for q in group]) for group in groups]
             moved = [
                 sum(float(c) * a[p] for c, a in zip(w, anchors, strict=True))
-                for p in range(len(examples))
+                for p, w in enumerate(weights[step])
             ]
         now = [x + length * v for x, v in zip(now, moved, strict=True)]
     return weights, now
 
 
-def errors(schedule, fitted_on, examples):
-    """Latent MSE of all examples under weights that were fitted to some."""
-    _, ends = by_least_squares(schedule, fitted_on, examples)
+def _solved(equations):
+    rows, wanted = map(np.concatenate, zip(*equations, strict=True))
+    count = rows.shape[1]
+    pull = np.sqrt(1e-4 * np.square(rows).sum() / count) * np.eye(count)
+    rows, wanted = np.concatenate([rows, pull]), np.concatenate([wanted, pull[0]])
+    return np.linalg.lstsq(rows, wanted, rcond=None)[0]
+
+
+def errors(schedule, examples, groups):
+    """Latent MSE of all examples under weights that were fitted to groups of them."""
+    _, ends = by_least_squares(schedule, examples, groups)
     return [
         metrics_of(end, run(e.start.double(), SIGMAS)[-1])["latent_mse"]
         for e, end in zip(examples, ends, strict=True)
@@ -83,29 +106,29 @@ def latent_mse(measurement):
     return [metrics["latent_mse"] for metrics in measurement.metrics]
 
 
-def test_each_half_is_scored_under_the_weights_of_the_other(tmp_path):
+def test_each_example_is_scored_under_weights_of_the_others(tmp_path):
     found, _ = under_fits(tmp_path)
-    even, odd = errors(SCHEDULE, (0, 2), FOUR), errors(SCHEDULE, (1, 3), FOUR)
-    expected = [odd[0], even[1], odd[2], even[3]]
+    expected = errors(SCHEDULE, FOUR, others_of(FOUR))
     assert latent_mse(found.measure(SCHEDULE, [0, 1, 2, 3])) == pytest.approx(expected, rel=1e-3)
-    # A fit looks better than it is on its own examples, so the halves matter.
-    assert even[0] + odd[1] + even[2] + odd[3] < 0.9 * sum(expected)
+    # A fit looks better than it is on its own examples, so it matters who is left out.
+    assert sum(errors(SCHEDULE, FOUR, [range(4)] * 4)) < 0.9 * sum(expected)
 
 
 def test_a_single_example_is_scored_under_its_own_weights(tmp_path):
     found, _ = under_fits(tmp_path, FOUR[:1])
-    expected = errors(SCHEDULE, (0,), FOUR[:1])
+    expected = errors(SCHEDULE, FOUR[:1], [[0]])
     assert latent_mse(found.measure(SCHEDULE, [0])) == pytest.approx(expected, rel=1e-3)
 
 
 def test_all_examples_make_the_weights_that_are_delivered(tmp_path):
     found, _ = under_fits(tmp_path)
     policy = found.policy_for(SCHEDULE)
-    expected, _ = by_least_squares(SCHEDULE, range(4), FOUR)
+    expected, _ = by_least_squares(SCHEDULE, FOUR, [range(4)] * 4)
     assert [step for step, _ in policy.weights] == list(SCHEDULE.cached_steps)
-    for step, weights in policy.weights:
-        assert [w for _, w in weights] == pytest.approx(expected[step], rel=1e-3, abs=1e-3)
-    assert [n for n, _ in policy.weights[-1][1]] == [5, 3, 1]  # the newest three
+    for step, terms in policy.weights:
+        own = [weight for term in terms for weight in term.weights]
+        assert own == pytest.approx(expected[step][0], rel=1e-3, abs=1e-3)
+    assert [term.step for term in policy.weights[-1][1]] == [5, 3, 1]  # the newest three
     assert (policy.schedule, policy.conditions, policy.examples) == (
         str(SCHEDULE), {"cfg": 1.0}, 4,
     )  # fmt: skip
@@ -113,16 +136,16 @@ def test_all_examples_make_the_weights_that_are_delivered(tmp_path):
 
 def test_a_run_under_the_delivered_weights_ends_where_the_fit_did(tmp_path):
     policy = under_fits(tmp_path)[0].policy_for(SCHEDULE)
-    _, ends = by_least_squares(SCHEDULE, range(4), FOUR)
+    _, ends = by_least_squares(SCHEDULE, FOUR, [range(4)] * 4)
     for example, end in zip(FOUR, ends, strict=True):
         reached = run(example.start, SIGMAS, SCHEDULE, policy)[-1]
         torch.testing.assert_close(reached.double(), end, rtol=1e-3, atol=1e-3)
 
 
-def test_a_measurement_costs_the_full_steps_of_both_fits_once(tmp_path):
+def test_a_measurement_costs_the_full_steps_of_all_examples_once(tmp_path):
     found, runner = under_fits(tmp_path)
     first = found.measure(SCHEDULE, [0, 1])
-    assert first.full_steps == 2 * 4 * SCHEDULE.num_full == len(runner.evaluated)
+    assert first.full_steps == 4 * SCHEDULE.num_full == len(runner.evaluated)
     rest = found.measure(SCHEDULE, [3, 2])
     assert rest.full_steps == 0
     assert latent_mse(rest) == latent_mse(found.measure(SCHEDULE, [2, 3]))[::-1]
@@ -134,8 +157,8 @@ def test_fits_go_on_from_the_courses_of_others_and_find_the_same(tmp_path):
     shared.measure(SCHEDULE, range(4))
     assert shared.measure(OTHER, range(4)) != alone.measure(OTHER, range(4))  # in what it costs
     assert latent_mse(shared.measure(OTHER, range(4))) == latent_mse(alone.measure(OTHER, range(4)))
-    # Both begin with 0-1,3: only step 6 is evaluated anew, in both fits.
-    assert [step for step, _ in runner.evaluated[2 * 4 * 4 :]] == [6] * 8
+    # Both begin with 0-1,3: only step 6 is evaluated anew.
+    assert [step for step, _ in runner.evaluated[4 * 4 :]] == [6] * 4
     shared.forget()
     runner.evaluated.clear()
     shared.policy_for(OTHER)

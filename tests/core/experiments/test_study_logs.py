@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from gph_core.experiments import study_logs
 from gph_core.experiments.study_logs import SCORING, VALIDATION, StudyLogs
 from gph_core.policies.extrapolation import Hermite, Reuse
+from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
 from gph_core.search.selection import PlainSteps
 
@@ -49,6 +51,14 @@ def test_parts_and_policies_do_not_mix(logs):
     # As text they begin alike, and a file's name has only the beginning.
     assert not knows(logs, policy=Hermite(2, scale=0.3))
     assert knows(logs, policy=Hermite(2))
+
+
+def test_scores_under_weights_that_were_fitted_otherwise_do_not_count(logs, monkeypatch):
+    keep(logs)
+    keep(logs, policy=Fitted())
+    monkeypatch.setattr(study_logs, "FIT", study_logs.FIT + 1)
+    assert not knows(logs, policy=Fitted())
+    assert knows(logs)
 
 
 def test_numbers_of_full_steps_share_a_study_but_no_memory(logs):

@@ -88,6 +88,9 @@ def test_a_rule_is_said_to_have_chosen_where_the_policy_was_ours_to_choose():
         (3.0, 3.0 * 0.8, True),  # 2.4000000000000004
         (3, 2.4, True),
         (1.0, 0.8, True),
+        (1.0, 1.0, True),
+        (1.2, 1.0, False),  # without guidance nobody asks for the negative prompt
+        (1.2, 1, False),
         (0.0, 0.0, True),
         (0.0, -0.1, False),
         (-2.0, -2.0, True),

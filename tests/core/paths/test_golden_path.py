@@ -1,10 +1,16 @@
 import json
+import random
 
 import pytest
+import torch
 
-from gph_core.paths.golden_path import DRAWN, SHARED, GoldenPath
+from gph_core.paths.golden_path import DRAWN, LEARNED, SHARED, GoldenPath
 from gph_core.paths.judging import judged
+from gph_core.paths.library import UserPaths
+from gph_core.policies.base import Anchor, Now
 from gph_core.policies.extrapolation import Hermite
+from gph_core.policies.fitted import Fitted
+from gph_core.policies.weights import SECOND, Term
 from gph_core.schedule import Schedule
 
 FULL = {
@@ -122,3 +128,67 @@ def test_a_long_text_of_others_is_cut_on_the_card():
 def test_a_wrong_field_is_named(change, message):
     with pytest.raises(ValueError, match=message):
         GoldenPath.from_json(FULL | change)
+
+
+# As the pack wrote it before weights were of channels.
+THIRD = """{
+ "format": 3, "name": "demo, 2 of 4", "schedule": "0,2/4", "origin": "searched here",
+ "policy": {"kind": "Fitted", "schedule": "0,2/4",
+  "weights": [[1, [[0, 0.875]]], [3, [[2, 1.25], [0, -0.5]]]],
+  "conditions": {"family": "FLUX", "cfg": 3.5}, "examples": 16},
+ "method": "searched"
+}"""
+
+
+def test_a_path_of_an_older_pack_predicts_what_it_did():
+    path = judged(THIRD)
+    assert path.policy.examples == 16
+    anchors = [
+        Anchor(n, 1 - n / 4, (torch.full((1, 3, 2), value),)) for n, value in ((2, 4.0), (0, 8.0))
+    ]
+    (one,) = path.policy.predict(anchors[1:], Now(1, 0.75, 0.5))
+    (two,) = path.policy.predict(anchors, Now(3, 0.25, 0.0))
+    assert torch.equal(one, torch.full((1, 3, 2), 7.0))  # 0.875 · 8
+    assert torch.equal(two, torch.full((1, 3, 2), 1.0))  # 1.25 · 4 - 0.5 · 8
+    again = path.to_json()
+    assert again == json.loads(THIRD) | {"format": 4}
+    assert judged(json.dumps(again)) == path
+
+
+def rich(channels=2, full=(0, 2), steps=4):
+    """A path whose cached steps have weights of each channel, for both prompts where they can."""
+    draw, schedule = random.Random(1), Schedule(full, steps)
+
+    def of_channels(center):
+        return tuple(float(f"{draw.gauss(center, 0.1):.5g}") for _ in range(channels))
+
+    def of_step(step):
+        newest = [n for n in reversed(full) if n < step]
+        guided = [Term(n, of_channels(float(not place))) for place, n in enumerate(newest[:3])]
+        return (*guided, *(Term(n, of_channels(0.0), SECOND) for n in newest[:2]))
+
+    weights = tuple((step, of_step(step)) for step in schedule.cached_steps)
+    return GoldenPath("rich", schedule, LEARNED, Fitted(str(schedule), weights, {"cfg": 3.5}))
+
+
+def test_weights_of_channels_and_both_prompts_are_of_format_4():
+    path = rich()
+    data = json.loads(json.dumps(path.to_json()))
+    assert data["format"] == 4
+    (step, ((full_step, of_channels), (_, second, stream))), _ = data["policy"]["weights"]
+    assert (step, full_step, len(of_channels), len(second), stream) == (1, 0, 2, 2, 1)
+    assert judged(json.dumps(data)) == path
+
+
+def test_a_file_of_a_later_format_is_refused_in_words():
+    data = rich().to_json() | {"format": 5}
+    with pytest.raises(ValueError, match="format 5, which a newer version of this pack wrote"):
+        judged(json.dumps(data))
+
+
+def test_the_weights_of_a_large_model_are_a_small_file(tmp_path):
+    # 13 of 50 steps are full; from the third on, five velocities have weights.
+    path, library = rich(16, (0, 1, 2, *range(5, 50, 5), 49), 50), UserPaths(tmp_path)
+    assert [len(terms) for _, terms in path.policy.weights] == [5] * 37
+    assert library.save(path).stat().st_size <= 200_000
+    assert library.read() == ([path], {})

@@ -20,9 +20,10 @@ def text_of(data):
 def with_weights(path, change):
     """A path's data with other weights."""
     data = json.loads(json.dumps(path.to_json()))
-    for _, weights in data["policy"]["weights"]:
-        for pair in weights:
-            pair[1] = change(pair[1])
+    for _, terms in data["policy"]["weights"]:
+        for term in terms:
+            own = term[1]
+            term[1] = [*map(change, own)] if isinstance(own, list) else change(own)
     return data
 
 
@@ -71,6 +72,13 @@ def changed_condition(name, value):
 
 WEIGHTS = DATA["policy"]["weights"]
 FOUR = [12, [[step, 0.25] for step in (11, 9, 8, 7)]]
+# Of the second prompt, whose weights are added: three, and two of which one channel has too much.
+THREE = [12, [[11, 1.0], *([step, 0.0, 1] for step in (11, 9, 8))]]
+ONE_CHANNEL = [12, [[11, [1.0, 1.0]], [11, [0.0, 4.5], 1]]]
+
+
+def with_twelfth(terms):
+    return changed_policy(weights=[terms if pair[0] == 12 else pair for pair in WEIGHTS])
 
 
 @pytest.mark.parametrize(
@@ -80,8 +88,9 @@ FOUR = [12, [[step, 0.25] for step in (11, 9, 8, 7)]]
         (changed_policy(weights=[[2, [[1, 70.0], [0, -69.0]]], *WEIGHTS[1:]]),
          "step 2 add up to 1, their absolute values to 139; a fit gives -3 to 5, .* to 64"),
         (changed_policy(weights=[*WEIGHTS, FOUR]), "weights more than once"),
-        (changed_policy(weights=[FOUR if pair[0] == 12 else pair for pair in WEIGHTS]),
-         "step 12 has 4 weights, a fit gives 3"),
+        (with_twelfth(FOUR), "step 12 has weights for 4 velocities after guidance, a fit gives 3"),
+        (with_twelfth(THREE), "step 12 has weights for 3 velocities of the second .* gives 2 at m"),
+        (with_twelfth(ONE_CHANNEL), "step 12 add up to 1 to 5.5, .* a fit gives -3 to 5"),
         (changed_policy(weights=[*WEIGHTS, [50, [[49, 1.0]]]]), "step 50 has weights, but"),
         (changed_policy(spare=2), "the weights are of a part of a run"),
         (changed_policy(schedule="soon"), "'soon' has no step count"),

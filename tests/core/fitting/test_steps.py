@@ -3,7 +3,7 @@ import itertools
 import pytest
 import torch
 
-from gph_core.calibration.steps import euler, probe
+from gph_core.fitting.steps import euler, probe
 
 SIGMAS = [1.0, 0.75, 0.5, 0.25, 0.0]
 
