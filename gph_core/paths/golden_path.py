@@ -148,16 +148,10 @@ class GoldenPath:
     @classmethod
     def from_json(cls, data: Any) -> GoldenPath:
         """Read what ``to_json`` wrote; ``ValueError`` that names the field at fault."""
-        if (
-            isinstance(data, dict)
-            and type(data.get("format")) is int
-            and data["format"] > max(READ)
-        ):
-            raise ValueError(
-                f"it is of format {data['format']}, which a newer version of this pack wrote: "
-                "update the pack"
-            )
-        if not isinstance(data, dict) or data.get("format") not in READ:
+        found = data.get("format") if isinstance(data, dict) else None
+        if type(found) is int and found > FITTED_FORMAT:
+            raise ValueError(f"it is of format {found}, of a newer version of this pack: update it")
+        if not isinstance(data, dict) or found not in READ:
             raise ValueError(f'this is not a golden path: an object with "format": {FORMAT}')
         known = {item.name for item in fields(cls)} | {"format"}
         if unknown := sorted(data.keys() - known):

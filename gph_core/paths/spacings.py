@@ -101,7 +101,7 @@ def _costs(levels: np.ndarray, at_begin: float, at_end: float) -> np.ndarray:
     return np.where(steps > steps[:-1, None], costs, np.inf)
 
 
-POWERS = (1.0, 1.2, 1.4, 1.7, 2.0)
+POWERS = (1.0, 1.15, 1.3, 1.5, 1.8)
 
 
 def spacings(num_steps: int, num_full: int, required: Collection[int] = (0,)) -> list[Schedule]:

@@ -75,7 +75,7 @@ class Bounds(NamedTuple):
         return f"{self.low:g} to {self.high:g}, their absolute values to {self.absolute:g} at most"
 
 
-OF_STEP = Bounds(-3.0, 5.0, 64.0)  # of each channel
+OF_STEP = Bounds(-4.0, 5.0, 96.0)  # of each channel
 # For means over the cached steps of a path and its channels. Guidance makes sums negative in runs
 # of few steps.
 OF_MEAN, OF_FEW_STEPS = Bounds(0.05, 1.25, 16.0), Bounds(-0.5, 1.25, 16.0)

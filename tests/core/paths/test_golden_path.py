@@ -182,7 +182,7 @@ def test_weights_of_channels_and_both_prompts_are_of_format_4():
 
 def test_a_file_of_a_later_format_is_refused_in_words():
     data = rich().to_json() | {"format": 5}
-    with pytest.raises(ValueError, match="format 5, which a newer version of this pack wrote"):
+    with pytest.raises(ValueError, match="format 5, of a newer version of this pack: update it"):
         judged(json.dumps(data))
 
 
