@@ -76,7 +76,8 @@ class UnderFits:
     state_bytes: float = 0
     _present: set[int] = field(default_factory=set)  # examples whose full runs' states are known
     _metrics: dict[Schedule, list[Metrics]] = field(default_factory=dict)
-    _grouping: Any = None  # that the courses in memory are of
+    _policies: dict[Schedule, Fitted] = field(default_factory=dict)
+    _grouping: Any = None  # that the courses in memory and the policies are of
     _full_steps: int = 0  # of all examples, in the measurement at hand
 
     def __len__(self) -> int:
@@ -100,8 +101,14 @@ class UnderFits:
         return Measurement([metrics[number] for number in examples], self._full_steps)
 
     def policy_for(self, schedule: Schedule) -> Fitted:
-        """Weights of a schedule, fitted to all examples."""
+        """Weights of a schedule, fitted to all examples; once, as each group of others asks."""
         self.begin()
+        self._forget_other_groups()
+        if schedule not in self._policies:
+            self._policies[schedule] = self._fitted(schedule)
+        return self._policies[schedule]
+
+    def _fitted(self, schedule: Schedule) -> Fitted:
         end = self.runner.repeated(lambda: fit(schedule, self.steps, self._at, self._velocities))
         return replace(end.policy, conditions=self.conditions, examples=len(self))
 
@@ -122,12 +129,17 @@ class UnderFits:
 
     def _crossed(self, schedule: Schedule) -> list[Metrics]:
         """Metrics of all examples, each under weights that were fitted to the others."""
-        if self.runner.grouping != self._grouping:
-            self._memory.clear()
-            self._grouping = self.runner.grouping
+        self._forget_other_groups()
         memory = self._memory if self.state_bytes else None
         ends = crossed(schedule, self.steps, self._at, self._velocities, memory=memory).ends
         return self.runner.measure_ends(dict(enumerate(ends)), self.steps.end_level)
+
+    def _forget_other_groups(self) -> None:
+        """Forget what was computed in other groups, in which results are rounded otherwise."""
+        if self.runner.grouping != self._grouping:
+            self._memory.clear()
+            self._policies.clear()
+            self._grouping = self.runner.grouping
 
     def _at(self, step: int) -> list[Tensor]:
         """States of all full runs."""

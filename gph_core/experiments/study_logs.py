@@ -46,9 +46,9 @@ class StudyLogs:
         examples, name = self.scoring, part
         if part == VALIDATION:
             examples, name = self.validation, f"{part} {self.digest(self.validation)[:8]}"
-        kind = str(policy) if isinstance(policy, PlainSteps) else policy_to_json(policy)
-        if isinstance(policy, Fitted):
-            kind = {**policy_to_json(policy), "fit": FIT}
+        of_fit = {"fit": FIT} if isinstance(policy, Fitted) else {}
+        is_plain = isinstance(policy, PlainSteps)
+        kind = str(policy) if is_plain else {**policy_to_json(policy), **of_fit}
         slug = re.sub(r"[^a-z0-9]+", "-", str(policy).lower()).strip("-")[:_NAME_LENGTH]
         slug += f" {self.digest(kind)[:6]}"  # two may begin alike
         return self._opened(f"{self.counts} {slug} {name}", examples, {"policy": kind})

@@ -162,8 +162,9 @@ class Loop:
     def _known(self, course: Course) -> list[tuple[int, int]]:
         """Full step and stream of the velocities that can get a weight, in the order of terms."""
         anchors = course.anchors
-        have_second = all(len(run) > SECOND for n in anchors for run in course.velocities[n])
-        second = [(n, SECOND) for n in anchors[: MOST_TERMS[SECOND]] if have_second]
+        newest = anchors[: MOST_TERMS[SECOND]]
+        have_second = all(len(run) > SECOND for n in newest for run in course.velocities[n])
+        second = [(n, SECOND) for n in newest if have_second]
         return [*((n, GUIDED) for n in anchors), *second]
 
     def _move(self, step: int) -> tuple[float, list[tuple[int, float]]]:

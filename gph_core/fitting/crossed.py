@@ -45,8 +45,9 @@ def crossed(
 ) -> ClosedLoop:
     """Go on with all runs together, each under weights that are fitted to the others.
 
-    So every run meets weights that know nothing of it, as later runs will. The weights that are
-    returned are fitted to all, from the states on this way. Other arguments as of ``fit``.
+    So every run meets weights that were not fitted to it, as later runs will; only how strongly
+    they are held was chosen with all. The weights that are returned are fitted to all, from the
+    states on this way. Other arguments as of ``fit``.
     """
     starts = states(0)
     numbers = range(len(starts))

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..policies.weights import MOST_CHANNELS
+
 
 class Products(NamedTuple):
     """Contribution of a run to the normal equations ``A w = b`` of each channel.
@@ -103,7 +105,8 @@ class StepFit(NamedTuple):
     @property
     def _is_simple(self) -> bool:
         """Whether the second stage has nothing to add."""
-        return self.a.shape[1] == 1 and self.a.shape[-1] == len(self.aim)
+        channels, count = self.b.shape[1:]
+        return channels > MOST_CHANNELS or (channels == 1 and count == len(self.aim))
 
     @property
     def _common_products(self) -> tuple[Tensor, Tensor]:

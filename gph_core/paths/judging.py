@@ -11,7 +11,7 @@ from ..policies.fitted import Fitted
 from ..schedule import Schedule
 from .golden_path import PUBLISHED, SHARED, GoldenPath, one_line
 
-MAX_MIB = 4  # 10,000 steps with three weights each and their noise levels have 2
+MAX_MIB = 4  # weights of 500 steps for 128 channels have 3, those of 10,000 steps for all alike 3
 MAX_CHARACTERS = {"model": 200, "family": 200, "source": 1000, "notes": 10_000}
 MAX_FACTS, MAX_FACT_NAME = 200, 300  # such as conditions; characters of a name
 

@@ -86,7 +86,6 @@ class Policy:
     num_anchors: int = 1  # most anchors that it uses; bounds the memory
     min_anchors: int = 1  # full steps that it needs before the first cached one
     uses_latents: bool = False  # it needs the states of its anchors
-    uses_second: bool = False  # it needs the second prompt's velocity beside the guided one
     keeps_predictions: bool = False  # cached steps leave anchors too
     replaces_tokens: bool = False  # its feature is the tokens, not their change
     has_fixed_ends: bool = True  # a search keeps the source's first full steps and the last one
@@ -107,6 +106,10 @@ class Policy:
     def can_predict(self, step: int, anchors: Sequence[Anchor]) -> bool:
         """Whether a branch's anchors include those that a cached step needs."""
         return True
+
+    def uses_second(self, step: int) -> bool:
+        """Whether it needs the second prompt's velocity of a full step beside the guided one."""
+        return False
 
     def risk(self, schedule: Schedule, strength: Strength | None = None) -> str:
         """Warning that the policy may ruin pictures under a schedule; empty if there is none.

@@ -50,17 +50,18 @@ class Fitted(Prediction):
             _check_order(step, terms)
             if not all(math.isfinite(weight) for term in terms for weight in term.weights):
                 raise ValueError(f"the weights of step {step} are not all numbers")
-        counts = {len(term.weights) for _, terms in weights for term in terms} - {1}
+        every = [term for _, terms in weights for term in terms]
+        counts = {len(term.weights) for term in every} - {1}
         if len(counts) > 1 or any(not 0 < count <= MOST_CHANNELS for count in counts):
             raise ValueError(
                 f"the weights are for {' and '.join(map(str, sorted(counts)))} channels; all must "
                 f"be for as many, {MOST_CHANNELS} at most, or for all channels alike"
             )
         longest = max((len({term.step for term in terms}) for _, terms in weights), default=1)
-        second = any(term.stream == SECOND for _, terms in weights for term in terms)
+        second = frozenset(term.step for term in every if term.stream == SECOND)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "num_anchors", longest + self.spare)
-        object.__setattr__(self, "uses_second", second)
+        object.__setattr__(self, "_second", second)
         object.__setattr__(self, "_of_step", dict(weights))
 
     def part(self, first: int, num_steps: int) -> Fitted:
@@ -101,6 +102,9 @@ class Fitted(Prediction):
         terms = self._terms_of(now.step)
         used = [features[term.step][term.stream] for term in terms]
         return (combine_channels(used, [term.weights for term in terms]),)
+
+    def uses_second(self, step: int) -> bool:
+        return step in self._second  # type: ignore[attr-defined] - set above
 
     def check(self, schedule: Schedule, family: str = "") -> None:
         super().check(schedule, family)

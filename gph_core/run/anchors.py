@@ -104,7 +104,7 @@ class Anchors:
                 a
                 for a in self.held.get(branch, [])
                 # Some models drop reference tokens during the run; older anchors do not fit then.
-                if a.step < new.step and _shapes(a.feature) == _shapes(new.feature)
+                if a.step < new.step and _have_one_shape(a.feature, new.feature)
             ]
             self.held[branch] = kept[: self._num_anchors - 1]
             self.held[branch].insert(0, self._placed(new, beside_bytes))
@@ -193,8 +193,9 @@ def _shared(streams: tuple[Tensor, ...], tail: bool) -> tuple[Tensor, ...]:
     return tuple(tensor[:, -common:] if tail else tensor[:, :common] for tensor in streams)
 
 
-def _shapes(feature: Streams) -> list[torch.Size]:
-    return [tensor.shape for tensor in feature]
+def _have_one_shape(one: Streams, other: Streams) -> bool:
+    """Whether the streams that both have are of the same shape."""
+    return all(a.shape == b.shape for a, b in zip(one, other, strict=False))
 
 
 def _bytes(anchor: Anchor) -> int:

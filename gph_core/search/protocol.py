@@ -17,7 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..policies.base import Policy
-from ..quality.objective import FOR_SEARCHES, JOINT, PSNR, Objective, standardized
+from ..quality.objective import FOR_SEARCHES, HARDLY, JOINT, PSNR, Objective, standardized
 from ..quality.semantic.guard import Guard
 from ..schedule import Schedule
 from .algorithms.table import ALGORITHMS, Setup, choose_default
@@ -231,13 +231,16 @@ class _Leg:
         return validated_on(*where, objective, schedule, self.policy, names.get(schedule, ""))
 
     def _begin(self, objective: Objective, share: float, limit: float | None = None) -> Study:
-        """A new study with a share of the budget, on the same log."""
+        """A new study with a share of the budget, on the same log.
+
+        Shares of a few examples tie, and a race would go by what breaks the ties.
+        """
         study = self.study = Study(
             self._contestant.scoring,
             objective,
             self._settings.budget.share(share),
             self._contestant.scores,
-            self._settings.race,
+            None if objective.name == HARDLY else self._settings.race,
             on_score=lambda *scored: self._listener.scored(self.policy, study, *scored),
             limit=self._settings.budget.share(limit or share),
             asked=self._asked,

@@ -96,6 +96,11 @@ class Study:
         self.former_seconds = self.seconds  # before this session
 
     @property
+    def num_examples(self) -> int:
+        """Examples of a whole score."""
+        return len(self._examples)
+
+    @property
     def best(self) -> Schedule | None:
         """The wholly scored schedule with the highest mean, the earliest of equal ones."""
         whole = [s for s, score in self.scores.items() if score.is_whole]

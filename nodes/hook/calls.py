@@ -23,7 +23,8 @@ from .branches import SecondPrompt, guided, marks
 
 NO_SECOND = (
     "caching stopped because the weights of this path need what the model makes of the negative "
-    "prompt, and this run does not ask for that; choose another path, or learn one with this guider"
+    "prompt for the whole latent, which this run lacks: it has one prompt (as with CFG 1), samples "
+    "in context windows, or its negative prompt acts in a part of the run only; choose another path"
 )
 
 
@@ -71,7 +72,8 @@ class GuidedCalls:
             (velocity,) = decision.predicted(self._run.policy, x)
             denoised = x - sigma * velocity
         else:
-            wants_second = decision.keeps and self._run.policy.uses_second
+            step = decision.step if decision.keeps else None
+            wants_second = step is not None and self._run.policy.uses_second(step)
             self._second = SecondPrompt(x.shape, sigma) if wants_second else None
             denoised = executor(x, timestep, model_options, *args, **kwargs)
         if decision.keeps:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from comfy.patcher_extension import WrappersMP
+from comfy.model_patcher import create_model_options_clone
+from comfy.patcher_extension import WrappersMP, add_wrapper
 from comfy.samplers import KSAMPLER
 from torch import Tensor
 
@@ -51,6 +52,17 @@ class Velocities:
         self._evaluations += 1
         return (state - denoised) / sigma
 
+    def through(self, calc_cond_batch: Callable) -> Velocities:
+        """Velocities with a wrapper around the evaluation of the prompts.
+
+        Given with the call, as ComfyUI loads every clone of a model anew.
+        """
+        options = create_model_options_clone(self._extra_args.get("model_options", {}))
+        kind = WrappersMP.CALC_COND_BATCH
+        add_wrapper(kind, calc_cond_batch, options, is_model_options=True)
+        extra_args = {**self._extra_args, "model_options": options}
+        return Velocities(self._model, self._sigmas, extra_args, self._callback)
+
     @property
     def mask_changes(self) -> bool:
         """Whether what a mask keeps is another part of the latent at each step."""
@@ -86,12 +98,11 @@ def velocities_at(sampling: Sampling, step: int, state: Tensor) -> Tensor:
     second = SecondPrompt(state.shape, float(sampling.sigmas[step]))
 
     def work(velocities: Velocities, start: Tensor) -> Tensor:
-        found = [velocities.at(step, state.to(start))]
+        found = [velocities.through(second.calc_cond_batch).at(step, state.to(start))]
         if second.velocity is not None and not velocities.mask_changes:
             found.append(velocities.kept(second.velocity, found[0]))
         taken.append(torch.stack(found, 1).to(CPU))
         return start
 
-    asked = replace(sampling, sampler=in_place_of(sampling.sampler, work))
-    asked.through({WrappersMP.CALC_COND_BATCH: second.calc_cond_batch})
+    replace(sampling, sampler=in_place_of(sampling.sampler, work)).full()
     return taken[0]

@@ -1,6 +1,7 @@
 """``experiments/examples`` on the toy, against an independent least squares."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,3 +217,12 @@ def test_the_policy_of_a_schedule_takes_the_place_of_the_general_one():
     found.measure(SCHEDULE, [0])
     found.measure(OTHER, [0])
     assert [policy for _, policy, *_ in runner.measured] == [Reuse(Site.GUIDED), Reuse()]
+
+
+def test_the_delivered_weights_are_fitted_once_however_many_groups_ask(tmp_path):
+    found, runner = under_fits(tmp_path)
+    validation = UnderPolicy(ToyRunner(ToyExamples(examples_of(4, 5, 6))), Fitted())
+    validation = replace(validation, policy_for=found.policy_for)
+    for example in range(3):  # as a study of batches of one does
+        validation.measure(SCHEDULE, [example])
+    assert len(runner.evaluated) == len(FOUR) * SCHEDULE.num_full

@@ -115,7 +115,7 @@ def test_weighted_sums_that_half_precision_cannot_hold_are_its_largest_numbers()
 def test_without_what_its_terms_need_a_step_cannot_be_predicted():
     both = [of_both(1, [1.0, 2.0], [4.0, 8.0]), of_both(0, [3.0, 5.0], [9.0, 9.0])]
     guided = [Anchor(a.step, a.sigma, a.feature[:1]) for a in both]
-    assert RICH.uses_second
+    assert [RICH.uses_second(step) for step in (0, 1, 3)] == [False, True, False]
     assert RICH.can_predict(2, both)
     assert not RICH.can_predict(2, guided)
     assert RICH.can_predict(2, [both[0], guided[1]])  # of step 0 the second has no weight
@@ -124,7 +124,7 @@ def test_without_what_its_terms_need_a_step_cannot_be_predicted():
     three = [Anchor(a.step, a.sigma, tuple(torch.zeros(1, 3, 1, 1) for _ in "ab")) for a in both]
     assert not RICH.can_predict(2, three)
     one_for_all = Fitted("0,1,3/5", ((2, terms((1, 2.0), (0, -1.0))),))
-    assert not one_for_all.uses_second
+    assert not any(map(one_for_all.uses_second, range(5)))
     assert one_for_all.can_predict(2, three)
 
 
@@ -138,10 +138,10 @@ def test_a_part_of_a_run_keeps_whose_velocities_its_weights_are_for():
     # Steps 1 to 4 as a run of their own. Its step 1 used step 0, which this run has not.
     part = RICH.part(1, 4)
     assert part.weights == ((3, (Term(2, (1.0, 0.5)), Term(0, (0.0, 0.25)))),)
-    assert not part.uses_second
+    assert not any(map(part.uses_second, range(4)))
     first = RICH.part(0, 3)
     assert first.weights == RICH.weights[:1]
-    assert first.uses_second
+    assert first.uses_second(1)
     shifted = Fitted("0,1,2/4", ((3, (Term(2, (1.0,)), Term(1, (0.5, 0.25), SECOND))),))
     assert shifted.part(1, 3).weights == (
         (2, (Term(1, (1.0,)), Term(0, (0.5, 0.25), SECOND))),

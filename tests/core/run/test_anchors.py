@@ -51,6 +51,14 @@ def test_an_anchor_of_another_shape_replaces_what_is_of_no_use_with_it():
     assert anchors.num_bytes == 3 * 4
 
 
+def test_an_anchor_without_the_second_prompt_leaves_those_that_have_it():
+    anchors, one = Anchors(Taylor(1), Schedule.parse("0,1,2/5")), anchor(0)
+    both = Anchor(0, one.sigma, one.feature * 2)
+    anchors.insert("a", [both])
+    anchors.insert("a", [anchor(1)])
+    assert [len(a.feature) for a in anchors.held["a"]] == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("policy", "num_anchors"), [(Reuse(), 1), (Taylor(1), 2), (Taylor(2), 3), (MeanVelocity(3), 3)]
 )

@@ -7,9 +7,10 @@ import pytest
 
 from gph_core.policies.base import Site
 from gph_core.policies.extrapolation import Hermite, Reuse
-from gph_core.quality.objective import JOINT, PSNR
+from gph_core.quality.objective import HARDLY, JOINT, PSNR
 from gph_core.schedule import Schedule, uniform
 from gph_core.search.budget import Budget
+from gph_core.search.judge import Race
 from gph_core.search.log import StudyLog
 from gph_core.search.protocol import Contestant, Listener, SearchSettings, find_path
 from gph_core.search.selection import Control, PlainSteps
@@ -52,6 +53,17 @@ def test_starts_are_scored_first_and_the_search_begins_at_the_best():
     asked = list(dict.fromkeys(schedule for schedule, _ in examples.measured))
     assert asked[:3] == starts
     assert len(set(asked[3].full_steps) - set(starts[1].full_steps)) == 1  # one swap away
+
+
+def test_shares_of_images_are_not_raced():
+    # All have the same share, so that a race would drop what breaks the ties worse.
+    examples = MadeExamples(nearness(gain=20.0))
+    found = find_path(
+        [contestant(scoring=examples)], STEPS, settings(20.0, objective=HARDLY, race=Race())
+    )
+    scores = next(iter(found.studies.values())).scores.values()
+    assert len(scores) > 5
+    assert all(score.is_whole for score in scores)
 
 
 def test_a_start_that_validates_best_is_delivered():
