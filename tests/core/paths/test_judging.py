@@ -10,7 +10,14 @@ from gph_core.paths.library import UserPaths, bundled_paths
 from gph_core.policies.fitted import NEEDED, Fitted
 
 FITTED = [path for path in bundled_paths() if isinstance(path.policy, Fitted)]
-DATA = FITTED[0].to_json()
+# A path of 50 steps, of which 2, 4, 10 and 12 are cached; each repeats the velocity before it.
+SCHEDULE = "0-1,3,5-9,11,13-49/50"
+WEIGHTS = [[step, [[step - 1, 1.0]]] for step in (2, 4, 10, 12)]
+OF_PACK = FITTED[0].to_json()
+DATA = OF_PACK | {
+    "schedule": SCHEDULE,
+    "policy": OF_PACK["policy"] | {"schedule": SCHEDULE, "weights": WEIGHTS},
+}
 
 
 def text_of(data):
@@ -70,7 +77,6 @@ def changed_condition(name, value):
     return changed_policy(conditions=DATA["policy"]["conditions"] | {name: value})
 
 
-WEIGHTS = DATA["policy"]["weights"]
 FOUR = [12, [[step, 0.25] for step in (11, 9, 8, 7)]]
 # Of the second prompt, whose weights are added: three, and two of which one channel has too much.
 THREE = [12, [[11, 1.0], *([step, 0.0, 1] for step in (11, 9, 8))]]
