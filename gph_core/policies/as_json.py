@@ -37,6 +37,8 @@ def _plain(value: Any) -> Any:
     """A value of an option in JSON types; what is the rule is left out of a term."""
     if isinstance(value, Site):
         return value.value
+    if isinstance(value, Mapping):
+        return plain(value)
     if isinstance(value, Term):
         weights = value.weights[0] if len(value.weights) == 1 else list(value.weights)
         return [value.step, weights, *([value.stream] if value.stream else [])]
@@ -45,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 def policy_data(policy: Policy) -> dict[str, Any] | None:
     """Data of ``policy_to_json`` as JSON gives it back; None for policies that are not plain."""
-    return plain(policy_to_json(policy)) if type(policy) in KINDS.values() else None
+    return policy_to_json(policy) if type(policy) in KINDS.values() else None
 
 
 def policy_from_json(data: Mapping[str, Any]) -> Policy:
