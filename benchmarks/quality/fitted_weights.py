@@ -91,11 +91,11 @@ def row(setting: Setting, some: Sequence[Fit]) -> dict:
     return {
         "setting": str(setting.lab), "full": setting.full, "examples": setting.examples,
         "fits": len(some), "beyond": sum(is_beyond(fit, setting.lab.steps) for fit in some),
-        "sum": around([total for one in steps for total in (np.min(one.total), np.max(one.total))]),
+        "sum": around([edge(one.total) for one in steps for edge in (np.min, np.max)]),
         "absolute": round(max(float(np.max(one.absolute)) for one in steps), 2),
         "own": round(sum(is_own(terms) for fit in some for _, terms in fit) / len(steps), 2),
-        "mean sum": around([one.total for one in means]),
-        "mean absolute": round(max(one.absolute for one in means), 2),
+        "mean sum": around([float(one.total) for one in means]),
+        "mean absolute": round(max(float(one.absolute) for one in means), 2),
     }  # fmt: skip
 
 

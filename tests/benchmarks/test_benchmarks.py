@@ -1,6 +1,7 @@
 """What the benchmarks on the demo model rely on."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -241,12 +242,14 @@ def test_the_results_have_the_kept_scores():
     }
     lines = results.partition("| Full steps | CFG |")[2].partition("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert len(cells) == 7
+    assert len(cells) == 10
     for full, cfg, *shown in cells:
         row = searched[full, cfg]
         gains = (row["ahead"][name] for name in (fitted_paths.UNIFORM, fitted_paths.PLAIN))
         expected = [f"{mean:+.1f} ± {half:.1f}" for mean, half in gains]
-        assert shown == [f"{row['psnr'][0]:.1f}", *expected]
+        share = math.floor(100 * row["good"] + 0.5)
+        seen = [f"{row['psnr'][0]:.1f}", f"{row['worst tenth']:.1f}", f"{share} %"]
+        assert shown == [*seen, *expected]
     family = [row["ahead"] for row in rows if row["kind"] == fitted_paths.FAMILY]
     ahead, halves = zip(*(gains[fitted_paths.SOLVER] for gains in family), strict=True)
     assert f"by {min(ahead):.1f} to {max(ahead):.1f} dB in {len(family)} settings" in results
