@@ -177,7 +177,8 @@ def strip(element) -> list[str]:
 
 
 def state(page) -> list:
-    """The undo steps, and what a save would write."""
+    """The undo steps, and what a save would write, once nodes have the size of their content."""
+    two_frames(page)
     return page.evaluate("""() => {
       const { changeTracker } = app.extensionManager.workflow.activeWorkflow;
       changeTracker.captureCanvasState();
