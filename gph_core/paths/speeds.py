@@ -13,14 +13,30 @@ from .retarget import num_full
 SPEEDS = {"Quality": 21, "Balanced": 13, "Fast": 9}
 OF_STEPS = 50
 
+# A speed by the number of steps: with fewer than ten full steps, Balanced is often visibly off.
+AUTOMATIC = "Automatic"
+BALANCED_FROM = 40  # steps
+NAMES = (AUTOMATIC, *SPEEDS)
+
 
 def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     """The schedule of a speed for a run; at least four steps stay full."""
-    if speed not in SPEEDS:
-        raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(SPEEDS)}")
-    full = SPEEDS[speed]
+    if speed not in NAMES:
+        raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(NAMES)}")
+    name = automatic(run.num_steps) if speed == AUTOMATIC else speed
+    full = SPEEDS[name]
     count = num_full(run.num_steps, full, OF_STEPS)
-    return choose(run, count, paths, 1 - full / OF_STEPS)
+    choice = choose(run, count, paths, 1 - full / OF_STEPS)
+    if speed != AUTOMATIC:
+        return choice
+    side = "fewer than" if run.num_steps < BALANCED_FROM else "at least"
+    note = f"{AUTOMATIC} is {name} here: the run has {side} {BALANCED_FROM} steps"
+    return choice._replace(note="; ".join(filter(None, (note, choice.note))))
+
+
+def automatic(num_steps: int) -> str:
+    """The speed that ``AUTOMATIC`` is for a number of steps."""
+    return "Balanced" if num_steps >= BALANCED_FROM else "Quality"
 
 
 def full_of(speed: str | int, num_steps: int) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from comfy_api.latest import io
 
 from ...gph_core.paths.custom import OWN
-from ...gph_core.paths.speeds import SPEEDS
+from ...gph_core.paths.speeds import AUTOMATIC, NAMES
 from ...gph_core.policies.base import Policy
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.run_plan import BUDGET_MIB, RunPlan, by_speed, fixed
@@ -29,7 +29,7 @@ from ..schema.types import (
 from .report import Reporter
 
 CUSTOM, OFF = "Custom", "Off"
-CHOICES = (*SPEEDS, CUSTOM, OFF)
+CHOICES = (*NAMES, CUSTOM, OFF)
 # Bytes that may stay on the model's device, from the budget in MiB.
 CACHE_DEVICES = {
     "automatic": lambda budget_mib: budget_mib * 2**20,
@@ -62,14 +62,15 @@ class GoldenPathCache(Node):
                 io.Combo.Input(
                     "speed",
                     options=list(CHOICES),
-                    default="Balanced",
+                    default=AUTOMATIC,
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
                         "Balanced 26 % (13 of 50), Fast 18 % (9 of 50); rounded, halves up, and at "
-                        "least 4. Which ones: a path of your own search for this model and these "
-                        "noise levels, else a published one, else a rule that spaces them by noise "
-                        "level and CFG; the report says which and why. Custom uses the schedule "
-                        "below. Off hands the model on as it is."
+                        "least 4. Automatic: Balanced from 40 steps on, Quality for fewer. Which "
+                        "ones: a path of your own search for this model and these noise levels, "
+                        "else a published one, else a rule that spaces them by noise level and "
+                        "CFG; the report says which and why. Custom uses the schedule below. Off "
+                        "hands the model on as it is."
                     ),
                 ),
                 io.MultiType.Input(

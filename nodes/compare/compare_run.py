@@ -12,7 +12,7 @@ import torch
 from comfy_api.latest import io
 from torch import Tensor
 
-from ...gph_core.paths.speeds import SPEEDS
+from ...gph_core.paths.speeds import AUTOMATIC, NAMES
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports import compare_report, figures
 from ...gph_core.run.levels import along
@@ -34,7 +34,7 @@ from .compare_session import prepare, sampling_of, scheduled
 from .image_metrics import mean_or_block, measured_beside_first
 
 NAME = "Golden Path Compare Run"
-CHOICES = (*SPEEDS, CUSTOM)
+CHOICES = (*NAMES, CUSTOM)
 _LOG = logging.getLogger(__name__)
 
 
@@ -106,10 +106,11 @@ class CompareRun(Node):
                 io.Combo.Input(
                     "speed",
                     options=list(CHOICES),
-                    default="Balanced",
+                    default=AUTOMATIC,
                     tooltip=(
-                        "How many steps stay full, and which, as in Golden Path Cache. More full "
-                        "steps: slower, closer to the full run. Custom uses the schedule below."
+                        "How many steps stay full, and which, as in Golden Path Cache. Automatic: "
+                        "Balanced from 40 steps on, Quality for fewer. Custom uses the schedule "
+                        "below."
                     ),
                 ),
                 io.MultiType.Input(

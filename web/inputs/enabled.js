@@ -9,7 +9,7 @@ const RULES = [
   ["schedule", "speed", ["Custom"]],
   ["threshold", "speed", ["Threshold"]],
   ["cache_budget_mib", "cache_device", ["automatic"]],
-  ["learn", "speed", ["Quality", "Balanced", "Fast"]],
+  ["learn", "speed", ["Automatic", "Quality", "Balanced", "Fast"]],
 ];
 
 /** What sets the fields of a node, by node. */

@@ -121,11 +121,11 @@ def test_off_hands_on_the_very_model_whatever_the_schedule(schedule, monkeypatch
 
 def test_the_speeds_are_offered_in_this_order_and_no_other_is_accepted():
     (speed,) = (i for i in GoldenPathCache.define_schema().inputs if i.id == "speed")
-    assert speed.options == ["Quality", "Balanced", "Fast", "Custom", "Off"]
-    assert speed.default == "Balanced"
+    assert speed.options == ["Automatic", "Quality", "Balanced", "Fast", "Custom", "Off"]
+    assert speed.default == "Automatic"
     assert all(GoldenPathCache.validate_inputs(name, "0,4/8") is True for name in speed.options)
     assert GoldenPathCache.validate_inputs("off", "0,4/8") == (
-        "'off' is not a speed; choose one of Quality, Balanced, Fast, Custom, Off"
+        "'off' is not a speed; choose one of Automatic, Quality, Balanced, Fast, Custom, Off"
     )
 
 

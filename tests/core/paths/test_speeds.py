@@ -33,8 +33,22 @@ def test_every_step_count_is_resolved(speed):
 
 
 def test_an_unknown_speed_is_refused():
-    with pytest.raises(ValueError, match="'Warp' is not a speed; choose one of Quality, Balanced"):
+    with pytest.raises(ValueError, match="'Warp' is not a speed; choose one of Automatic, Quality"):
         resolve("Warp", unknown_model(50), ())
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "same", "side"),
+    [(20, "Quality", "fewer than"), (39, "Quality", "fewer than"), (40, "Balanced", "at least"),
+     (50, "Balanced", "at least")],
+)  # fmt: skip
+def test_automatic_takes_a_speed_by_the_number_of_steps_and_says_so(num_steps, same, side):
+    run = unknown_model(num_steps)
+    choice = resolve("Automatic", run, ())
+    note = f"Automatic is {same} here: the run has {side} 40 steps"
+    assert choice.note.partition("; ")[0] == note
+    assert choice._replace(note="") == resolve(same, run, ())._replace(note="")
+    assert note not in resolve(same, run, ()).note
 
 
 def test_a_speed_is_a_share_and_a_number_is_itself():
