@@ -44,6 +44,7 @@ def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:
     needed: Collection[str] = NEEDED if isinstance(policy, Fitted) else OF_WEIGHTS
     if isinstance(policy, Fitted) and carries(stated.get("cfg"), same.get("cfg")):
         needed = [name for name in needed if name != "cfg"]
+    _check_channels(policy, of_run)
     line = Calibration(str(policy), stated).check_values(same, needed)
     if not isinstance(policy, Fitted) or not policy.missing:
         return line
@@ -52,3 +53,14 @@ def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:
         "knows whether they suit this run; compare it with a full one"
     )
     return "; ".join(filter(None, (missing, line)))
+
+
+def _check_channels(policy: Policy, of_run: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if weights are of other channels than a run's latent, ``[C, ...]``."""
+    channels = policy.channels if isinstance(policy, Fitted) else 1
+    latent = of_run.get("latent")
+    if channels > 1 and latent and latent[0] != channels:
+        raise ValueError(
+            f"the weights are for latents of {channels} channels, this run's have {latent[0]}; "
+            "choose a path that was fitted for this model"
+        )

@@ -78,6 +78,12 @@ class Fitted(Prediction):
         return replace(self, weights=kept, conditions=conditions, spare=steps - len(kept))
 
     @property
+    def channels(self) -> int:
+        """Number of channels that have weights of their own; 1 if all have the same."""
+        counts = (len(term.weights) for _, terms in self.weights for term in terms)
+        return max(counts, default=1)
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """Needed conditions that are not stated, so that the weights may not suit a run."""
         return tuple(name for name in NEEDED if name not in self.conditions)

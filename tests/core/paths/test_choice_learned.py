@@ -117,6 +117,16 @@ def test_a_run_of_a_little_less_cfg_is_told_so_and_one_of_more_is_refused():
         check_policy(PATH.policy, of_run | {"sampler": "heun"})
 
 
+def test_weights_of_other_channels_are_refused_before_the_run():
+    of_run = CONDITIONS | {"latent": [4, 8, 8]}
+    weights = ((1, ((0, (1.0, 0.5, 1.5)),)),)
+    policy = replace(PATH.policy, weights=weights)
+    with pytest.raises(ValueError, match="for latents of 3 channels, this run's have 4"):
+        check_policy(policy, of_run)
+    assert check_policy(policy, of_run | {"latent": [3, 8, 8]}) == ""
+    assert check_policy(PATH.policy, of_run) == ""  # the same for every channel
+
+
 # --- what it says of itself -----------------------------------------------------------------------
 
 
