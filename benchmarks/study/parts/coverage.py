@@ -136,7 +136,7 @@ def _cost(data: dict, metric: str, row: dict) -> str:
     median = np.median(costs)
     factors = ", ".join(f"{margin / median:.2f}" for margin in row["margins"])
     return (
-        f": {factors} times what a cached step more costs ({median:.3g}{unit}, the median of "
+        f": {factors} times the cost of one more cached step ({median:.3g}{unit}, the median of "
         f"{len(costs)} values from {min(costs):.3g} to {max(costs):.3g})"
     )
 

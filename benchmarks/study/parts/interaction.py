@@ -155,7 +155,7 @@ def _summary(row: dict, policies: list[str]) -> str:
     return (
         f"{len(row['schedules'])} schedules, of which {len(set(row['best'].values()))} are best "
         f"under a policy. A policy's best one loses {np.median(losses):.2f} dB under another in "
-        f"the median, {losses.max():.2f} at most; the loss is sure in {row['sure']} of "
+        f"the median, {losses.max():.2f} at most; the loss is significant in {row['sure']} of "
         f"{losses.size} pairs. Spearman's correlation of two policies' rankings "
         f"{spearman.min():.2f} to {spearman.max():.2f}. Interactions on both halves of the prompts "
         f"correlate at {row['halves']:.3f}."
