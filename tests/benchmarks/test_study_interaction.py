@@ -39,5 +39,5 @@ def test_the_report_says_how_much_of_the_choice_belongs_to_the_policy():
     summary = interaction._summary(found | {"schedules": dict.fromkeys("abc", "")}, ["a", "b"])
     assert "3 schedules, of which 2 are best under a policy" in summary
     assert "loses 4.00 dB under another in the median, 6.00 at most" in summary
-    assert "sure in 2 of 2 pairs" in summary
+    assert "significant in 2 of 2 pairs" in summary
     assert "rankings 0.00 to 0.00" in summary
