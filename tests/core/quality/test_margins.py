@@ -1,4 +1,4 @@
-"""Margins from what a cached step more costs."""
+"""Margins from what one more cached step costs."""
 
 import pytest
 
