@@ -16,9 +16,8 @@ EXACT = tuple(name for name in NEEDED if name not in (*NOISE_LEVELS, "cfg"))
 ROUNDING = 1e-6  # of a CFG that was computed
 
 
-# How far below the CFG of a fit a run's may be, as a part of it: there fitted weights were surely
-# ahead of a run without a path, above it they were not (``bench carry``).
-LEAST_CFG = 0.8
+# How far a run's CFG may be from that of a fit, as a part of it (``bench carry``).
+FAR_CFG = 0.2
 
 
 def carries(fitted: Any, of_run: Any) -> bool:
@@ -27,8 +26,12 @@ def carries(fitted: Any, of_run: Any) -> bool:
         return True
     if not isinstance(fitted, (int, float)) or not isinstance(of_run, (int, float)):
         return False
-    is_guided = of_run != 1  # else ComfyUI leaves out the negative prompt, which weights may need
-    return is_guided and fitted > 0 and LEAST_CFG * fitted - ROUNDING <= of_run <= fitted
+    if 1 in (
+        fitted,
+        of_run,
+    ):  # there ComfyUI leaves out the negative prompt, which weights may need
+        return False
+    return fitted > 0 and abs(of_run - fitted) <= FAR_CFG * fitted + ROUNDING
 
 
 def check_policy(policy: Policy, of_run: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Choice of the schedule that a run takes: the first of these that there is.
 
-1. A path with weights that were fitted under the same conditions, or a little more CFG; of several,
+1. A path with weights that were fitted under the same conditions, or for a CFG near it; of several,
    one of the same CFG first, then the one that was fitted to most examples.
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.

@@ -25,9 +25,9 @@ def margins_of(
     changes = reports.changes(tables)
     if not changes:
         raise ValueError(
-            "margins are derived from what one more cached step costs: connect shootouts of the same "
-            "fixed methods and examples with two or more numbers of full steps, or set margins to "
-            f"{PUBLISHED} or {OWN!r}"
+            "margins are derived from what one more cached step costs: connect shootouts of the "
+            "same fixed methods and examples with two or more numbers of full steps, or set "
+            f"margins to {PUBLISHED} or {OWN!r}"
         )
     return margins.derived(changes)
 
