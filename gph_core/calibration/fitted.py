@@ -26,10 +26,7 @@ def carries(fitted: Any, of_run: Any) -> bool:
         return True
     if not isinstance(fitted, (int, float)) or not isinstance(of_run, (int, float)):
         return False
-    if 1 in (
-        fitted,
-        of_run,
-    ):  # there ComfyUI leaves out the negative prompt, which weights may need
+    if 1 in (fitted, of_run):  # without a negative prompt, which weights may need
         return False
     return fitted > 0 and abs(of_run - fitted) <= FAR_CFG * fitted + ROUNDING
 
