@@ -48,9 +48,10 @@ host.register({
     host.heighten(host.findWidget(node, "methods"), 120); // ten of its lines
     addView(node, "quality_table", panel.element, { height: kind.height, fills: kind.fills, focus: panel.focus });
     if (node.size[0] < kind.width) node.setSize([kind.width, node.size[1]]);
+    const show = panel.lose ? ([report]) => panel.show(report) : panel.show;
     onOutput(node, (output) => {
       const reports = partsOf(output, kind.output);
-      if (reports.length) panel.show(reports);
+      if (reports.length) show(reports);
     });
     if (kind.output === "gph_shootout") live.shownBy(node, (report) => panel.show([report]));
   },
