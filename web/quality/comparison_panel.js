@@ -6,6 +6,7 @@ import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
 import { figuresLines, itemsOf, meansTip, verdictLine, worstOf } from "./comparison_view.js";
 import { createCurve } from "./frame_curve.js";
+import { openPictureMenu } from "./picture_menu.js";
 
 /**
  * @param {(report: object) => Node[]} draw makes the table of a report, with its notes
@@ -91,6 +92,9 @@ export function createComparison(draw) {
     )));
   }
 
+  stage.element.addEventListener("contextmenu", (event) => {
+    if (!stage.isLost()) openPictureMenu(event, stage.pointedAt(event));
+  });
   element.addEventListener("keydown", (event) => {
     const acts = {
       PageUp: () => choose(current - 1), PageDown: () => choose(current + 1), " ": event.target === stage.element && play,
