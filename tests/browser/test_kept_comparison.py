@@ -5,7 +5,7 @@ import json
 import pytest
 from PIL import Image
 
-from .page import added, connect, load, named, run, shortcut, state, workflow_of
+from .page import added, connect, into_subgraph, load, named, run, shortcut, state, workflow_of
 from .quality import panel
 
 DEEP = {"width": 64, "height": 48, "batch_size": 1}
@@ -86,6 +86,22 @@ def test_a_run_is_no_edit_and_leaves_undo_and_redo_as_they_are(page, node):
         (properties,) = (n["properties"] for n in saved(page)["nodes"] if str(n["id"]) == node)
         assert properties["golden_path_comparison"].endswith(".json")
     assert state(page)[0] == steps
+
+
+def test_a_node_in_a_subgraph_keeps_its_own(page, node):
+    _, inner = into_subgraph(page, node, enter="GPH_QualityCompare")
+    steps, _ = state(page)
+    page.evaluate(
+        """id => app.canvas.graph.getNodeById(id)
+          .onExecuted({ gph_quality: [{ parts: [], file: "inner.json" }] })""",
+        inner,
+    )
+    assert state(page)[0] == steps
+    (subgraph,) = page.evaluate(
+        "app.extensionManager.workflow.activeWorkflow.changeTracker.activeState.definitions"
+    )["subgraphs"]
+    kept = [n["properties"].get("golden_path_comparison") for n in subgraph["nodes"]]
+    assert kept == ["inner.json"]
 
 
 def test_pictures_that_are_gone_are_said_to_be_gone(page, node):
