@@ -115,7 +115,9 @@ class Peak:
 
 def quality_compare(reference: Tensor, test: Tensor) -> list[Tensor]:
     """The whole node; its outputs are a heat map, and a strip of three videos."""
-    return list(QualityCompare.execute(reference, test, OFF, video=True).args[3:5])
+    given = {"reference": reference, "test": test, "lpips": OFF, "video": True}
+    output = QualityCompare.execute(**{name: [value] for name, value in given.items()})
+    return [pictures for (pictures,) in output.args[3:5]]
 
 
 def compare_run(reference: Tensor, test: Tensor) -> list[Tensor]:

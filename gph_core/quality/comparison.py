@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from torch import Tensor
@@ -83,6 +84,14 @@ def compare(
     return Comparison(figures, unavailable)
 
 
+def joined(parts: Sequence[Comparison]) -> Comparison:
+    """All items of several comparisons; a metric that one of them lacks is left out."""
+    unavailable = {name: why for part in parts for name, why in part.unavailable.items()}
+    shared = [name for name in parts[0].figures if all(name in part.figures for part in parts)]
+    values = {name: [part.figures[name].values for part in parts] for name in shared}
+    return Comparison({n: Figures(tuple(chain(*v))) for n, v in values.items()}, unavailable)
+
+
 def clip_psnr(frames: Sequence[float]) -> float:
     """PSNR in dB of a clip from that of its frames, by their mean square error."""
     error = sum(10 ** (-value / 10) for value in frames) / len(frames)
@@ -97,19 +106,34 @@ def clips(frames: Figures, length: int) -> Figures:
 
 def comparable(reference: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
     """Two batches as ``[B, H, W, 3]``, grey ones in colour; ``ValueError`` if they do not match."""
-    for name, images in (("reference", reference), ("test", test)):
-        fault = form_fault(name, images)
-        if fault is not None:
-            raise ValueError(fault)
-    pair = in_color(reference), in_color(test)
+    pair = _in_form("reference", reference), _in_form("test", test)
     _check_equal(*pair)
     for name, images in zip(("reference", "test"), pair, strict=True):
-        if not all(image.isfinite().all() for image in images):  # one by one: a video is large
-            raise ValueError(
-                f"the {name} has pixels that are no finite numbers, as too low a precision "
-                "leaves them; mend the run that made it"
-            )
+        _check_finite(name, images)
     return pair
+
+
+def alone(name: str, images: Tensor) -> Tensor:
+    """A batch that is compared with none, checked and as ``[B, H, W, 3]`` as in ``comparable``."""
+    images = _in_form(name, images)
+    _check_any(images)
+    _check_finite(name, images)
+    return images
+
+
+def _in_form(name: str, images: Tensor) -> Tensor:
+    fault = form_fault(name, images)
+    if fault is not None:
+        raise ValueError(fault)
+    return in_color(images)
+
+
+def _check_finite(name: str, images: Tensor) -> None:
+    if not all(image.isfinite().all() for image in images):  # one by one: a video is large
+        raise ValueError(
+            f"the {name} has pixels that are no finite numbers, as too low a precision "
+            "leaves them; mend the run that made it"
+        )
 
 
 def form_fault(name: str, images: Any) -> str | None:
@@ -161,7 +185,11 @@ def _check_equal(reference: Tensor, test: Tensor) -> None:
             f"the reference is {_in_words(reference)}, the test is {_in_words(test)}; "
             "they can only be compared item by item at the same number and size"
         )
-    if not reference.numel():
+    _check_any(reference)
+
+
+def _check_any(images: Tensor) -> None:
+    if not images.numel():
         raise ValueError("there are no images to compare; connect at least one to each input")
 
 

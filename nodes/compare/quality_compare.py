@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import comfy.utils
 from comfy_api.latest import io
+from comfy_execution.graph_utils import ExecutionBlocker
+from torch import Tensor
 
-from ...gph_core.quality.comparison import (
-    Comparison,
-    clip_psnr,
-    comparable,
-    compare,
-    in_json,
-)
-from ...gph_core.quality.metric_table import CAPTIONS
-from ...gph_core.quality.verdict import verdict
-from ...gph_core.reports import error_pictures, figures
-from ...gph_core.reports.tallies import tallied
+from ...gph_core.reports import figures
 from ..sample import lpips_weights
 from ..schema import prompts
 from ..schema.inputs import semantic_input
@@ -26,7 +19,8 @@ from ..schema.summary import json_text
 from ..schema.types import CATEGORY, FRONT
 from ..semantic import judges
 from . import comparison_files
-from .image_metrics import judged, mean_or_block, metrics_for
+from .image_metrics import mean_or_block
+from .pairs import Shown, of_all, one_by_one, show, show_alone
 
 
 class QualityCompare(Node):
@@ -53,13 +47,22 @@ class QualityCompare(Node):
                 "slider",
             ],
             is_output_node=True,
+            is_input_list=True,  # so that a list of images has one mean and one table
             inputs=[
                 io.Image.Input(
-                    "reference", tooltip="What the test should look like: the run in full."
+                    "reference",
+                    optional=True,
+                    tooltip=(
+                        "What the test should look like: the run in full. Alone, it is only shown."
+                    ),
                 ),
                 io.Image.Input(
                     "test",
-                    tooltip="What is compared with it; as many images, of the same size.",
+                    optional=True,
+                    tooltip=(
+                        "What is compared with it: as many images. Of two sizes, the larger is "
+                        "scaled down."
+                    ),
                 ),
                 io.Combo.Input(
                     "lpips",
@@ -115,10 +118,14 @@ class QualityCompare(Node):
                     tooltip="Mean; 0 is best. Without weights, nodes behind it do not run.",
                 ),
                 io.Image.Output(
-                    display_name="heat map", tooltip="Black: equal. Pale yellow: the largest error."
+                    display_name="heat map",
+                    is_output_list=True,
+                    tooltip="Black: equal. Pale yellow: the largest error.",
                 ),
                 io.Image.Output(
-                    display_name="strip", tooltip="Reference, test and heat map, side by side."
+                    display_name="strip",
+                    is_output_list=True,
+                    tooltip="Reference, test and heat map, side by side.",
                 ),
                 io.String.Output(display_name="JSON", tooltip="All figures, of each image too."),
             ],
@@ -131,88 +138,49 @@ class QualityCompare(Node):
         pass
 
     @classmethod
-    def fingerprint_inputs(cls, lpips: str | None, **inputs) -> Any:
+    def fingerprint_inputs(cls, lpips: Sequence[str | None], **inputs) -> Any:
         # The file may be there next time; the table names its workflow.
-        return prompts.current().workflow_id, lpips_weights.fingerprint(lpips)
+        return prompts.current().workflow_id, *map(lpips_weights.fingerprint, lpips)
 
     @classmethod
     def execute(
-        cls, reference, test, lpips: str, video: bool = False, heat_map_max: float = 0.0,
-        fps: float = 16.0, semantic: judges.SemanticMetrics | None = None,
+        cls, lpips: Sequence[str], video: Sequence[bool] = (False,),
+        heat_map_max: Sequence[float] = (0.0,), reference: Sequence[Tensor] = (),
+        test: Sequence[Tensor] = (), fps: Sequence[float] = (16.0,),
+        semantic: Sequence[judges.SemanticMetrics | None] = (None,),
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
-        reference, test = comparable(reference, test)
-        judges.check_prompt(semantic)
-        measured, network = measure(reference, test, lpips, video)
-        (measured,) = judged([measured], [reference, test], semantic)
-        errors = error_pictures.error(reference, test)
-        scale = heat_map_max or errors.max().item() or 1.0  # without any error: all black
-        heat_map = error_pictures.heat_map(errors, scale)
-        captions = captions_of(measured, len(reference), scale)
-        strip = error_pictures.strip([reference, test, heat_map], captions, scale)
-        report = {
-            "images": len(reference),
-            "width": reference.shape[2],
-            "height": reference.shape[1],
-            "lpips_network": network,
-            "verdicts": verdicts(measured),
-            **_figures(measured, video),
-            "heat_map": {
-                "shows": "mean absolute difference of the channels",
-                "colormap": error_pictures.COLORMAP,
-                "from": 0,
-                "to": scale,
-            },
-        }
-        if video:
-            report["clip"] = {
-                "fps": fps,
-                "psnr": in_json(clip_psnr(measured.figures["psnr"].values)),
+        for judge in semantic:
+            judges.check_prompt(judge)
+        missing = [name for name, given in (("reference", reference), ("test", test)) if not given]
+        if missing:
+            parts = [show_alone("reference", images) for images in reference]
+            parts += [show_alone("test", images) for images in test]
+            reason = f"nothing is connected to {' and '.join(missing)}"
+            results = [ExecutionBlocker(f"Quality Compare has no figures: {reason}")] * 5
+            return _output(results, parts, {})
+        pairs = one_by_one(
+            {
+                "reference": reference, "test": test, "lpips": lpips, "video": video,
+                "heat_map_max": heat_map_max, "fps": fps, "semantic": semantic,
             }
-        shown = report | {
-            "workflow_id": prompts.current().workflow_id,
-            "pictures": comparison_files.save(reference, test, errors, scale),
-        }
+        )  # fmt: skip
+        bar = comfy.utils.ProgressBar(sum(len(pair["reference"]) for pair in pairs))
+        parts = [show(**pair, ticked=lambda: bar.update(1)) for pair in pairs]
+        measured, report = of_all(parts, all(pair["video"] for pair in pairs))
         means = [mean_or_block(measured, name) for name in ("psnr", "ssim", "lpips")]
-        text = json_text(report)
-        return io.NodeOutput(*means, heat_map, strip, text, ui={"gph_quality": [shown]})
+        pictures = [[part.heat_map for part in parts], [part.strip for part in parts]]
+        return _output([*means, *pictures], parts, {"all": report} if len(parts) > 1 else {})
 
 
-def _figures(measured: Comparison, video: bool) -> dict[str, Any]:
-    """All figures; a tally is of images, as nobody looks at the frames of a video one by one."""
-    found = measured.to_dict()
-    if not video:
-        found["metrics"]["psnr"] = tallied(found["metrics"]["psnr"])
-    return found
-
-
-def verdicts(measured: Comparison) -> list[str]:
-    """Verdicts on each image, in words."""
-    psnr, ssim = (measured.figures.get(name) for name in ("psnr", "ssim"))
-    assert psnr is not None  # it can always be measured
-    return [verdict(value, ssim.values[n] if ssim else None) for n, value in enumerate(psnr.values)]
-
-
-def measure(reference, test, choice: str, video: bool) -> tuple[Comparison, str | None]:
-    """Figures of two ``[B, H, W, 3]`` batches, and the name of LPIPS's network."""
-    chosen, backbone = metrics_for(choice, video)
-    bar = comfy.utils.ProgressBar(len(reference))
-    planes = reference.movedim(-1, 1), test.movedim(-1, 1)
-    return compare(*planes, chosen, lambda: bar.update(1)), backbone
-
-
-def captions_of(measured: Comparison, count: int, scale: float) -> list[list[str]]:
-    """Captions below each item's panels."""
-    last = f"error 0 – {scale:.3g}"
-    return [
-        ["reference", error_pictures.SEPARATOR.join(_caption(measured, n)), last]
-        for n in range(count)
-    ]
-
-
-def _caption(measured: Comparison, item: int):
-    yield "test"
-    for name, form in CAPTIONS.items():
-        if name in measured.figures:
-            value = measured.figures[name].values[item]
-            yield "identical" if value == float("inf") else form.format(value)
+def _output(results: Sequence[Any], parts: Sequence[Shown], whole: dict[str, Any]):
+    """What the nodes behind get, and what the page shows: also a list in one piece."""
+    shown = {
+        "workflow_id": prompts.current().workflow_id,
+        "parts": [part.report | {"pictures": part.pictures} for part in parts],
+        **whole,
+    }
+    shown["file"] = comparison_files.save_report(shown)
+    reports = [part.report for part in parts]
+    text = json_text(reports[0] if len(parts) == 1 else {**whole, "parts": reports})
+    return io.NodeOutput(*results, text, ui={"gph_quality": [shown]})

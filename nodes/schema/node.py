@@ -72,6 +72,12 @@ def _inputs_of(node: type[Node]) -> dict[str, io.Input]:
     return {} if node is Node else {given.id: given for given in node.define_schema().inputs}
 
 
+@functools.cache
+def _takes_lists(node: type[Node]) -> bool:
+    """Whether ComfyUI hands over whole lists, also of one value, in place of values."""
+    return node is not Node and node.define_schema().is_input_list
+
+
 def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a node's ``execute`` so that it first checks the form of values from links."""
     bind = inspect.signature(execute).bind
@@ -79,10 +85,11 @@ def _checking(node: type[Node], execute: Callable[..., Any]) -> Callable[..., An
     @functools.wraps(execute)
     def checking(cls: type[Node], *args: Any, **values: Any) -> Any:
         inputs = _inputs_of(node)
-        for name, value in bind(cls, *args, **values).arguments.items():
-            fault = None if value is None or name not in inputs else _wire(inputs[name], value)
-            if fault is not None:
-                raise ValueError(fault)
+        for name, given in bind(cls, *args, **values).arguments.items():
+            for value in given if _takes_lists(node) and name in inputs else [given]:
+                fault = None if value is None or name not in inputs else _wire(inputs[name], value)
+                if fault is not None:
+                    raise ValueError(fault)
         output = execute(cls, *args, **values)
         if isinstance(output, io.NodeOutput) and isinstance(output.ui, dict):
             output.ui = finite(output.ui)  # a NaN would make all of it unreadable for the page
@@ -116,10 +123,13 @@ def _validation_of(node: type[Node]) -> Callable[..., bool | str]:
     inputs = _inputs_of(node)
 
     def validate_inputs(
-        cls: type[Node], *args: Any, input_types: Mapping[str, Any] | None = None, **values: Any
+        cls: type[Node], *args: Any, input_types: Any = None, **values: Any
     ) -> bool | str:
-        linked = input_types or {}  # None stands for null where an input is not linked
         values = {**dict(zip(own, args, strict=False)), **values}
+        if _takes_lists(cls):  # here they have one value each
+            values = {name: value[0] for name, value in values.items()}
+            input_types = input_types and input_types[0]
+        linked = input_types or {}  # None stands for null where an input is not linked
         faults = (*_wrong_links(inputs, linked), *_wrong_values(inputs, own, values, linked))
         if faults:
             return faults[0]

@@ -129,9 +129,13 @@ def page(loaded):
 REFUSED = "PromptExecutionError: "  # ComfyUI's word on it, with our wrapper among the callers
 EXPECTED = re.compile(r"Failed to load resource: .* responded with a status of (400|409|503)\b")
 
+MISSING = "responded with a status of 404"  # of a temporary file that ComfyUI has deleted
+
 
 def _ours(message):
     if EXPECTED.match(message.text) and "/golden_path/" in message.location["url"]:
+        return
+    if MISSING in message.text and "type=temp" in message.location["url"]:
         return
     if message.text.startswith(REFUSED):
         return

@@ -50,9 +50,9 @@ SHOOTOUT = {
 }  # fmt: skip
 
 
-def send(page, *reports):
-    """Reports as a run sends them; the details are opened."""
-    executed(page, NODE, {"gph_quality": reports})
+def send(page, *parts, **more):
+    """A comparison as a run sends it, of a list if it has several parts; its details are opened."""
+    executed(page, NODE, {"gph_quality": [{"parts": parts, **more}]})
     page.evaluate("document.querySelectorAll('.gph-details').forEach(d => { d.open = true; })")
 
 

@@ -64,7 +64,7 @@ WATCH = """(panel, count) => new Promise(done => {
 
 
 def test_both_clips_play_in_step_again_and_again(page, clips):
-    assert clips.query_selector(".gph-beside")  # reference, test and difference
+    assert clips.query_selector("[data-mode=beside]")  # reference, test and difference
     lefts = [picture.bounding_box()["x"] for picture in clips.query_selector_all(".gph-picture")]
     assert lefts == sorted(set(lefts))
     curve = clips.query_selector(".gph-frames svg")
@@ -98,4 +98,4 @@ def test_a_click_on_the_curve_goes_to_a_frame_and_the_space_bar_plays(page, clip
     page.keyboard.press("PageUp")  # who chooses a frame wants to look at it
     assert clips.query_selector("button:text('▶')")
     page.keyboard.press("s")
-    assert clips.query_selector(".gph-beside") is None
+    assert clips.query_selector("[data-mode=slider]")

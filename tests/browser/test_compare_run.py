@@ -2,7 +2,7 @@
 
 import pytest
 
-from .page import added, connect, load, named, run, workflow_of
+from .page import added, connect, executed, load, named, run, two_frames, workflow_of
 from .quality import panel, table
 from .report import SEEDS
 
@@ -50,3 +50,42 @@ def test_a_run_fills_the_table(page, node):
     closest = max(rows[1:], key=lambda row: float(row[4]))[0]
     assert f"Closest to the full run (PSNR): {closest}" in text
     assert panel(page, node).query_selector(".gph-quality-main").inner_text().startswith(closest)
+
+
+TALLY = {"worst_tenth": 23.4, "hardly_visible": 0.25}
+IMAGES = {"psnr": {"mean": 30.12, **TALLY}, "ssim": {"mean": 0.9123}, "lpips": {"mean": 0.0512}}
+FRAMES = IMAGES | {
+    "psnr": {"mean": 30.12}, "frame_psnr": {"mean": 33.2}, "frame_change": {"mean": 0.001},
+}  # fmt: skip
+
+
+@pytest.mark.both_pages
+@pytest.mark.parametrize(
+    ("metrics", "clips", "columns"),
+    [(IMAGES, {}, 9), (FRAMES, {"psnr": {"mean": 29.5, **TALLY}}, 12)],
+    ids=["images", "videos"],
+)
+def test_the_size_that_the_node_is_added_with_shows_the_whole_table(page, metrics, clips, columns):
+    load(page, workflow_of())
+    compare = added(page, "GPH_CompareRun")
+    runs = [
+        {
+            "name": name, "steps": 50, "full_steps": 13, "seconds": 123.45, "speedup": 3.21,
+            "schedule": "0-2,5,9,13,18,23,28,33,38,43,49/50", "notes": [],
+            "metrics": {} if name == "full" else metrics, "clips": {} if name == "full" else clips,
+        }
+        for name in ("full", "cached", "uniform", "fewer")
+    ]  # fmt: skip
+    report = {
+        "images": 4, "width": 1024, "height": 1024, "speed": "Balanced", "closest": "cached",
+        "origin": "published path for FLUX.1-dev, 50 steps", "policy": "residual reuse",
+        "lpips_network": "AlexNet", "unavailable": {}, "absent": {}, "runs": runs,
+    }  # fmt: skip
+    executed(page, compare, {"gph_compare": [report]})
+    two_frames(page)
+    head, *_ = table(page, compare)
+    assert len(head) == columns
+    shown = panel(page, compare).query_selector(".gph-quality")
+    assert shown.evaluate(
+        "e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+    ) == [0, 0]

@@ -127,7 +127,7 @@ def test_a_card_is_that_of_the_path_chosen_last(page, held):
 
 def test_the_heat_map_is_that_of_the_image_that_is_shown(page):
     opened(page, "GPH_QualityCompare")
-    executed(page, NODE, {"gph_quality": [REPORT]})
+    executed(page, NODE, {"gph_quality": [{"parts": [REPORT]}]})
     shown = view(page, NODE, "quality_table")
     shown.query_selector("button:text('Difference')").click()
     sources = []

@@ -54,7 +54,7 @@ def shown(page):
       return {
         verdict: verdict.innerText, number: number.innerText,
         line: stage.getAttribute("aria-valuetext"),
-        isHeatMap: stage.classList.contains("gph-heat"),
+        isHeatMap: stage.dataset.mode === "difference",
         isZoomed: stage.classList.contains("gph-zoomed"),
         sizes: images.map(image => [image.naturalWidth, image.naturalHeight]),
         at: images.slice(0, 2).map(image => image.getBoundingClientRect().left),
@@ -140,11 +140,41 @@ def test_keys_move_the_line_and_choose_image_heat_map_and_zoom(page, workflow):
     assert "Run the workflow again" in panel(page).inner_text()
 
 
-def test_images_of_unequal_sizes_are_both_named(page, workflow):
+def test_of_two_sizes_and_of_one_input_the_node_says_what_it_did(page, workflow):
     page.evaluate("app.rootGraph.getNodeById(2).widgets[0].value = 128")
-    message = run(page)
-    assert "2 images of 64 x 64 pixels" in message
-    assert "2 images of 128 x 64 pixels" in message
+    assert run(page) == "execution_success"
+    assert "Compared at 64 × 64 pixels; scaled down and distorted: test from 128 × 64" in (
+        panel(page).inner_text()
+    )
+    page.evaluate("app.rootGraph.getNodeById(3).disconnectInput(0)")
+    assert run(page) == "execution_success"
+    loaded_pictures(page, "test")
+    assert shown(page)["verdict"].startswith("Test alone. Connect images to “reference”")
+    visible = panel(page).query_selector_all(".gph-stage > :not([hidden])")
+    assert [e.get_attribute("class").split()[-1] for e in visible] == ["gph-test", "gph-tag-test"]
+    buttons = panel(page).query_selector_all("[aria-pressed]:visible")
+    assert [button.inner_text() for button in buttons] == ["1:1"]
+    page.evaluate("app.rootGraph.getNodeById(3).disconnectInput(1)")
+    assert run(page) == "execution_success"
+    assert panel(page).inner_text().startswith("No images arrived.")
+
+
+PRESSED = """e => [...e.querySelectorAll(".gph-modes button")]
+  .map(b => [b.innerText, b.ariaPressed, getComputedStyle(b).backgroundColor])"""
+
+
+@pytest.mark.both_pages
+def test_exactly_one_mode_looks_chosen_also_under_the_pointer(page, workflow):
+    send(page, REPORT)
+    for mode in ("Slider", "Side by side", "Difference", "Slider"):
+        panel(page).query_selector(f"button:text('{mode}')").click()
+        under_pointer = panel(page).evaluate(PRESSED)
+        page.mouse.move(1300, 900)
+        found = panel(page).evaluate(PRESSED)
+        assert found == under_pointer
+        assert [name for name, pressed, _ in found if pressed == "true"] == [mode]
+        (color,) = (color for name, _, color in found if name == mode)
+        assert all(other != color for name, _, other in found if name != mode)
 
 
 def test_every_figure_and_reason_of_a_report_is_shown(page, workflow):
@@ -169,6 +199,10 @@ def test_a_node_that_ran_for_a_list_of_images_shows_each_of_its_runs(page, workf
     assert "Images: 3, 32 × 48 pixels" in text
     assert len(table(page)) == 2 * 5
     assert shown(page)["number"] == "1 / 6"
+    psnr = {"mean": 25, "values": [30, 20], "worst_tenth": 20, "hardly_visible": 0.5}
+    send(page, REPORT, REPORT, all={"images": 6, "metrics": {"psnr": psnr}})
+    line = "Whole list: Mean of 6: PSNR 25.00 dB · worst tenth: PSNR 20.00 dB · hardly visible: 50"
+    assert line in panel(page).inner_text()
 
 
 def long(count):

@@ -3,7 +3,19 @@
 import pytest
 
 from .editor import Editor, serialized
-from .page import READY, TRY, example, load, named, run, strip, two_frames
+from .page import (
+    READY,
+    TRY,
+    added,
+    connect,
+    example,
+    load,
+    named,
+    run,
+    strip,
+    two_frames,
+    workflow_of,
+)
 from .report import SEEDS, is_idle, panel, sampler
 
 
@@ -39,6 +51,18 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     assert serialized(page)["widgets_values"] == [editor.text]
     editor.undo()
     assert editor.cells == "ooo.oo...o"
+
+
+def test_the_last_comparison_is_shown_again(page, keeping):
+    load(page, named(page, workflow_of()), beside=True)
+    compare = added(page, "GPH_QualityCompare", (340, 0))
+    for name, color in (("reference", 0x123456), ("test", 0x654321)):
+        picture = added(page, "EmptyImage", width=64, height=64, batch_size=1, color=color)
+        connect(page, picture, 0, compare, name)
+    assert run(page) == "execution_success"
+    reload(page, "golden_path_comparison")
+    page.locator(".gph-verdict").wait_for()
+    page.wait_for_function("document.querySelector('img.gph-test').naturalWidth === 64")
 
 
 @pytest.mark.long

@@ -66,7 +66,7 @@ KINDS = {
     ),
     "quality": Kind(
         "GPH_QualityCompare", "quality_table", "gph_quality",
-        lambda words: REPORT | {"unavailable": {"ssim": words}},
+        lambda words: {"parts": [REPORT | {"unavailable": {"ssim": words}}]},
     ),
     "summary": Kind(
         "GPH_Coverage", "golden_path_summary", "gph_summary", lambda words: {"text": words}

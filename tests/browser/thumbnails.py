@@ -166,7 +166,8 @@ def balanced(subject: Subject = IMAGES) -> list[Schedule]:
 
 def compared(page: Page, url: str) -> list[tuple[Image.Image, Image.Image]]:
     """The pictures that *Quality Compare* shows: reference and test of each image."""
-    (report,) = page.evaluate("Object.values(app.nodeOutputs).flatMap(o => o.gph_quality ?? [])")
+    (shown,) = page.evaluate("Object.values(app.nodeOutputs).flatMap(o => o.gph_quality ?? [])")
+    (report,) = shown["parts"]
     found = []
     for files in report["pictures"]["files"]:
         place = {"subfolder": report["pictures"]["subfolder"], "type": "temp"}

@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import "./metrics.js";
-import { curveOf, figuresLine, itemsOf, meansLine, meansTip, place, verdictLine, worstOf } from "../../web/quality/comparison_view.js";
+import {
+  curveOf, figuresLine, figuresLines, itemsOf, meansLine, meansTip, place, scaledLine, verdictLine, worstOf,
+} from "../../web/quality/comparison_view.js";
 import { texts } from "../../web/shared/strings.js";
 
 const say = texts("en");
 const report = {
+  images: 3,
   verdicts: ["hardly visible", "identical", "a different picture"],
   metrics: {
     psnr: { mean: 25.6, values: [41.24, "identical", 9.96] },
@@ -16,7 +19,7 @@ const report = {
 };
 
 test("one line says how visible the difference is, and by which figures", () => {
-  const lines = itemsOf([report]).map((item) => verdictLine(item, say));
+  const lines = itemsOf({ parts: [report] }).map((item) => verdictLine(item, say));
   assert.deepEqual(lines, [
     "Difference hardly visible: 41.2 dB, SSIM 0.991",
     "Identical: no pixel differs",
@@ -47,9 +50,40 @@ test("several images have a line of means and what that of PSNR hides, a clip it
   assert.equal(meansLine({ ...report, images: 3, clip }, say), `${means} · whole clip: PSNR 14.71 dB`);
 });
 
+test("a list has a line of its own, of clips as wholes", () => {
+  const single = { ...report, images: 1, verdicts: ["hardly visible"] };
+  const psnr = { mean: 25, values: [40, 10], worst_tenth: 10, hardly_visible: 0.5 };
+  const all = { images: 2, metrics: { psnr } };
+  const lines = figuresLines({ report: single, n: 0 }, { all }, say);
+  assert.equal(lines.at(-1), "Whole list: Mean of 2: PSNR 25.00 dB · worst tenth: PSNR 10.00 dB · hardly visible: 50\u00a0%");
+  assert.equal(lines.length, 2);
+  const clips = { psnr: { ...psnr, mean: 24 } };
+  assert.match(meansLine({ ...all, clips }, say), / · whole clips: mean PSNR 24.00 dB · worst tenth: PSNR 10.00 dB · /);
+});
+
+test("it is said which picture was scaled down, and whether that distorts it", () => {
+  const sized = { width: 64, height: 48 };
+  assert.equal(scaledLine(sized, say), "");
+  const line = (scaled) => scaledLine({ ...sized, scaled }, say);
+  assert.equal(line({ test: [128, 96] }), "Compared at 64 × 48 pixels; scaled down: test from 128 × 96");
+  assert.equal(
+    line({ reference: [64, 96], test: [128, 48] }),
+    "Compared at 64 × 48 pixels; scaled down and distorted: reference from 64 × 96, test from 128 × 48",
+  );
+  // A side that is rounded to whole blocks: 1 % of the width.
+  assert.doesNotMatch(line({ test: [129, 96] }), /distorted/);
+});
+
+test("one picture alone has its size and says what is missing", () => {
+  const item = { report: { images: 2, width: 64, height: 48, missing: "test" }, n: 1 };
+  assert.equal(itemsOf({ parts: [item.report] }).length, 2);
+  assert.equal(verdictLine(item, say), "Reference alone. Connect images to “test” to compare them with it.");
+  assert.deepEqual(figuresLines(item, {}, say), ["Images: 2, 64 × 48 pixels"]);
+});
+
 test("the words in the line of means are explained where they stand", () => {
-  assert.equal(meansTip(report, say), "");
-  const tip = meansTip({ metrics: { psnr: { worst_tenth: 20, hardly_visible: 0 } } }, say);
+  assert.equal(meansTip({ parts: [report] }, say), "");
+  const tip = meansTip({ parts: [report], all: { metrics: { psnr: { worst_tenth: 20, hardly_visible: 0 } } } }, say);
   assert.match(tip, /^worst tenth: A tenth of the images .*\nhardly visible: Share of images .* 33 dB/);
 });
 
@@ -65,11 +99,11 @@ test("the curves of a clip go from its lowest to its highest value, changes from
 });
 
 test("images of several reports follow one another, and the worst is found among all", () => {
-  const worse = { verdicts: ["a different picture"], metrics: { psnr: { values: [3] } } };
-  const items = itemsOf([report, worse]);
+  const worse = { images: 1, verdicts: ["a different picture"], metrics: { psnr: { values: [3] } } };
+  const items = itemsOf({ parts: [report, worse] });
   assert.deepEqual(items.map(({ n }) => n), [0, 1, 2, 0]);
   assert.equal(worstOf(items), 3);
-  assert.equal(worstOf(itemsOf([report])), 2);
+  assert.equal(worstOf(itemsOf({ parts: [report] })), 2);
 });
 
 test("a whole picture lies in the middle of its frame", () => {

@@ -4,12 +4,13 @@ import { el, SCROLLS, set } from "../shared/dom.js";
 import { say, temporaryUrl } from "../shared/host.js";
 import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
-import { figuresLine, itemsOf, meansLine, meansTip, verdictLine, worstOf } from "./comparison_view.js";
+import { figuresLines, itemsOf, meansTip, verdictLine, worstOf } from "./comparison_view.js";
 import { createCurve } from "./frame_curve.js";
+import { openPictureMenu } from "./picture_menu.js";
 
 /**
  * @param {(report: object) => Node[]} draw makes the table of a report, with its notes
- * @returns {{element: HTMLElement, show: (reports: object[]) => void, focus: () => void}}
+ * @returns {{element: HTMLElement, show: (comparison: object) => void, lose: () => void, focus: () => void}}
  */
 export function createComparison(draw) {
   const verdict = el("p", { className: "gph-verdict", role: "status" });
@@ -28,19 +29,30 @@ export function createComparison(draw) {
   const details = el("details", { className: "gph-details", ...SCROLLS });
   const element = el(
     "div", { className: "gph-quality gph-comparison", "data-testid": "gph-quality", role: "region" },
-    el("div", { className: "gph-idle" }, say("quality.idle")),
   );
+  let comparison = { parts: [] };
   let items = [];
   let current = 0;
+  tell("quality.idle");
 
-  function show(reports) {
+  /** @param {object} told as nodes/compare/quality_compare.py sends it */
+  function show(told) {
     player.stop();
-    items = itemsOf(reports);
+    comparison = told;
+    items = itemsOf(comparison);
+    if (!items.length) return tell("quality.nothing");
+    const measured = comparison.parts.filter(({ missing }) => !missing);
     element.replaceChildren(verdict, figures, stage.element, curve.element, bar.element, details);
-    details.replaceChildren(el("summary", {}, say("quality.details")), ...reports.flatMap(draw));
+    details.replaceChildren(el("summary", {}, say("quality.details")), ...measured.flatMap(draw));
+    set(details, { hidden: !measured.length });
     set(element, { "aria-label": say("quality.region") });
-    stage.setBeside(reports.some(({ clip }) => clip));
+    stage.setMode(measured.some(({ clip }) => clip) ? "beside" : "slider");
     go(0);
+  }
+
+  /** Say that there are no pictures, and why. */
+  function tell(key) {
+    element.replaceChildren(el("div", { className: "gph-idle" }, say(key)));
   }
 
   /** Go to an image as a user does, who then wants to look at it. */
@@ -52,14 +64,14 @@ export function createComparison(draw) {
   function go(to, isReady) {
     current = (to + items.length) % items.length;
     const item = items[current];
-    const { width, height, heat_map: scale } = item.report;
+    const { width, height, heat_map: scale, missing, clip } = item.report;
     set(verdict, { textContent: verdictLine(item, say), title: say("quality.verdictTip") });
-    figures.replaceChildren(figuresLine(item, say), el("br"), meansLine(item.report, say));
-    set(figures, { title: meansTip(item.report, say) });
-    stage.show(urlsOf(item), [width, height], scale.to, isReady);
+    figures.replaceChildren(...figuresLines(item, comparison, say).map((line) => el("div", {}, line)));
+    set(figures, { title: meansTip(comparison, say) });
+    stage.show(urlsOf(item), [width, height], scale?.to ?? 0, isReady);
     curve.show(item.report);
     curve.at(item.n);
-    bar.count(current, items.length, Boolean(item.report.clip));
+    bar.count(current, items.length, { isClip: Boolean(clip), isPair: !missing });
   }
 
   /** Play the clip that is shown, or stop. */
@@ -80,6 +92,9 @@ export function createComparison(draw) {
     )));
   }
 
+  stage.element.addEventListener("contextmenu", (event) => {
+    if (!stage.isLost()) openPictureMenu(event, stage.pointedAt(event));
+  });
   element.addEventListener("keydown", (event) => {
     const acts = {
       PageUp: () => choose(current - 1), PageDown: () => choose(current + 1), " ": event.target === stage.element && play,
@@ -88,7 +103,7 @@ export function createComparison(draw) {
     event.preventDefault();
     acts[event.key]();
   });
-  return { element, show, focus: () => stage.element.focus() };
+  return { element, show, lose: () => tell("quality.lost"), focus: () => stage.element.focus() };
 }
 
 /** Which image, and what is shown of it. */
@@ -98,30 +113,30 @@ function createBar(stage, { previous, next, worst, play }) {
     el("button", { type: "button", onclick: act, ...named(key), ...properties }, say(`quality.${key}`))
   );
   const toggle = (key, act) => button(key, act, { "aria-pressed": false });
+  const modes = Object.fromEntries(["slider", "beside", "difference"].map((mode) => (
+    [mode, toggle(`mode.${mode}`, () => stage.toggleMode(mode))]
+  )));
   const count = el("span", { className: "gph-number" });
-  const player = button("play", play);
-  const [beside, heatMap, zoom] = [
-    toggle("beside", stage.toggleBeside), toggle("heatMap", stage.toggleHeatMap), toggle("zoom", stage.toggleZoom),
-  ];
+  const [player, lowest, zoom] = [button("play", play), button("worst", worst), toggle("zoom", stage.toggleZoom)];
   const batch = el(
-    "span", { className: "gph-batch" },
-    player, button("previous", previous), count, button("next", next), button("worst", worst),
+    "span", { className: "gph-batch" }, player, button("previous", previous), count, button("next", next), lowest,
   );
-  const element = el("div", { className: "gph-comparison-bar", role: "group" }, batch, beside, heatMap, zoom);
+  const choice = el("span", { className: "gph-modes" }, ...Object.values(modes));
+  const element = el("div", { className: "gph-comparison-bar", role: "group" }, batch, choice, zoom);
   return {
     element,
-    count: (at, of, isClip) => {
+    count: (at, of, { isClip, isPair }) => {
       set(batch, { hidden: of < 2 });
       set(player, { hidden: !isClip });
+      for (const part of [lowest, choice]) set(part, { hidden: !isPair });
       set(count, { textContent: `${at + 1} / ${of}`, title: say("quality.number", { at: at + 1, of }) });
     },
     plays: (isPlaying) => {
       const key = isPlaying ? "pause" : "play";
       set(player, { textContent: say(`quality.${key}`), ...named(key) });
     },
-    press: ({ heatMap: isHeat, beside: isBeside, zoomed, canZoom }) => {
-      set(heatMap, { "aria-pressed": isHeat });
-      set(beside, { "aria-pressed": isBeside });
+    press: ({ mode, zoomed, canZoom }) => {
+      for (const [key, choose] of Object.entries(modes)) set(choose, { "aria-pressed": key === mode });
       set(zoom, { "aria-pressed": zoomed, disabled: !canZoom, title: say(canZoom ? "quality.zoom.tip" : "quality.zoom.whole") });
     },
   };

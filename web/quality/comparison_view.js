@@ -3,21 +3,42 @@
 import { METRICS } from "../shared/metrics.js";
 import { cell, IDENTICAL, TALLY, tallyOf } from "./quality_view.js";
 
+const SQUEEZED = 0.02; // more is no rounding of sides to whole blocks of a model
+
 /**
- * The images of all reports, in order: a node that gets a list of batches sends a report for each.
+ * The images of all parts, in order: a list of batches has a part for each.
  * @returns {{report: object, n: number}[]}
  */
-export function itemsOf(reports) {
-  return reports.flatMap((report) => report.verdicts.map((_, n) => ({ report, n })));
+export function itemsOf({ parts }) {
+  return parts.flatMap((report) => Array.from({ length: report.images }, (_, n) => ({ report, n })));
 }
 
 /** One plain line on an image: how visible its difference is, and by which figures. */
 export function verdictLine({ report, n }, say) {
+  if (report.missing) return say(`quality.missing.${report.missing}`);
   const { psnr, ssim } = report.metrics;
   const figures = [];
   if (psnr.values[n] !== IDENTICAL) figures.push(`${psnr.values[n].toFixed(1)} dB`);
   if (ssim) figures.push(`SSIM ${ssim.values[n].toFixed(3)}`);
   return say(`quality.verdict.${report.verdicts[n]}`, { figures: figures.join(", ") });
+}
+
+/** Lines below the verdict: the figures of an image, at what size, and the means of its batch and of a list. */
+export function figuresLines(item, { all }, say) {
+  const { report } = item;
+  if (report.missing) return [say("quality.caption", report)];
+  const whole = all && say("quality.all", { line: meansLine(all, say) });
+  return [figuresLine(item, say), scaledLine(report, say), meansLine(report, say), whole].filter(Boolean);
+}
+
+/** At which size images were compared, and which of them had another; empty if none had. */
+export function scaledLine({ width, height, scaled = {} }, say) {
+  const from = Object.entries(scaled).map(([kind, [wide, high]]) => (
+    say("quality.scaledFrom", { picture: say(`quality.picture.${kind}`), wide, high })
+  ));
+  if (!from.length) return "";
+  const isSqueezed = Object.values(scaled).some(([wide, high]) => Math.abs((wide * height) / (high * width) - 1) > SQUEEZED);
+  return say(isSqueezed ? "quality.squeezed" : "quality.scaled", { width, height, from: from.join(", ") });
 }
 
 /** All figures of an image, or with `n` undefined their means, in one line. */
@@ -32,21 +53,27 @@ export function figuresLine({ report, n }, say) {
 
 /**
  * The means of all images of a report in one line, and what the mean of PSNR hides; of a clip its
- * PSNR instead. Empty for one image.
+ * PSNR instead, and of several what their mean hides. Empty for one image.
  */
 export function meansLine(report, say) {
-  const { images, clip, metrics: { psnr } } = report;
+  const { images, clip, clips, metrics: { psnr } } = report;
   if (images < 2) return "";
   const means = say("quality.means", { images, figures: figuresLine({ report }, say) });
   const more = clip
     ? say("quality.clip", { psnr: inDecibels(clip.psnr, say) })
-    : say("quality.tally", { worst: inDecibels(psnr.worst_tenth, say), share: TALLY.hardly_visible(psnr) });
+    : tallyLine(clips?.psnr ?? psnr, clips, say);
   return `${means} · ${more}`;
 }
 
-/** What the words in the line of means mean; empty where they do not stand. */
-export function meansTip({ metrics }, say) {
-  return tallyOf(metrics.psnr).map((key) => `${say(`quality.${key}`)}: ${say(`quality.${key}.tip`)}`).join("\n");
+function tallyLine(psnr, isOfClips, say) {
+  const tally = say("quality.tally", { worst: inDecibels(psnr.worst_tenth, say), share: TALLY.hardly_visible(psnr) });
+  return isOfClips ? say("quality.clips", { psnr: inDecibels(psnr.mean, say), tally }) : tally;
+}
+
+/** What the words in the lines of means mean; empty where they do not stand. */
+export function meansTip({ parts, all }, say) {
+  const tallies = [...parts, ...(all ? [all] : [])].map(({ metrics, clips }) => (clips ?? metrics)?.psnr ?? {});
+  return [...new Set(tallies.flatMap(tallyOf))].map((key) => `${say(`quality.${key}`)}: ${say(`quality.${key}.tip`)}`).join("\n");
 }
 
 /** A PSNR with its unit, unless it is infinite. */

@@ -21,10 +21,11 @@ export function createCurve(go) {
 
   function show(report) {
     count = report.images;
+    set(element, { hidden: !report.clip || count < 2, title: say("quality.curve.tip") });
+    if (element.hidden) return;
     const { paths, low, high } = curveOf(report);
     for (const [key, line] of Object.entries(lines)) line.setAttribute("d", paths[key] ?? "");
     const [from, to] = [low, high].map((value) => `${value.toFixed(1)} dB`);
-    set(element, { hidden: !report.clip || count < 2, title: say("quality.curve.tip") });
     [top.textContent, bottom.textContent] = [to, from];
     set(drawing, { "aria-label": say("quality.curve", { count, from, to }) });
   }

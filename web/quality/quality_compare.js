@@ -7,6 +7,7 @@ import { learn, METRICS } from "../shared/metrics.js";
 import { cellsOf, createStrip } from "../shared/strip.js";
 import { addView } from "../shared/views.js";
 import { createComparison } from "./comparison_panel.js";
+import { keeping } from "./kept_comparison.js";
 import { methodsTable, runsTable, table } from "./quality_view.js";
 
 const { say } = host;
@@ -18,7 +19,7 @@ const EVENT = "golden_path.shootout"; // sent by nodes/shootout/shootout_live.py
  */
 const NODES = {
   GPH_QualityCompare: { output: "gph_quality", create: comparison, width: 420, height: 440, fills: true },
-  GPH_CompareRun: { output: "gph_compare", create: tables("quality.runIdle", runsTable), width: 380, height: 190 },
+  GPH_CompareRun: { output: "gph_compare", create: tables("quality.runIdle", runsTable), width: 600, height: 260 },
   GPH_MethodShootout: {
     output: "gph_shootout", create: tables("quality.methodsIdle", methodsTable), width: 920, height: 300,
   },
@@ -48,9 +49,10 @@ host.register({
     host.heighten(host.findWidget(node, "methods"), 120); // ten of its lines
     addView(node, "quality_table", panel.element, { height: kind.height, fills: kind.fills, focus: panel.focus });
     if (node.size[0] < kind.width) node.setSize([kind.width, node.size[1]]);
+    const show = panel.lose ? keeping(node, panel) : panel.show;
     onOutput(node, (output) => {
       const reports = partsOf(output, kind.output);
-      if (reports.length) panel.show(reports);
+      if (reports.length) show(reports);
     });
     if (kind.output === "gph_shootout") live.shownBy(node, (report) => panel.show([report]));
   },

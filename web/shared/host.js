@@ -182,8 +182,18 @@ export function ask(path, { method, body } = {}) {
 }
 
 /** The address of a file in ComfyUI's folder for temporary ones. */
-export function temporaryUrl({ filename, subfolder }) {
-  return api.apiURL(`/view?${new URLSearchParams({ filename, subfolder, type: "temp" })}`);
+export function temporaryUrl(file) {
+  return api.apiURL(temporary(file));
+}
+
+/** What a file of that folder holds, which is JSON; undefined if it is no longer there. */
+export async function temporaryJson(file) {
+  const answer = await api.fetchApi(temporary(file));
+  return answer.ok ? answer.json() : undefined;
+}
+
+function temporary({ filename, subfolder }) {
+  return `/view?${new URLSearchParams({ filename, subfolder, type: "temp" })}`;
 }
 
 /** A text in the language of ComfyUI. */

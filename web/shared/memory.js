@@ -4,7 +4,7 @@
  */
 
 import * as host from "./host.js";
-import { separateTabs } from "./queue.js";
+import { amendHistory, separateTabs } from "./queue.js";
 
 /** What takes the outputs of a node. */
 const outputs = new WeakMap();
@@ -42,6 +42,24 @@ export function onOutput(node, take) {
 export function partsOf(output, key) {
   const isOurs = ({ workflow_id: id }) => !id || id === host.workflowId();
   return (output?.[key] ?? []).filter(isOurs);
+}
+
+/**
+ * Keep a value with a node in the workflow's file. A run is no edit: there is nothing to undo, what an
+ * undo brings back has the value too, and a redo is not lost.
+ */
+export function keep(node, property, value) {
+  if (node.properties[property] === value) return;
+  node.properties[property] = value;
+  const isKept = ({ id }) => String(id) === String(node.id);
+  const kept = (saved) => ({ ...saved, properties: { ...saved.properties, [property]: value } });
+  const within = (graph) => (graph.id === node.graph.id
+    ? { ...graph, nodes: graph.nodes.map((saved) => (isKept(saved) ? kept(saved) : saved)) }
+    : graph);
+  amendHistory((state) => {
+    const { subgraphs } = state.definitions ?? {};
+    return within(subgraphs ? { ...state, definitions: { ...state.definitions, subgraphs: subgraphs.map(within) } } : state);
+  });
 }
 
 /** Whom an event or an output is about; without a workflow, as an API client sends it, the open one's. */

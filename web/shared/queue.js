@@ -1,5 +1,5 @@
 /**
- * Which prompt belongs to which workflow, and which workflow to which tab. As `host.js`, it touches
+ * Which prompt belongs to which workflow, which workflow to which tab, and its states. As `host.js`, it touches
  * ComfyUI's front end. Importing it does nothing.
  */
 
@@ -63,6 +63,17 @@ export function onQueued(handle) {
       throw reason;
     }
   };
+}
+
+/**
+ * Change the states of the open workflow that a save and an undo take, as no step of its own.
+ * @param {(state: object) => object} change the state itself stays: others may hold it
+ */
+export function amendHistory(change) {
+  const tracker = app.extensionManager.workflow.activeWorkflow.changeTracker;
+  tracker.activeState = change(tracker.activeState);
+  for (const states of [tracker.undoQueue, tracker.redoQueue]) states.splice(0, Infinity, ...states.map(change));
+  tracker.updateModified(); // which also saves the draft
 }
 
 /** The types of the outputs of a kind of node. */

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 from golden_path_pack.nodes.compare.image_metrics import measured_beside_first
-from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample.assessing import assessor_for, assessor_of
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from ...support.comfy.quality import compared, pictures
 
 pytestmark = pytest.mark.usefixtures("temporary")
 OFF = "off"
@@ -57,8 +58,8 @@ def test_a_copy_of_a_video_is_noticed_and_a_frame_is_not():
 def test_quality_compare_makes_the_error_and_its_outputs_alone():
     reference, test = videos()
     with Allocations() as made:
-        output = QualityCompare.execute(reference, test, OFF, video=True)
-    heat_map, strip = output.result[3:5]
+        output = compared(reference, test, video=True)
+    heat_map, strip = pictures(output)
     assert made.large == [CLIP // 3, heat_map.nbytes, strip.nbytes]
 
 

@@ -179,9 +179,10 @@ def test_two_images_are_compared_and_what_needs_a_missing_metric_does_not_run(ur
     events = events_of(url, prompt, {"id": "compared", "nodes": []})
     done = [event["data"] for event in events if event["type"] == "executed"]
     outputs = {data["node"]: data["output"] for data in done}
-    (report,) = outputs["3"]["gph_quality"]
+    (shown,) = outputs["3"]["gph_quality"]
+    (report,) = shown["parts"]
     assert report["metrics"]["psnr"]["mean"] == pytest.approx(-20 * math.log10(0.2), abs=1e-3)
-    assert report["workflow_id"] == "compared"
+    assert shown["workflow_id"] == "compared"
     assert float(outputs["4"]["text"][0]) == report["metrics"]["psnr"]["mean"]
     assert len(outputs["6"]["images"]) == 2
     assert "5" not in outputs

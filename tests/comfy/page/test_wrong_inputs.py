@@ -152,5 +152,8 @@ def test_what_a_link_brings_in_a_wrong_form_is_told_before_the_node_begins():
     for name, slot, given in all_slots():
         nothing = dict.fromkeys(other for other, _ in slots(OURS[name]) if "." not in other)
         for value in WRONG_FORMS.get(given.get_io_type(), ()):
+            values = nothing | {slot: value}
+            if OURS[name].define_schema().is_input_list:
+                values = {of: [value] for of, value in values.items()}
             with pytest.raises(ValueError, match=f"^the {slot} (must be|has|is no|holds no) "):
-                OURS[name].execute(**(nothing | {slot: value}))
+                OURS[name].execute(**values)

@@ -8,9 +8,10 @@ import pytest
 import torch
 from golden_path_pack.gph_core.quality import lpips_network
 from golden_path_pack.gph_core.quality.lpips_network import BACKBONES, LpipsNetwork
-from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
 from golden_path_pack.nodes.sample.assessing import assessor_for, is_video
+
+from ...support.comfy.quality import compared
 
 META = torch.device("meta")  # stands in for a GPU: what is there cannot meet what is not
 ALEXNET = BACKBONES[64, 3, 11, 11]
@@ -76,7 +77,7 @@ def test_a_search_by_lpips_brings_images_to_the_networks_device(gpu, objective):
 
 
 def test_quality_compare_brings_images_to_the_networks_device(gpu):
-    output = QualityCompare.execute(images(2, 32, 40), images(2, 32, 40, seed=1), "alexnet.pth")
+    output = compared(images(2, 32, 40), images(2, 32, 40, seed=1), "alexnet.pth")
     assert output.result[2] == 0.25
     assert gpu.freed == [(270 * 32 * 40, META)] * 2
 

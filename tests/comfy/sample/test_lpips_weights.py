@@ -19,6 +19,8 @@ from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.sample import lpips_weights
 from torchvision.models import AlexNet_Weights, alexnet
 
+from ...support.comfy.quality import compared, table
+
 pytestmark = pytest.mark.usefixtures("temporary")
 
 OFF, DOWNLOAD = lpips_weights.OFF, lpips_weights.DOWNLOAD
@@ -50,11 +52,6 @@ def noisy(count):
     return torch.rand(2, count, 32, 40, 3, generator=generator)
 
 
-def table(output):
-    (report,) = output.ui["gph_quality"]
-    return report
-
-
 def choices():
     (lpips,) = (slot for slot in QualityCompare.define_schema().inputs if slot.id == "lpips")
     return lpips.options
@@ -70,7 +67,7 @@ def test_the_files_of_the_folder_are_offered(folder):
 def test_lpips_is_that_of_the_file(folder, weights):
     (folder / "alexnet.pth").write_bytes(weights)
     reference, test = noisy(3)
-    output = QualityCompare.execute(reference, test, "alexnet.pth", video=True)
+    output = compared(reference, test, "alexnet.pth", video=True)
     network = lpips_network.load(folder / "alexnet.pth")
     planes = reference.movedim(-1, 1), test.movedim(-1, 1)
     expected = metrics.lpips(*planes, network).tolist()
@@ -85,8 +82,8 @@ def test_lpips_is_that_of_the_file(folder, weights):
 
 def test_the_change_between_frames_is_measured_of_videos_alone(folder, weights):
     (folder / "alexnet.pth").write_bytes(weights)
-    assert "frame_change" not in table(QualityCompare.execute(*noisy(2), "alexnet.pth"))["metrics"]
-    found = table(QualityCompare.execute(*noisy(1), "alexnet.pth", video=True))
+    assert "frame_change" not in table(compared(*noisy(2), "alexnet.pth"))["metrics"]
+    found = table(compared(*noisy(1), "alexnet.pth", video=True))
     assert "at least 2 frames, got 1" in found["unavailable"]["frame_change"]
 
 
@@ -102,8 +99,8 @@ def test_the_change_between_frames_is_measured_of_videos_alone(folder, weights):
 def test_without_weights_the_other_figures_are_there_and_the_reason(folder, choice, reason):
     (folder.parent / "up.pth").touch()
     (folder / "damaged.pth").write_bytes(b"nothing")
-    assert QualityCompare.validate_inputs(lpips=choice) is True
-    output = QualityCompare.execute(*noisy(2), choice, video=True)
+    assert QualityCompare.validate_inputs(lpips=[choice]) is True
+    output = compared(*noisy(2), choice, video=True)
     report = json.loads(output.result[5])
     assert set(report["metrics"]) == {"psnr", "psnr_8bit", "ssim", "frame_psnr"}
     assert set(report["unavailable"]) == {"lpips", "frame_change"}
@@ -113,14 +110,14 @@ def test_without_weights_the_other_figures_are_there_and_the_reason(folder, choi
 
 
 def test_lpips_that_is_off_is_not_missing_but_its_output_says_why():
-    output = QualityCompare.execute(*noisy(2), OFF, video=True)
+    output = compared(*noisy(2), OFF, video=True)
     assert set(json.loads(output.result[5])["unavailable"]) == {"frame_change"}
     assert "choose a file of weights, or 'download now" in output.result[2].message
 
 
 def test_a_missing_file_is_looked_for_again_and_a_new_one_is_read_again(folder, weights):
     def fingerprint(choice):
-        return QualityCompare.fingerprint_inputs(lpips=choice, video=False)
+        return QualityCompare.fingerprint_inputs(lpips=[choice], video=[False])
 
     assert fingerprint(OFF) == fingerprint(OFF)
     assert fingerprint("a.pth") != fingerprint("a.pth")
@@ -178,10 +175,10 @@ def publish(site, content, monkeypatch, name=None):
 
 def test_a_download_is_made_once(folder, site, weights, monkeypatch):
     name = publish(site, weights, monkeypatch)
-    output = QualityCompare.execute(*noisy(1), DOWNLOAD)
+    output = compared(*noisy(1), DOWNLOAD)
     assert output.result[2] > 0
     assert (folder / name).read_bytes() == weights
-    assert QualityCompare.execute(*noisy(1), DOWNLOAD).result[2] == output.result[2]
+    assert compared(*noisy(1), DOWNLOAD).result[2] == output.result[2]
     assert site[2] == [f"/{name}"]
     assert choices() == [OFF, name, DOWNLOAD]
 
@@ -189,10 +186,10 @@ def test_a_download_is_made_once(folder, site, weights, monkeypatch):
 def test_nothing_is_downloaded_unless_it_is_chosen(folder, site, weights, monkeypatch):
     publish(site, weights, monkeypatch)
     for choice in (OFF, "gone.pth"):
-        QualityCompare.execute(*noisy(1), choice)
-        QualityCompare.validate_inputs(lpips=choice)
-        QualityCompare.fingerprint_inputs(lpips=choice)
-    QualityCompare.fingerprint_inputs(lpips=DOWNLOAD)
+        compared(*noisy(1), choice)
+        QualityCompare.validate_inputs(lpips=[choice])
+        QualityCompare.fingerprint_inputs(lpips=[choice])
+    QualityCompare.fingerprint_inputs(lpips=[DOWNLOAD])
     assert site[2] == []
 
 
@@ -205,7 +202,7 @@ def test_what_does_not_come_as_published_leaves_nothing_behind(
     publish(site, weights, monkeypatch, name)
     if name is None:
         site[1].clear()
-    report = table(QualityCompare.execute(*noisy(1), DOWNLOAD))
+    report = table(compared(*noisy(1), DOWNLOAD))
     assert reason in report["unavailable"]["lpips"]
     assert list(folder.iterdir()) == []
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import execution
 import pytest
 import torch
-from golden_path_pack.nodes.compare import quality_compare
+from golden_path_pack.nodes.compare import pairs
 from golden_path_pack.nodes.compare.image_metrics import judged
 from golden_path_pack.nodes.compare.quality_compare import QualityCompare
 from golden_path_pack.nodes.semantic.semantic_metrics import SemanticMetricsNode
@@ -17,6 +17,7 @@ import nodes
 from ...support.comfy import tiny_clip
 from ...support.comfy.compared import compare
 from ...support.comfy.judged import Brightness, semantic
+from ...support.comfy.quality import compared
 
 pytestmark = pytest.mark.usefixtures("temporary")
 OFF = "off"
@@ -28,7 +29,7 @@ def greys(*values, size=32):
 
 def quality(reference, test, **changes):
     """The report of Quality Compare."""
-    return json.loads(QualityCompare.execute(reference, test, OFF, **changes).result[5])
+    return json.loads(compared(reference, test, **changes).result[5])
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +85,9 @@ def test_without_judges_nothing_changes():
 
 def test_the_strip_has_the_change_below_the_test():
     images = greys(0.5), greys(0.375)
-    measured, _ = quality_compare.measure(*images, OFF, video=False)
+    measured, _ = pairs.measure(*images, OFF, False, lambda: None)
     (measured,) = judged([measured], images, semantic())
-    ((_, below, _),) = quality_compare.captions_of(measured, 1, 1.0)
+    ((_, below, _),) = pairs.captions_of(measured, 1, 1.0, {})
     assert below.split(" · ")[-1] == "Δ CLIP -12.50"
 
 
@@ -187,12 +188,12 @@ def test_a_workflow_with_it_runs_in_comfyui(clip, monkeypatch):
     )
     executor.execute(prompt, "id", {"client_id": "test"}, ["compare"])
     assert executor.success, executor.status_messages
-    ((report,),) = server.shown["compare"].values()
+    ((shown,),) = server.shown["compare"].values()
     # The same by hand: the whole image is one colour, so nothing depends on its size.
     judge = SemanticMetricsNode.execute(*TinyLoader().load(), prompt="a red circle").result[0]
     colors = torch.tensor([[1.0, 0, 0], [0, 0, 1.0]]).reshape(2, 3, 1, 1).expand(2, 3, 28, 28)
     red, blue = (judge.scores(image[None])["clip_score"] for image in colors)
-    found = report["metrics"]
+    found = shown["parts"][0]["metrics"]
     assert found["clip_score"]["values"] == pytest.approx([blue], abs=1e-3)
     assert found["clip_change"]["values"] == pytest.approx([blue - red], abs=1e-3)
     assert abs(blue - red) > 0.01

@@ -39,7 +39,7 @@ def test_quality_compare_judges_on_the_server(url, judges):
         if event["type"] == "executed" and event["data"]["node"] == "compare"
     ]
     scores = [by_hand(color) for color in ([1.0, 0, 0], [0, 0, 1.0])]
-    found = shown[0]["metrics"]
+    found = shown[0]["parts"][0]["metrics"]
     assert found["image_reward"]["values"] == pytest.approx([scores[1]], abs=1e-4)
     assert found["reward_change"]["values"] == pytest.approx([scores[1] - scores[0]], abs=1e-4)
 

@@ -10,10 +10,12 @@ from gph_core.quality import metrics
 from gph_core.quality.comparison import (
     Comparison,
     Figures,
+    alone,
     clip_psnr,
     clips,
     comparable,
     compare,
+    joined,
 )
 
 
@@ -136,6 +138,26 @@ def test_images_that_are_no_numbers_are_refused_by_name(value):
 
 def test_a_figure_that_is_no_number_is_not_left_out_of_the_mean():
     assert math.isnan(Figures((20.0, math.nan)).mean)
+
+
+def test_joined_comparisons_have_the_items_of_all_and_only_shared_metrics():
+    first = Comparison({"psnr": Figures((20.0, 30.0)), "ssim": Figures((0.5, 0.6))}, {})
+    second = Comparison({"psnr": Figures((40.0,))}, {"ssim": "too small"})
+    found = joined([first, second])
+    assert found.figures == {"psnr": Figures((20.0, 30.0, 40.0))}
+    assert found.unavailable == {"ssim": "too small"}
+
+
+def test_a_batch_alone_is_checked_as_a_pair_is():
+    grey = torch.rand(1, 4, 4, 1)
+    torch.testing.assert_close(alone("test", grey), grey.expand(1, 4, 4, 3), rtol=0, atol=0)
+    for images, fault in (
+        (torch.zeros(1, 4, 4, 4), "the test has 4 channels"),
+        (torch.zeros(0, 4, 4, 3), "no images"),
+        (torch.full((1, 4, 4, 3), math.nan), "the test has pixels that are no finite numbers"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            alone("test", images)
 
 
 def test_the_psnr_of_a_clip_is_that_of_its_mean_error():
