@@ -6,6 +6,7 @@ from .editor import Editor, undo_depth
 from .page import shortcut, two_frames
 
 TEN = "0-2,5,9/10"  # ooo..o...o
+OF_COMFYUI = ".litecontextmenu, .p-contextmenu, [role=menu]"
 
 
 def commands(page):
@@ -30,7 +31,10 @@ def test_the_right_button_opens_the_editors_commands_and_elsewhere_comfyuis_own(
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     editor = Editor.open(page, TEN)
     before = undo_depth(page)
-    choose(page, right_click(page, editor, 4), "copy")
+    menu = right_click(page, editor, 4)
+    two_frames(page)
+    assert page.locator(OF_COMFYUI).count() == 0
+    choose(page, menu, "copy")
     assert page.evaluate("navigator.clipboard.readText()") == TEN
     editor.drag(3, 6, key="Control")
     menu = right_click(page, editor, 8)
@@ -41,11 +45,10 @@ def test_the_right_button_opens_the_editors_commands_and_elsewhere_comfyuis_own(
     choose(page, right_click(page, editor, 1), "paste")
     editor.wait_for_text("0,3/4")
     assert undo_depth(page) == before + 2
-    assert page.locator(".litecontextmenu, .p-contextmenu").count() == 0
     page.mouse.click(1200, 800, button="right")
     two_frames(page)
     assert page.locator('[data-testid="gph-commands"]').count() == 0
-    page.locator(".litecontextmenu, .p-contextmenu, [role=menu]").first.wait_for()
+    page.locator(OF_COMFYUI).first.wait_for()
     page.keyboard.press("Escape")
     page.mouse.click(1300, 900)
 
