@@ -21,7 +21,7 @@ from ..policies.mean_velocity import MeanVelocity
 from ..schedule import Schedule
 from .conditions import Choice, Conditions
 from .evidence import evidence
-from .golden_path import LEARNED, PUBLISHED, SEARCHED, SHARED, GoldenPath
+from .golden_path import LEARNED, PUBLISHED, SEARCHED, SHARED, WITH_PACK, GoldenPath
 from .places import begin_in, same_levels
 from .without_path import choose_without_path
 
@@ -115,7 +115,7 @@ def _is_fitted_for(run: Conditions, num_full: int, path: GoldenPath) -> bool:
     return (
         isinstance(path.policy, Fitted)
         and not path.policy.missing
-        and path.origin in (SEARCHED, LEARNED, SHARED, PUBLISHED)
+        and path.origin in (SEARCHED, LEARNED, SHARED, PUBLISHED, WITH_PACK)
         and path.method == "searched"
         and path.schedule.num_full == num_full
         and run.is_model_of(path)
@@ -130,7 +130,9 @@ def _rank(policy: Policy, path: GoldenPath) -> int:
     Schedules searched with reuse are good with other policies, too (GPH paper, which evaluates
     five policies on them); those that another method chose are taken with its own policy only.
     """
-    if path.origin not in (SEARCHED, SHARED, PUBLISHED) or not _keeps(policy, path.schedule):
+    if path.origin not in (SEARCHED, SHARED, PUBLISHED, WITH_PACK):
+        return 0
+    if not _keeps(policy, path.schedule):
         return 0
     if _is_policy_of(path, policy):
         return {"searched": 1, "planned": 2, "adaptive": 4}.get(path.method, 0)

@@ -17,6 +17,18 @@ _MEASURED = re.compile(
     r"([\w .-]{1,30}?)( dB)?, (?:mean of )?([0-9]{1,6}) "
     rf"({SCORING}|{VALIDATION}) (?:examples|prompts)"
 )
+# The first mean of PSNR that a path keeps, in any of the forms that its key has had.
+_PSNR = re.compile(
+    r"(?:mean |validation )?PSNR(?: dB)?, (?:mean of )?"
+    r"(?:[0-9]{1,6} (?:scoring |validation )?(?:prompts|examples)|estimated, leave-one-out)"
+)
+
+
+def psnr(path: GoldenPath) -> float | None:
+    """Mean PSNR to full runs in dB; None if nobody measured it, or somebody else did."""
+    if not path.is_ours:
+        return None
+    return next((value for key, value in path.quality.items() if _PSNR.fullmatch(key)), None)
 
 
 def measured(title: str, count: int, part: str) -> str:

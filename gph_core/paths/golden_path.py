@@ -29,10 +29,11 @@ from ..schedule_text import MAX_STEPS
 FORMAT, FITTED_FORMAT = 2, 4
 READ = (FORMAT, 3, FITTED_FORMAT)
 PUBLISHED, SEARCHED, LEARNED = "published", "searched here", "learned here"
+WITH_PACK = "came with the pack"  # searched by us, for the demo model
 RETARGETED = "retargeted, not measured"
 SHARED = "searched elsewhere"
 DRAWN = "drawn by hand, not measured"
-ORIGINS = (PUBLISHED, SEARCHED, LEARNED, RETARGETED, SHARED, DRAWN)
+ORIGINS = (PUBLISHED, WITH_PACK, SEARCHED, LEARNED, RETARGETED, SHARED, DRAWN)
 
 # How a schedule was chosen, best first: by the quality of the final image, by a planner from
 # recorded errors, as the most frequent choice of an adaptive method, or as a baseline.
@@ -111,7 +112,7 @@ class GoldenPath:
     def is_ours(self) -> bool:
         """Whether its figures were measured here or published with the pack."""
         claims = self.origin == SHARED or self.conditions or self.quality or self.source
-        return self.origin in (PUBLISHED, SEARCHED, LEARNED) or not claims
+        return self.origin in (PUBLISHED, WITH_PACK, SEARCHED, LEARNED) or not claims
 
     def _facts(self) -> Iterator[str]:
         if self.model:

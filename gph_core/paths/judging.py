@@ -9,7 +9,7 @@ from ..files import strict_json
 from ..policies import weights as bounds
 from ..policies.fitted import Fitted
 from ..schedule import Schedule
-from .golden_path import PUBLISHED, SHARED, GoldenPath, one_line
+from .golden_path import PUBLISHED, SHARED, WITH_PACK, GoldenPath, one_line
 
 MAX_MIB = 4  # weights of 500 steps for 128 channels have 3, those of 10,000 steps for all alike 3
 MAX_CHARACTERS = {"model": 200, "family": 200, "source": 1000, "notes": 10_000}
@@ -19,7 +19,7 @@ MAX_FACTS, MAX_FACT_NAME = 200, 300  # such as conditions; characters of a name
 def judged(text: str | bytes, name: str = "") -> GoldenPath:
     """The path of a file's text; ``ValueError`` says what is wrong with another text.
 
-    Only the pack publishes paths: any other that says so is a shared one.
+    Only the pack publishes paths and brings its own: any other that says so is a shared one.
 
     Args:
         name: replaces the path's own.
@@ -39,7 +39,7 @@ def _judged(text: str | bytes, name: str) -> GoldenPath:
     except ValueError as error:
         raise ValueError(f"this is no JSON text: {error}") from error
     if isinstance(data, dict):
-        if data.get("origin") == PUBLISHED:
+        if data.get("origin") in (PUBLISHED, WITH_PACK):
             data["origin"] = SHARED
         if name:
             data["name"] = name

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..files import strict_json, whole_file
 from ..files.names import NONE as NONE
 from ..files.names import check_known_name, check_name, folded
-from .golden_path import FORMAT, LEARNED, SEARCHED, SHARED, GoldenPath
+from .golden_path import FORMAT, LEARNED, SEARCHED, SHARED, WITH_PACK, GoldenPath
 from .judging import check_size, judged
 
 DATA = Path(__file__).parents[1] / "data"
@@ -38,7 +38,9 @@ def bundled_paths() -> tuple[GoldenPath, ...]:
         return GoldenPath.from_json({**entry, "format": FORMAT, "sigmas": levels})
 
     fitted = json.loads(FITTED_PATHS.read_text("utf-8"))
-    return (*map(read, data["paths"]), *map(GoldenPath.from_json, fitted))
+    paths = (*map(read, data["paths"]), *map(GoldenPath.from_json, fitted))
+    # Their files say "searched here", as they were written where the search ran.
+    return tuple(replace(p, origin=WITH_PACK) if p.origin == SEARCHED else p for p in paths)
 
 
 class _Read(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..policies.extrapolation import Reuse
+from ..policies.fitted import Fitted
 from .choice import choose
 from .conditions import Choice, Conditions
 from .golden_path import GoldenPath
@@ -37,6 +39,20 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
 def automatic(num_steps: int) -> str:
     """The speed that ``AUTOMATIC`` is for a number of steps."""
     return "Balanced" if num_steps >= BALANCED_FROM else "Quality"
+
+
+def speed_of(path: GoldenPath, paths: Sequence[GoldenPath]) -> str:
+    """The speed that takes a path under the conditions that it states; empty if none does."""
+    if not (path.family and path.sigmas):
+        return ""
+    wanted = path.policy.conditions if isinstance(path.policy, Fitted) else None
+    run = Conditions(
+        path.family, path.architecture, path.sigmas, Reuse(),
+        holds=lambda policy: policy.conditions == wanted, cfg=(wanted or {}).get("cfg"),
+    )  # fmt: skip
+    count = path.schedule.num_full
+    speeds = (speed for speed in SPEEDS if full_of(speed, run.num_steps) == count)
+    return next((speed for speed in speeds if resolve(speed, run, paths).path == path), "")
 
 
 def full_of(speed: str | int, num_steps: int) -> int | None:

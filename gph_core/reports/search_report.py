@@ -143,7 +143,7 @@ def _strips(axes, rows: Sequence[Validated], objective: Objective) -> None:
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.invert_yaxis()
     axes.set_xlabel("step (dark: full)")
-    axes.set_xlim(0, rows[0].schedule.num_steps)
+    figures.number_steps(axes, rows[0].schedule.num_steps)
 
 
 def path_of(

@@ -16,7 +16,7 @@ from ..hook import patching
 from ..library import calibrations
 from ..schema.inputs import check_choice
 from ..schema.node import Node
-from ..schema.types import COUNT, METHODS, PolicyType
+from ..schema.types import COUNT, METHODS, OTHER_CACHES, PolicyType
 from .report import Reporter
 
 CHOICES = (*SPEEDS, COUNT, THRESHOLD)
@@ -38,8 +38,7 @@ class AdaptiveCache(Node):
                 "good, and its speed is known before the run."
             ),
             search_aliases=[
-                "adaptive TeaCache", "adaptive SeaCache", "adaptive SenCache", "adaptive DiCache",
-                "adaptive EasyCache", "adaptive MagCache", "adaptive First Block Cache", "dynamic",
+                *OTHER_CACHES, "SeaCache", "SenCache", "DiCache", "dynamic", "threshold",
             ],
             inputs=[
                 io.Model.Input("model"),

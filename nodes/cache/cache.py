@@ -21,7 +21,8 @@ from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     DEFAULT_SCHEDULE,
-    FRONT,
+    GOLDEN,
+    OTHER_CACHES,
     PolicyType,
     ScheduleType,
     origin_of,
@@ -37,6 +38,8 @@ CACHE_DEVICES = {
     "CPU": lambda budget_mib: 0,
 }
 
+# Models that people search for together with "faster" or "speed up".
+MODELS = ("FLUX", "Wan", "Qwen-Image", "Z-Image", "HunyuanVideo", "LTX")
 
 # Images to learn from.
 LEARN = {"off": 0, "from 2 images": 2, "from 4 images": 4, "from 8 images": 8}
@@ -56,7 +59,10 @@ class GoldenPathCache(Node):
                 "transformer (full), the others skip its blocks and predict their effect from "
                 "earlier full steps (cached). Place it between the model and the sampler."
             ),
-            search_aliases=[*FRONT, "FirstBlockCache", "faster", "accelerate", "skip steps"],
+            search_aliases=[
+                *GOLDEN, "cache", "speed", "speed up", "faster", "accelerate", "skip steps",
+                *OTHER_CACHES, "WaveSpeed", *(f"speed up, faster {model}" for model in MODELS),
+            ],
             inputs=[
                 io.Model.Input("model"),
                 io.Combo.Input(

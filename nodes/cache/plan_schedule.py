@@ -57,8 +57,7 @@ class PlanSchedule(Node):
                 "uniform spacing. Connect both to Golden Path Cache and set its speed to Custom."
             ),
             search_aliases=[
-                "TaylorSeer, HiCache, L2P", "DPCache, BudCache, MeanCache", "uniform", "schedule",
-                "planner",
+                "TaylorSeer, HiCache, L2P", "DPCache, BudCache, MeanCache", "uniform", "planner",
             ],
             inputs=[
                 io.Combo.Input(

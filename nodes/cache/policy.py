@@ -21,7 +21,7 @@ from ..library.user_files import written_at
 from ..schema import users
 from ..schema.inputs import check_choice, check_known
 from ..schema.node import Node
-from ..schema.types import CATEGORY, FRONT, PolicyType
+from ..schema.types import CATEGORY, GOLDEN, PolicyType
 
 RECURSIVE, DIVIDED = "recursive", "divided"
 WEIGHTS = "causal_linear"  # folder of fitted weights
@@ -89,7 +89,7 @@ class PolicySelector(Node):
             category=CATEGORY,
             description="Chooses how Golden Path Cache predicts the steps it does not compute.",
             search_aliases=[
-                *FRONT, "TaylorSeer", "HiCache", "BudCache", "DiCache", "MeanCache", "DPCache",
+                *GOLDEN, "cache policy", "TaylorSeer", "HiCache", "DiCache", "MeanCache", "DPCache",
                 "L2P",
             ],
             inputs=[

@@ -11,7 +11,7 @@ from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     DEFAULT_SCHEDULE,
-    FRONT,
+    GOLDEN,
     ScheduleText,
     ScheduleType,
     SensitivityType,
@@ -35,7 +35,7 @@ class ScheduleEditor(Node):
                 "that by hand. Connect the schedule to Golden Path Cache and set its speed to "
                 "Custom."
             ),
-            search_aliases=[*FRONT, "cache schedule", "step grid", "full steps"],
+            search_aliases=[*GOLDEN, "cache schedule", "step grid", "full steps", "start_percent"],
             inputs=[
                 io.MultiType.Input(
                     io.String.Input("schedule", default=DEFAULT_SCHEDULE),

@@ -16,7 +16,7 @@ from ..schema import prompts
 from ..schema.inputs import semantic_input
 from ..schema.node import Node
 from ..schema.summary import json_text
-from ..schema.types import CATEGORY, FRONT
+from ..schema.types import CATEGORY, GOLDEN
 from ..semantic import judges
 from . import comparison_files
 from .image_metrics import mean_or_block
@@ -38,7 +38,7 @@ class QualityCompare(Node):
                 "and measures it: PSNR, SSIM, LPIPS and, for video, the change between frames."
             ),
             search_aliases=[
-                *FRONT,
+                *GOLDEN,
                 "PSNR",
                 "SSIM",
                 "LPIPS",

@@ -151,11 +151,11 @@ def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]
     if caches and needs and (note := check_policy(choice.policy, setup.conditions)):
         yield note
     if num_steps <= FEW_STEPS and choice.gate is not None:
-        yield f"{num_steps} steps leave an adaptive method little to decide"
+        yield f"with {num_steps} steps an adaptive method has little to decide"
     if num_steps <= FEW_STEPS and plan.is_chosen and caches:
         yield (
-            f"{num_steps} steps leave little to choose: a search among all schedules would find "
-            "the best one"
+            f"with {num_steps} steps there are few possible schedules; Schedule Search can try "
+            "them all"
         )
     if samplers.is_stochastic(setup.sampler):
         yield (

@@ -61,7 +61,7 @@ class GoldenPathLibrary(Node):
                 "what is known about it. Connect schedule and policy to Golden Path Cache and "
                 "set its speed to Custom."
             ),
-            search_aliases=["schedule", "preset", "published", "cache schedules", "steps"],
+            search_aliases=["preset", "published", "cache schedules", "steps"],
             inputs=[
                 io.Combo.Input(
                     "path",
@@ -133,7 +133,7 @@ class SaveGoldenPath(Node):
                 "Saves a schedule under a name, with the conditions that it is for. Golden Path "
                 "Library and Schedule Editor list it, and you can share its file."
             ),
-            search_aliases=["schedule", "preset", "export", "share"],
+            search_aliases=["preset", "export", "share"],
             is_output_node=True,
             inputs=[
                 io.String.Input(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from ...gph_core.architecture import is_stated
+from ...gph_core.paths.evidence import psnr
 from ...gph_core.paths.golden_path import DRAWN, RETARGETED, GoldenPath
 from ...gph_core.paths.grids import MAX_STEPS
 from ...gph_core.paths.library import bundled_paths
 from ...gph_core.paths.retarget import retarget
+from ...gph_core.paths.speeds import speed_of
 from ...gph_core.policies.fitted import Fitted
 from ...gph_core.schedule import Schedule
 from . import user_paths
@@ -17,12 +20,13 @@ from .library import find, option_of
 def list_paths() -> dict[str, Any]:
     """All paths, the user's first, and the user's files that could not be read."""
     own, broken = user_paths.library().read()
-    shared = (*user_paths.servers(), *bundled_paths())
+    every = (*own, *user_paths.servers(), *bundled_paths())
     return {
         "paths": [
-            *(_entry(path, f"user/{path.name}", option_of(path)) for path in own),
-            *(_entry(path, path.name, path.name) for path in shared),
-        ],
+            _entry(path, f"user/{path.name}", option_of(path), speed_of(path, every))
+            for path in own
+        ]
+        + [_entry(path, path.name, path.name, speed_of(path, every)) for path in every[len(own) :]],
         "broken": [{"file": file, "reason": reason} for file, reason in broken.items()],
     }
 
@@ -72,21 +76,35 @@ def delete(path: str) -> dict[str, Any]:
     return {}
 
 
-def _entry(path: GoldenPath, key: str, option: str) -> dict[str, Any]:
-    schedule = path.schedule
+def _entry(path: GoldenPath, key: str, option: str, speed: str) -> dict[str, Any]:
+    """What the menu shows of a path; ``speed`` takes it under the conditions that it states."""
+    schedule, is_fitted = path.schedule, isinstance(path.policy, Fitted)
     return {
         "id": key,
         "name": path.name,
         "model": path.model,
-        "family": path.family,
+        "models": _models(path),
         "schedule": str(schedule),
         "num_steps": schedule.num_steps,
         "num_full": schedule.num_full,
         "policy": str(path.policy),
-        "fitted": option if isinstance(path.policy, Fitted) else "",
+        "fitted": option if is_fitted else "",
+        "cfg": path.policy.conditions.get("cfg") if is_fitted else None,
+        "speed": speed,
+        "psnr": psnr(path),
         "origin": path.origin,
         "card": path.card,
     }
+
+
+def _models(path: GoldenPath) -> list[str]:
+    """The models with bundled paths whose family and architecture a path states."""
+    models = {bundled.model: bundled for bundled in bundled_paths()}
+    return [
+        model
+        for model, bundled in models.items()
+        if bundled.family == path.family and is_stated(bundled.architecture, path.architecture)
+    ]
 
 
 def _falling(steps: int) -> list[float]:

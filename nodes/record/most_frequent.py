@@ -35,7 +35,7 @@ class MostFrequentSchedule(Node):
                 "an adaptive method by a fixed schedule, which needs no work to decide: connect "
                 "schedule and policy to Golden Path Cache and set its speed to Custom."
             ),
-            search_aliases=["frequency", "statistics", "mode", "histogram", "adaptive", "schedule"],
+            search_aliases=["frequency", "statistics", "mode", "histogram", "adaptive"],
             inputs=[
                 io.Combo.Input(
                     "recording",

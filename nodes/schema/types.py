@@ -11,22 +11,13 @@ CATEGORY = "Golden Path"
 COMPARE, ANALYSIS = f"{CATEGORY}/compare", f"{CATEGORY}/analysis"
 METHODS, DEMO = f"{CATEGORY}/adaptive and methods", f"{CATEGORY}/demo"
 
-# Search words of people who want a faster model; they find the five nodes that most of them need.
-# ComfyUI ranks full matches before partial ones, so the other nodes use these words only inside
-# longer ones.
-FRONT = (
-    "golden",
-    "golden path",
-    "cache",
-    "speed",
-    "speed up",
-    "TeaCache",
-    "MagCache",
-    "EasyCache",
-    "WaveSpeed",
-    "First Block Cache",
-    "FBCache",
-)
+# Search words. The pack's name finds the five nodes that most users need. The names of other caches
+# find what stands in for them: Golden Path Cache, and Adaptive Cache, which has their methods.
+# ComfyUI ranks full matches first, so other nodes use these names only inside longer words.
+GOLDEN = ("golden", "golden path")
+OTHER_CACHES = (
+    "TeaCache", "MagCache", "EasyCache", "First Block Cache", "FirstBlockCache", "FBCache",
+)  # fmt: skip
 
 # The choice of speed that takes the number of full steps from another input.
 COUNT = "full_steps below"

@@ -42,7 +42,7 @@ from ..schema.node import Node
 from ..schema.types import (
     CATEGORY,
     COUNT,
-    FRONT,
+    GOLDEN,
     ExamplesType,
     PolicyType,
     ScheduleText,
@@ -81,7 +81,7 @@ class ScheduleSearch(Node):
                 "and settings, and saves it in the library. Golden Path Cache then uses it at "
                 "the same speed. You can cancel at any time; queue again to continue."
             ),
-            search_aliases=[*FRONT, "optimize", "find schedule", "calibrate", "tune"],
+            search_aliases=[*GOLDEN, "optimize", "find schedule", "calibrate", "tune"],
             is_output_node=True,
             inputs=[
                 *sampling_inputs(

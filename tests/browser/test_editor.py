@@ -2,7 +2,7 @@
 
 import pytest
 
-from .editor import Editor, serialized, undo_depth
+from .editor import Editor, serialized, settle, undo_depth
 from .page import two_frames
 
 TEN = "0-2,5,9/10"  # ooo..o...o
@@ -306,6 +306,45 @@ def test_copy_and_paste_of_the_text(page):
     editor.use("paste")
     editor.wait_for_text("0,3/4")
     assert undo_depth(page) == before + 1
+
+
+@pytest.mark.both_pages
+def test_a_pasted_text_that_is_no_schedule_leaves_the_present_one_and_says_why(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    editor = Editor.open(page, TEN)
+    settle(page)
+    before = undo_depth(page)
+    for text, why in (
+        ("a cat on a mat", "'a cat on a mat' has no step count"),
+        ("0/201", "the editor takes at most 200 steps"),
+    ):
+        page.evaluate("text => navigator.clipboard.writeText(text)", text)
+        editor.use("paste")
+        page.get_by_text(why).last.wait_for()
+        assert (editor.text, editor.cells) == (TEN, "ooo..o...o")
+    assert page.get_by_text("Nothing was pasted; the schedule stays").count()
+    assert undo_depth(page) == before
+    editor.click(7)
+    editor.undo()
+    assert editor.text == TEN
+
+
+def test_without_the_clipboard_a_wrong_text_stays_in_the_dialog(page):
+    editor = Editor.open(page, TEN)
+    page.evaluate("""() => Object.defineProperty(navigator, "clipboard", {
+      value: { readText: () => Promise.reject(new Error("no")) }, configurable: true })""")
+    try:
+        editor.use("paste")
+        field = page.locator("[role=dialog] input")
+        field.fill("0,3")
+        field.press("Enter")
+        page.locator("[role=dialog]").get_by_text("'0,3' has no step count").wait_for()
+        assert field.input_value() == "0,3"
+        field.fill("0,3/4")
+        field.press("Enter")
+        editor.wait_for_text("0,3/4")
+    finally:
+        page.evaluate("delete navigator.clipboard")
 
 
 def test_full_and_cached_differ_by_more_than_colour(page):

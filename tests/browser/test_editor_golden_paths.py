@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from .editor import OWN_PATHS, Editor, node, remove_path, settle, share_fitted, undo_depth
-from .page import load, two_frames, workflow_of
+from .page import added, connect, load, two_frames, workflow_of
 
 
 def open_menu(page, editor):
@@ -45,8 +47,9 @@ def test_a_published_path_of_the_same_steps_is_found_and_taken_as_it_is(page):
     page.keyboard.press("ArrowUp")
     menu.get_by_role("searchbox").fill("flux 13 of 50")
     path = menu.locator(".gph-path").first
-    assert "13 of 50 full" in path.inner_text()
-    assert "published" in path.inner_text()
+    assert path.inner_text().splitlines()[-1] == (
+        "13 of 50 full · PSNR 24.8 dB · residual reuse · published"
+    )
     path.click()
     two_frames(page)
     assert editor.cells.count("o") == 13
@@ -63,6 +66,28 @@ def test_a_path_of_other_steps_is_adapted(page):
     page.wait_for_function("app.rootGraph.getNodeById(1).widgets[0].value !== '0-19/20'")
     assert len(editor.cells) == 20
     page.get_by_text("not measured").first.wait_for()
+
+
+def test_the_paths_that_speeds_take_are_marked_and_what_came_with_the_pack_says_so(page):
+    load(page, workflow_of())
+    loader = added(page, "GPH_DemoModel", [0, 420])
+    cache = added(page, "GPH_Cache", [450, 0])
+    sampler = added(page, "KSampler", [900, 0], cfg=5.0)
+    editor = Editor(page, added(page, "GPH_ScheduleEditor", [0, 0]))  # of 50 steps
+    connect(page, loader, 0, cache, "model")
+    connect(page, cache, 0, sampler, "model")
+    connect(page, editor.id, 0, cache, "schedule")
+    menu = open_menu(page, editor)
+    entries = [path.inner_text().splitlines() for path in menu.locator(".gph-path").all()]
+    # The sampler has CFG 5; the speed stands beside the name.
+    assert [name for name, *_ in entries if name.endswith(("Quality", "Balanced", "Fast"))] == [
+        f"Golden Path Demo Model, {full} of 50, fitted, CFG 5 {speed}"
+        for full, speed in ((21, "Quality"), (13, "Balanced"), (9, "Fast"))
+    ]
+    facts = [lines[-1] for lines in entries]
+    assert "13 of 50 full · PSNR 41.7 dB · fitted · came with the pack" in facts
+    assert [line for line in facts if not line.endswith("came with the pack")] == []
+    page.keyboard.press("Escape")
 
 
 def test_escape_closes_the_menu_and_gives_the_focus_back(page):
@@ -147,6 +172,10 @@ def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     open_menu(page, editor).get_by_text("Save this schedule").click()
     page.locator("[role=dialog] input").fill(name)
     page.locator("[role=dialog] input").press("Enter")
+    page.locator("[role=dialog]").get_by_role("button", name="Cancel").click()
+    page.locator("[role=dialog]").get_by_text(f"{name} is kept as it is").wait_for()
+    assert page.locator("[role=dialog] input").input_value() == name
+    page.locator("[role=dialog] input").press("Enter")
     page.locator("[role=dialog]").get_by_role("button", name="Confirm").click()
     page.locator("[role=dialog]").wait_for(state="detached")
     saved = """async name => (await (await fetch(
@@ -155,12 +184,36 @@ def test_a_taken_name_is_replaced_only_when_confirmed(page, renderer):
     remove_path(page, name)
 
 
+@pytest.mark.both_pages
+def test_a_refused_name_stays_in_the_dialog_with_the_reason(page, renderer):
+    name = f"mended {renderer}"
+    editor = Editor.open(page, "0-2,5,9/10")
+    open_menu(page, editor).get_by_text("Save this schedule").click()
+    dialog = page.locator("[role=dialog]")
+    field = dialog.locator("input")
+    field.fill(f"{name}/2")
+    field.press("Enter")
+    dialog.get_by_text("contains '/'; letters, digits").wait_for()
+    assert field.input_value() == f"{name}/2"
+    answer(page, name)
+    page.get_by_text(f"Saved as {name}").first.wait_for()
+
+    open_menu(page, editor).get_by_label(f"Rename {name}").click()
+    field.fill("a:b")
+    field.press("Enter")
+    dialog.get_by_text("contains ':'; letters, digits").wait_for()
+    assert field.input_value() == "a:b"
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    remove_path(page, name)
+
+
 def test_a_broken_file_is_named_and_the_others_are_there(page):
     answer = {
         "paths": [{
             "id": "user/a", "name": "<b>a</b>", "model": "", "family": "", "schedule": "0,3/4",
             "num_steps": 4, "num_full": 2, "policy": "residual reuse", "origin": "published",
-            "card": "card",
+            "card": "card", "models": [], "speed": "", "fitted": "", "psnr": None,
         }],
         "broken": [{"file": "old.json", "reason": "it is no JSON"}],
     }  # fmt: skip

@@ -239,47 +239,6 @@ def test_a_saved_workflow_opens_in_the_size_it_had(page):
     assert page.evaluate("[...app.rootGraph.getNodeById(1).size]") == saved["nodes"][0]["size"]
 
 
-@pytest.mark.parametrize("palette", ["dark", "light"])
-def test_words_and_cells_can_be_read_in_dark_and_light(page, palette):
-    editor = Editor.open(page, TEN)
-    page.evaluate("p => app.extensionManager.setting.set('Comfy.ColorPalette', p)", palette)
-    try:
-        two_frames(page)
-        page.evaluate("Promise.allSettled(document.getAnimations().map(each => each.finished))")
-        contrasts = editor.root.evaluate("""root => {
-          const canvas = document.createElement("canvas").getContext("2d");
-          const rgb = colour => {
-            canvas.fillStyle = colour;
-            canvas.fillRect(0, 0, 1, 1);
-            return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-          };
-          const luminance = colour => rgb(colour)
-            .map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-            .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-          const contrast = (a, b) => {
-            const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-            return (light + 0.05) / (dark + 0.05);
-          };
-          const colour = (test, name) => getComputedStyle(
-            root.querySelector(test), name ? "::before" : null)[name ?? "color"];
-          const body = root.closest(".lg-node")
-            ? getComputedStyle(document.body).getPropertyValue("--component-node-background")
-            : LiteGraph.NODE_DEFAULT_BGCOLOR;
-          return {
-            figures: contrast(colour('[data-testid="gph-figures"]'), body),
-            cached: contrast(colour('[data-step="3"]'), body),
-            full: contrast(colour('[data-step="1"]'), colour('[data-step="1"]', "backgroundColor")),
-            fullOnNode: contrast(colour('[data-step="1"]', "backgroundColor"), body),
-          };
-        }""")
-    finally:
-        page.evaluate("app.extensionManager.setting.set('Comfy.ColorPalette', 'dark')")
-    assert contrasts["figures"] >= 4.5
-    assert contrasts["cached"] >= 3
-    assert contrasts["full"] >= 3
-    assert contrasts["fullOnNode"] >= 2.5
-
-
 @pytest.mark.long
 def test_without_the_packs_scripts_the_text_field_works(page, url, browser):
     context = browser.new_context(viewport={"width": 1600, "height": 1000})

@@ -3,7 +3,7 @@
 import pytest
 
 from .editor import prompt, serialized
-from .page import load, set_widget, two_frames, workflow_of
+from .page import load, opened, set_widget, two_frames, view, workflow_of
 
 OTHERS = ["order", "scale", "span", "weights", "differences", "max_amplification", "max_distance",
           "path"]  # fmt: skip
@@ -58,3 +58,32 @@ def test_the_inputs_of_the_chosen_policy_are_in_sight_and_the_values_of_all_are_
     assert saved[1 : len(values)] == values[1:]
     inputs = prompt(page)["1"]["inputs"]
     assert [inputs[name] for name in OTHERS] == saved[1:]
+
+
+@pytest.mark.both_pages
+def test_an_error_of_the_selector_can_be_read_to_its_end(page):
+    opened(page, "GPH_PolicySelector")
+    words = "the weights were fitted for another model, and this run cannot have them. " * 8
+    listed = {
+        "node_errors": {"1": {"errors": [{"type": "custom", "message": words, "details": ""}]}}
+    }
+    page.route(
+        "**/api/prompt",
+        lambda route: route.fulfill(
+            status=400,
+            json={
+                "error": {"type": "x", "message": "no", "details": "", "extra_info": {}},
+                **listed,
+            },
+        ),
+    )
+    try:
+        page.evaluate("app.queuePrompt(0, 1).catch(() => {})")
+        failure = view(page, 1, "golden_path_failure").query_selector(".gph-failure")
+        two_frames(page)
+        assert failure.inner_text() == words.strip()
+        assert failure.evaluate("e => e.scrollHeight <= e.clientHeight")
+    finally:
+        page.unroute("**/api/prompt")
+        page.keyboard.press("Escape")
+        page.evaluate("app.extensionManager.lastNodeErrors = null")

@@ -10,7 +10,9 @@ import dev
 
 from .page import (
     TRY,
+    added,
     back_to,
+    connect,
     example,
     heard,
     interrupt_when,
@@ -21,6 +23,7 @@ from .page import (
     run,
     set_widget,
     strip,
+    there_and_back,
     two_frames,
     view,
 )
@@ -230,6 +233,37 @@ def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     said = panel(page).inner_text()
     assert "Failed" not in said
     assert "faster" in said
+
+
+def test_the_field_follows_a_change_at_once_and_shows_the_schedule_of_a_wire(page, renderer):
+    load(page, example(TRY))
+    set_widget(page, NODE, "schedule", "0-3,5/8")
+    set_widget(page, NODE, "speed", "Off")
+    wait_for_field(page, "all steps are full")
+    set_widget(page, NODE, "speed", "Custom")
+    if renderer == "classic":  # the canvas is drawn anew, though nothing else changes
+        page.evaluate("""() => new Promise(done => {
+          const pen = CanvasRenderingContext2D.prototype;
+          const draw = pen.fillText;
+          pen.fillText = function (text) {
+            if (text === "0-3,5/8") done(pen.fillText = draw);
+            return draw.apply(this, arguments);
+          };
+        })""")
+    wait_for_field(page, "0-3,5/8")
+
+    editor = added(page, "GPH_ScheduleEditor", [-500, 0], schedule="0,3/4")
+    connect(page, editor, 0, str(NODE), "schedule")
+    set_widget(page, editor, "schedule", "0-1,3/4")
+    for _ in there_and_back(page, renderer):
+        for speed, words in (
+            ("Custom", "0-1,3/4"), ("Fast", "chosen when it runs"), ("Custom", "0-1,3/4"),
+            ("Off", "all steps are full"), ("Custom", "0-1,3/4"),
+        ):  # fmt: skip
+            set_widget(page, NODE, "speed", speed)
+            wait_for_field(page, words)
+    set_widget(page, editor, "schedule", "0,3/4")  # as a paste does
+    wait_for_field(page, "0,3/4")
 
 
 def wait_for_field(page, words):

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groups, search } from "../../web/library/paths_groups.js";
+import { groups, search, taken } from "../../web/library/paths_groups.js";
 
 const path = (id, model, num_steps, more = {}) => ({
   id, name: id.replace("user/", ""), model, num_steps, num_full: 9, policy: "residual reuse",
@@ -52,4 +52,24 @@ test("the server's paths come after the user's, whatever their model", () => {
     ["user/mine"], ["server: s", "server: t"], ["f20", "f50"],
   ]);
   assert.deepEqual(found.map(({ isOwnModel }) => isOwnModel).slice(0, 3), [false, false, true]);
+});
+
+test("what a speed takes here is of the workflow's model and steps, and of its CFG if there is such a path", () => {
+  const models = ["FLUX.1-dev"];
+  const listed = [
+    path("user/mine", "FLUX", 20, { models, speed: "Fast" }),
+    path("user/other", "SD3", 20, { models: [], speed: "Quality" }),
+    path("plain", "FLUX.1-dev", 20, { models, speed: "Balanced" }),
+    path("cfg 5", "FLUX.1-dev", 20, { models, speed: "Balanced", fitted: "cfg 5", cfg: 5 }),
+    path("cfg 1", "FLUX.1-dev", 20, { models, speed: "Balanced", fitted: "cfg 1", cfg: 1 }),
+    path("none", "FLUX.1-dev", 20, { models, speed: "" }),
+    path("f50", "FLUX.1-dev", 50, { models, speed: "Quality" }),
+  ];
+  const names = (more) =>
+    [...taken(listed, { steps: 20, model: "UNETLoader flux1-dev.safetensors", ...more })].map(({ id }) => id);
+  assert.deepEqual(names({ cfg: 5 }), ["user/mine", "cfg 5"]);
+  assert.deepEqual(names({ cfg: 3 }), ["user/mine", "plain"]);
+  assert.deepEqual(names({}), ["user/mine", "plain"]);
+  assert.deepEqual(names({ cfg: 5, steps: 50 }), ["f50"]);
+  assert.deepEqual(names({ model: "UNETLoader sd3.5.safetensors" }), []);
 });

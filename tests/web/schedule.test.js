@@ -124,3 +124,17 @@ test("the noise curve runs from the highest level to none", () => {
   assert.deepEqual(schedule.curve([4, 3, 2, 0]), [[0, 0], [1, 0.25], [2, 0.5], [3, 1]]);
   assert.deepEqual(schedule.curve([0, 0]), [[0, 1], [1, 1]]);
 });
+
+test("the ends of a run in percent of its steps, as EasyCache counts them with evenly falling levels", () => {
+  assert.deepEqual(schedule.endsOf(20, 15, 95), [1, 2, 19]); // 2 / 20 is under 15 %, 3 / 20 is not
+  assert.deepEqual(schedule.endsOf(50, 15, 95), [1, 2, 3, 4, 5, 6, 7, 48, 49]); // 7.5 and 47.5 steps
+  assert.deepEqual(schedule.endsOf(4, 0, 100), []);
+  assert.deepEqual(schedule.endsOf(4, 60, 40), [1, 2, 3]);
+});
+
+test("a reason quotes no more of a long text than one can read", () => {
+  assert.throws(() => parse("x".repeat(500)), (error) => {
+    assert.equal(error.say((key, { text }) => text), `'${"x".repeat(79)}…`);
+    return error.message.includes("x".repeat(500)); // Python's own
+  });
+});

@@ -14,10 +14,17 @@ const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205
 
 /** A text that is no schedule. The message is Python's; `say` translates it. */
 export class ScheduleError extends Error {
-  constructor(key, values) {
+  constructor(key, values = {}) {
     super(texts("en")(`schedule.${key}`, values));
-    this.say = (t) => t(`schedule.${key}`, values);
+    this.say = (t) => t(`schedule.${key}`, Object.fromEntries(Object.entries(values).map(shortened)));
   }
+}
+
+const MOST_QUOTED = 80; // characters: any text may have been pasted
+
+function shortened([name, value]) {
+  const isLong = typeof value === "string" && value.length > MOST_QUOTED;
+  return [name, isLong ? `${value.slice(0, MOST_QUOTED)}…` : value];
 }
 
 /**
@@ -69,6 +76,11 @@ export function format(cells) {
 export function between(a, b) {
   const first = Math.max(1, Math.min(a, b));
   return Array.from({ length: Math.max(0, Math.max(a, b) - first + 1) }, (_, i) => first + i);
+}
+
+/** The steps before the first percentage of a run and from the second one; step n of N is at n / N. */
+export function endsOf(count, start, end) {
+  return between(1, count - 1).filter((step) => 100 * step < start * count || 100 * step >= end * count);
 }
 
 /**

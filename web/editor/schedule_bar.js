@@ -7,7 +7,7 @@ import { between, change, invert, readout, resize, shift } from "./schedule.js";
 /**
  * @param {object} actions `cells()` is the schedule, `selected()` its selected steps, none for all;
  *   `edit(cells)` makes a schedule as one undo step; `isLocked()` is whether the number of full steps
- *   stays, `lock()` changes that; `presets(button)` opens the menu
+ *   stays, `lock()` changes that; `presets(button)` and `more(button)` open menus
  * @param {number} most steps
  */
 export function createBar(actions, most) {
@@ -37,10 +37,11 @@ export function createBar(actions, most) {
   ]);
   const [uniform, copy, paste] = ["uniform", "copy", "paste"].map((name) => button(name, actions[name]));
   const presets = button("presets", () => actions.presets(presets));
+  const more = button("more", () => actions.more(more));
   const element = el(
     "div", { className: "gph-bar", role: "toolbar" },
     el("label", { className: "gph-count" }, count), lock,
-    group(...editing.map(([, , edit]) => edit), uniform), group(copy, paste), presets,
+    group(...editing.map(([, , edit]) => edit), uniform), group(copy, paste, more), presets,
   );
 
   function setCount() {
@@ -68,8 +69,9 @@ export function createBar(actions, most) {
       name(edit, say(keepsLock ? `editor.${key}All` : "editor.lockedInvert"));
     }
     uniform.disabled = off;
-    for (const [key, part] of Object.entries({ uniform, copy, paste, presets })) name(part, say(`editor.${key}`));
+    for (const [key, part] of Object.entries({ uniform, copy, paste, more, presets })) name(part, say(`editor.${key}`));
   }
 
-  return { element, draw };
+  const named = Object.fromEntries(editing.map(([key, , edit]) => [key, edit]));
+  return { element, draw, buttons: { ...named, uniform, copy, paste, lock, presets } };
 }

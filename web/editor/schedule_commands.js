@@ -1,8 +1,11 @@
 /** What the buttons of the Schedule Editor do to its text as a whole. */
 
 import * as host from "../shared/host.js";
-import { parse, readout } from "./schedule.js";
+import { parse, readout, ScheduleError } from "./schedule.js";
 import { adapt, takeAnswer } from "./schedule_answers.js";
+import { cellsOf } from "./schedule_text.js";
+
+const { say } = host;
 
 /**
  * @param {ReturnType<import("./schedule_text.js").createText>} text
@@ -20,6 +23,16 @@ export function createCommands(text, isGone, weights) {
 
   const now = () => (isGone() ? undefined : text.value());
 
+  /** Take a text that the user pasted; throws with the reason if the editor cannot. */
+  function take(pasted) {
+    try {
+      cellsOf(pasted);
+    } catch (reason) {
+      throw reason instanceof ScheduleError ? new Error(reason.say(say)) : reason;
+    }
+    if (!isGone()) set(pasted, null);
+  }
+
   return {
     /** The same number of full steps, evenly spread. */
     async spread() {
@@ -34,12 +47,18 @@ export function createCommands(text, isGone, weights) {
     },
 
     async copy() {
-      await host.copy(text.value(), host.say("editor.copy"), host.say("editor.exportAsk"));
+      await host.copy(text.value(), say("editor.copy"), say("editor.exportAsk"));
     },
 
+    /** Take the clipboard's schedule. A text that is none leaves the present one. */
     async paste() {
-      const pasted = await host.paste(host.say("editor.paste"), host.say("editor.pasteAsk"));
-      if (pasted?.trim() && !isGone()) set(pasted.trim(), null);
+      const pasted = await host.clipboardText();
+      if (pasted === null) return host.promptUntil(say("editor.paste"), say("editor.pasteAsk"), take);
+      try {
+        take(pasted.trim());
+      } catch (reason) {
+        host.toast("error", say("editor.notPasted"), reason.message);
+      }
     },
   };
 }

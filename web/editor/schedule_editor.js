@@ -4,9 +4,10 @@ import { el, set } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 import { onOutput } from "../shared/memory.js";
 import { openPaths } from "../library/paths_menu.js";
+import { openScheduleMenu } from "../menu/schedule_menu.js";
 import { modelWords, surroundings } from "../shared/links.js";
 import { addView } from "../shared/views.js";
-import { format, readout } from "./schedule.js";
+import { change, endsOf, format, readout } from "./schedule.js";
 import { askServer } from "./schedule_answers.js";
 import { createBar } from "./schedule_bar.js";
 import { createCommands } from "./schedule_commands.js";
@@ -72,8 +73,9 @@ function createEditor(node) {
     uniform: commands.spread,
     copy: commands.copy,
     paste: commands.paste,
+    more: (button) => openMenu(button.getBoundingClientRect(), button),
     presets: (button) => openPaths(button, {
-      steps: text.cells().length, model: modelWords(node), current: text.value, signal: view.signal,
+      steps: text.cells().length, model: modelWords(node), cfg: surroundings(node).cfg, current: text.value, signal: view.signal,
       apply: (path) => commands.apply(path.schedule, { source: path }),
     }),
   }, MAX_STEPS);
@@ -117,6 +119,27 @@ function createEditor(node) {
   });
   onOutput(node, executed);
   for (const type of ["pointerenter", "focusin"]) content.addEventListener(type, text.lookAgain);
+
+  // Not over the field of numbers, where the browser's own menu pastes.
+  content.addEventListener("contextmenu", (event) => {
+    if (event.target.closest("input")) return;
+    event.preventDefault();
+    event.stopPropagation(); // Nodes 2.0 has a menu of the node
+    const { clientX: left, clientY: top } = event;
+    openMenu({ left, top, bottom: top }, grid.field);
+  });
+
+  function openMenu(place, opener) {
+    openScheduleMenu(place, opener, {
+      buttons: bar.buttons,
+      scope: grid.selected().length ? grid.rangeText() : say("editor.allSteps"),
+      setEnds(start, end) {
+        const steps = endsOf(text.cells().length, start, end);
+        host.oneStep(() => write(change(text.cells(), steps, true, isLocked())));
+      },
+      signal: view.signal,
+    });
+  }
 
   function write(next) {
     if (!text.write(next)) grid.draw(); // the cursor may have moved

@@ -173,6 +173,7 @@ export function createGrid(callbacks) {
 
   return {
     element: box,
+    field: element,
     draw,
     layout,
     selected,

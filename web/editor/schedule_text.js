@@ -5,6 +5,15 @@ import { format, parse, ScheduleError } from "./schedule.js";
 
 export const MAX_STEPS = 200; // as nodes/cache/schedule_editor.py
 
+/** The cells of a text; throws a `ScheduleError` if the editor cannot take it. */
+export function cellsOf(text) {
+  const cells = parse(text);
+  if (cells.length > MAX_STEPS) {
+    throw new ScheduleError("tooManyHere", { most: MAX_STEPS, count: cells.length });
+  }
+  return cells;
+}
+
 /** @param {() => void} changed the text was read anew */
 export function createText(node, changed) {
   const widget = host.findWidget(node, "schedule");
@@ -18,11 +27,7 @@ export function createText(node, changed) {
   function read() {
     seen = value();
     try {
-      const next = parse(seen);
-      if (next.length > MAX_STEPS) {
-        throw new ScheduleError("tooManyHere", { most: MAX_STEPS, count: next.length });
-      }
-      [cells, error] = [next, null];
+      [cells, error] = [cellsOf(seen), null];
     } catch (reason) {
       if (!(reason instanceof ScheduleError)) throw reason;
       error = reason;

@@ -8,9 +8,10 @@ const { say } = host;
 const url = (name) => `/user_paths/${encodeURIComponent(name)}`;
 
 export async function save({ current }) {
-  const name = await host.prompt(say("editor.menuSave"), say("editor.nameAsk"));
-  if (!name?.trim()) return;
-  await keep("/user_paths", { name: name.trim(), schedule: current() });
+  await host.promptUntil(say("editor.menuSave"), say("editor.nameAsk"), async (name) => {
+    const isKept = await keep("/user_paths", { name, schedule: current() });
+    if (!isKept) throw new Error(say("editor.nameOther", { name }));
+  });
 }
 
 export async function importFile() {
@@ -30,21 +31,22 @@ function pickFile() {
 }
 
 export async function importText() {
-  const text = await host.prompt(say("editor.menuImport"), say("editor.importAsk"));
-  if (text?.trim()) await keep("/user_paths/import", { text });
+  await host.promptUntil(say("editor.menuImport"), say("editor.importAsk"), (text) =>
+    keep("/user_paths/import", { text }));
 }
 
-/** Keep a path; where the name is taken, ask whether to replace that one. */
+/** Keep a path, if the user lets it replace one of the same name; whether it is kept. */
 async function keep(path, body) {
   let answer;
   try {
     answer = await host.ask(path, { body: { ...body, replace: false } });
   } catch (reason) {
     if (reason.status !== 409) throw reason;
-    if (!(await host.confirm(say("editor.replaceTitle"), reason.message))) return;
+    if (!(await host.confirm(say("editor.replaceTitle"), reason.message))) return false;
     answer = await host.ask(path, { body: { ...body, replace: true } });
   }
   host.toast("success", say("editor.saved", { name: answer.name }));
+  return true;
 }
 
 /** A path as it is shared. */
@@ -65,10 +67,11 @@ export async function exportText(name) {
 }
 
 export async function rename(name) {
-  const next = (await host.prompt(say("editor.menuRename", { name }), say("editor.nameAsk"), name))?.trim();
-  if (!next || next === name) return;
-  await host.ask(`${url(name)}/name`, { body: { name: next } });
-  host.toast("success", say("editor.saved", { name: next }));
+  await host.promptUntil(say("editor.menuRename", { name }), say("editor.nameAsk"), async (next) => {
+    if (next === name) return;
+    await host.ask(`${url(name)}/name`, { body: { name: next } });
+    host.toast("success", say("editor.saved", { name: next }));
+  }, name);
 }
 
 export async function remove(name) {

@@ -34,6 +34,26 @@ export function groups(paths, steps, words) {
     .sort((a, b) => rank(a) - rank(b) || a.model.localeCompare(b.model));
 }
 
+/**
+ * The paths that speeds take in the workflow, as far as the page knows: those for its model and steps;
+ * of fitted ones those for its CFG, if there are any.
+ * @param {object[]} paths
+ * @param {{steps: number, model: string, cfg?: number}} workflow `model` as for `groups`
+ * @returns {Set<object>}
+ */
+export function taken(paths, { steps, model, cfg }) {
+  const own = groups(paths, steps, model).find(({ isOwnModel }) => isOwnModel)?.model;
+  const bySpeed = new Map();
+  for (const path of paths) {
+    const isForAll = !path.fitted;
+    const fits = path.speed && path.num_steps === steps && path.models.includes(own);
+    if (!fits || !(isForAll || path.cfg === cfg)) continue;
+    const former = bySpeed.get(path.speed);
+    if (!former || (!former.fitted && !isForAll)) bySpeed.set(path.speed, path);
+  }
+  return new Set(bySpeed.values());
+}
+
 /** Whether it is a path that the user keeps. */
 export function isUsers(path) {
   return path.id.startsWith(OWN);

@@ -3,16 +3,17 @@
 import { el, icon, svg } from "../shared/dom.js";
 import { ask, say } from "../shared/host.js";
 import { parse } from "../editor/schedule.js";
+import { createPopup, showPopup } from "../menu/popup.js";
 import * as actions from "./paths_actions.js";
-import { groups, isUsers, search, SERVERS } from "./paths_groups.js";
+import { groups, isUsers, search, SERVERS, taken } from "./paths_groups.js";
 
 const MOST_FOUND = 30; // entries that a search shows
-const HEIGHT = 480;
 
 /**
  * @typedef {object} Menu
  * @property {number} steps of the schedule being edited
  * @property {string} model what the workflow loads, see `modelWords`
+ * @property {number} [cfg] of its sampler
  * @property {() => string} current the schedule's text
  * @property {(path: {schedule: string, fitted: string}) => void} apply take a path's schedule;
  *   `fitted` is its option in Policy Selector, empty without weights
@@ -27,10 +28,8 @@ const HEIGHT = 480;
 export async function openPaths(anchor, menu) {
   const library = await actions.orToast(() => ask("/paths"));
   if (!library || menu.signal.aborted) return;
-  const panel = el("div", {
-    className: "gph-menu", role: "dialog", popover: "auto", "data-testid": "gph-menu",
-    "aria-label": say("editor.presets"),
-  });
+  menu = { ...menu, taken: taken(library.paths, menu) };
+  const panel = createPopup(say("editor.presets"), { className: "gph-menu gph-paths", "data-testid": "gph-menu" });
   const act = (action) => async () => {
     panel.remove();
     await actions.orToast(action);
@@ -45,7 +44,7 @@ export async function openPaths(anchor, menu) {
     },
   });
   panel.append(field, list, foot(menu, act));
-  show(panel, anchor, menu.signal);
+  showPopup(panel, anchor.getBoundingClientRect(), anchor, menu.signal);
   field.focus();
 }
 
@@ -106,44 +105,23 @@ function foot(menu, act) {
   );
 }
 
-/** Show the panel on the side of the button that has more room. */
-function show(panel, anchor, signal) {
-  document.body.append(panel);
-  panel.showPopover();
-  const { left, bottom, top } = anchor.getBoundingClientRect();
-  const [below, above] = [innerHeight - bottom - 8, top - 8];
-  panel.style.left = `${Math.max(4, Math.min(left, innerWidth - panel.offsetWidth - 4))}px`;
-  panel.style.maxHeight = `${Math.min(HEIGHT, Math.max(below, above))}px`;
-  if (below >= Math.min(HEIGHT, above)) panel.style.top = `${bottom + 4}px`;
-  else panel.style.bottom = `${innerHeight - top + 4}px`;
-  panel.addEventListener("toggle", (event) => {
-    if (event.target !== panel || event.newState !== "closed") return;
-    panel.remove();
-    if (document.activeElement === document.body) anchor.focus({ preventScroll: true });
-  });
-  panel.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // ComfyUI's own keys
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const items = [...panel.querySelectorAll("input, summary, button")].filter((item) => item.checkVisibility());
-    const at = items.indexOf(document.activeElement);
-    items[(at + by + items.length) % items.length].focus();
-  });
-  signal.addEventListener("abort", () => panel.remove());
-}
-
 function entry(path, menu, act) {
   return isUsers(path) ? ownEntry(path, menu, act) : pathEntry(path, menu, act);
 }
 
-function pathEntry(path, { apply }, act) {
-  const words = { full: path.num_full, count: path.num_steps, policy: path.policy, origin: path.origin };
+function pathEntry(path, menu, act) {
+  const facts = [
+    say("editor.pathFull", { full: path.num_full, count: path.num_steps }),
+    ...(path.psnr ? [say("editor.pathQuality", { psnr: path.psnr.toFixed(1) })] : []),
+    path.policy, say(`editor.origin.${path.origin}`),
+  ];
+  const { speed } = path;
+  const tag = menu.taken.has(path) ? [" ", el("span", { className: "gph-path-speed", title: say("editor.takenTip", { speed }) }, speed)] : [];
   return el(
     "button",
-    { type: "button", className: "gph-path", title: path.card, onclick: act(() => apply(path)) },
-    el("span", {}, path.name), picture(path.schedule),
-    el("span", { className: "gph-path-facts gph-dim" }, say("editor.pathLine", words)),
+    { type: "button", className: "gph-path", title: path.card, onclick: act(() => menu.apply(path)) },
+    el("span", {}, path.name, ...tag), picture(path.schedule),
+    el("span", { className: "gph-path-facts gph-dim" }, facts.join(" · ")),
   );
 }
 

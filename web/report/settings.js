@@ -28,7 +28,15 @@ export function followSettings(node, panel, removed, forgotten) {
     const misfit = speed === "Custom" ? otherSteps(node) : undefined;
     const learning = learningOf(node, speed, forgotten);
     panel.tell({ off, misfit: misfit && { ...misfit, adapt: () => adaptSchedule(node) }, learning });
-    if (field) host.showInstead(field, ["Custom", undefined].includes(speed) ? undefined : used(speed));
+    const isOwn = ["Custom", undefined].includes(speed);
+    if (field) host.showInstead(node, field, isOwn ? wired() : used(speed));
+  }
+
+  /** What the field shows of a schedule that comes by a wire; undefined if it is the field's own. */
+  function wired() {
+    if (!host.isLinked(node, "schedule")) return undefined;
+    const text = scheduleWidget(node)?.value;
+    return typeof text === "string" ? text : host.say("report.field.wired");
   }
 
   /** What the field shows of a speed that chooses the schedule itself. */

@@ -84,7 +84,7 @@ export function setEnabled(widget, isEnabled) {
  * Let a text that cannot be edited show other words than its value, which stays.
  * @param {string} [words] none: its value again
  */
-export function showInstead(widget, words) {
+export function showInstead(node, widget, words) {
   if (widget.options.modelValue === words) return;
   // Nodes 2.0 spreads the options over its text field, the classic canvas draws `_displayValue`.
   widget.options.modelValue = words;
@@ -94,9 +94,11 @@ export function showInstead(widget, words) {
   } else {
     Object.defineProperty(widget, "_displayValue", { value: words, configurable: true });
   }
-  // Nodes 2.0 looks at the options anew when this changes.
-  widget.disabled = !widget.disabled;
-  widget.disabled = !widget.disabled;
+  // Nodes 2.0 looks at the options anew when this changes; of a text with a wire, not when `disabled` does.
+  const { label } = widget;
+  widget.label = `${label} `;
+  widget.label = label;
+  node.setDirtyCanvas?.(true, true);
 }
 
 /** Call back when the user, a loaded workflow, an undo or a paste may have changed the widget. */
@@ -211,6 +213,22 @@ export function prompt(title, message, defaultValue = "") {
   return app.extensionManager.dialog.prompt({ title, message, defaultValue });
 }
 
+/**
+ * Ask for a line of text until it can be used: what was typed stays, beside the reason why not.
+ * @param {(text: string) => Promise<unknown>} use throws with the reason
+ */
+export async function promptUntil(title, message, use, text = "") {
+  for (let asked = message; ; ) {
+    text = (await prompt(title, asked, text))?.trim();
+    if (!text) return;
+    try {
+      return await use(text);
+    } catch (reason) {
+      asked = reason.message;
+    }
+  }
+}
+
 /** Ask yes or no. */
 export function confirm(title, message) {
   return app.extensionManager.dialog.confirm({ title, message });
@@ -230,11 +248,7 @@ export async function copy(text, title, message) {
   }
 }
 
-/** The clipboard's text; where the page may not read it, what the user pastes into a dialog. */
-export async function paste(title, message) {
-  try {
-    return await navigator.clipboard.readText();
-  } catch {
-    return prompt(title, message);
-  }
+/** The clipboard's text; null where the page may not read it. */
+export function clipboardText() {
+  return navigator.clipboard?.readText().catch(() => null) ?? null;
 }

@@ -15,6 +15,7 @@ const FAR = 32; // nodes in a row; a graph with a loop must end too
  * @property {object} [policy] the inputs of its Policy Selector, by name
  * @property {number} [steps] of the sampler behind it, or of the connected noise levels
  * @property {string} [scheduler]
+ * @property {number} [cfg] of the sampler, or of a guider on the way to it
  */
 
 /**
@@ -65,7 +66,7 @@ function has(slots, type) {
   return slots?.some((slot) => slot.type === type);
 }
 
-/** `{steps, scheduler}` of the first sampler that a node's MODEL reaches. */
+/** `{steps, scheduler, cfg}` of the first sampler that a node's MODEL reaches. */
 export function samplerBehind(node, depth = 0) {
   for (const { node: next } of (node.outputs ?? []).flatMap((output, slot) =>
     ["MODEL", "GUIDER"].includes(output.type) ? targets(node, slot) : [],
@@ -74,7 +75,7 @@ export function samplerBehind(node, depth = 0) {
     const found = samples
       ? (stepsOf(next) ?? stepsOfSigmas(next))
       : depth < FAR && samplerBehind(next, depth + 1);
-    if (found) return found;
+    if (found) return { ...found, cfg: found.cfg ?? value(next, "cfg") };
   }
   return undefined;
 }

@@ -45,6 +45,8 @@ def draw(report: Mapping[str, Any], sheet) -> None:
 
     Source: GPH paper, its figures of trajectories.
     """
+    from matplotlib.ticker import MaxNLocator
+
     sheet.set_size_inches(14, 10.5)
     axes = sheet.subplots(3, 3, height_ratios=(3, 1.5, 3))
     for column, (name, (title, index)) in enumerate(_PROFILES.items()):
@@ -56,6 +58,8 @@ def draw(report: Mapping[str, Any], sheet) -> None:
     _turning(axes[2, 0], report)
     _curves(axes[2, 1], report)
     _angles(axes[2, 2], report["plane_angles"])
+    for panel in (*axes[:2].flat, axes[2, 0]):  # over states and steps
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     for panel in axes.flat:
         panel.tick_params(labelsize=_SIZE - 1)
         panel.spines[["top", "right"]].set_visible(False)

@@ -17,6 +17,7 @@ from golden_path_pack.gph_core.schedule import Schedule
 from golden_path_pack.gph_core.search.proposals import Score
 from golden_path_pack.gph_core.search.protocol import Delivery
 from golden_path_pack.gph_core.search.selection import PlainSteps, Validated
+from matplotlib.figure import Figure
 
 FOUND, UNIFORM = Schedule.parse("0-1,3/6"), Schedule.parse("0-1,4/6")
 PROBED = [[{"psnr": 20.0, "lpips": 0.2}], [{"psnr": 30.0, "lpips": 0.1}]]
@@ -148,3 +149,12 @@ def test_a_path_names_the_policy_of_a_control_that_has_another():
         "the same, uniform spacing, velocity reuse": 20.5,
         "the same, 3 plain steps": 25.5,
     }
+
+
+def test_the_strips_of_the_figure_are_numbered_by_whole_steps():
+    axes = Figure().subplots()
+    found = delivery(OBJECTIVES["PSNR"], (31.0, 33.0), (30.0, 31.0))
+    search_report._strips(axes, [found.best, *found.others], found.objective)
+    # Each number in the middle of its cell; matplotlib's own would be 0, 1, 2, ... at the edges.
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0", "1", "2", "3", "4", "5"]
+    assert axes.get_xticks()[1] == pytest.approx(1.5, abs=0.1)

@@ -4,8 +4,23 @@ import pytest
 
 from gph_core.paths.choice import choose
 from gph_core.paths.conditions import Conditions
-from gph_core.paths.evidence import SCORING, VALIDATION, beside_mean, evidence, measured
-from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
+from gph_core.paths.evidence import (
+    LEARNED_FIGURE,
+    SCORING,
+    VALIDATION,
+    beside_mean,
+    evidence,
+    measured,
+    psnr,
+)
+from gph_core.paths.golden_path import (
+    DRAWN,
+    PUBLISHED,
+    SEARCHED,
+    SHARED,
+    WITH_PACK,
+    GoldenPath,
+)
 from gph_core.policies.extrapolation import Reuse
 from gph_core.policies.fitted import NEEDED, Fitted
 from gph_core.quality.verdict import Tally
@@ -37,6 +52,7 @@ PATH = GoldenPath(
             "drawn by hand, not measured, its author states: fitted, PSNR 26.8 dB on 50 others",
         ),
         ({"origin": PUBLISHED, "quality": {}}, "fitted on 16 examples"),
+        ({"origin": WITH_PACK}, "fitted on 16 examples, PSNR 26.8 dB on 50 others"),
         (
             {"quality": {"the same, uniform": 1.0, measured("LPIPS", 16, SCORING): 0.0512}},
             "fitted here on 16 examples, LPIPS 0.0512 on these, not validated",
@@ -110,3 +126,24 @@ def test_a_speed_says_it_of_the_path_that_it_takes():
     assert choose(run, 1, [PATH]).origin == (
         "mine, fitted here on 16 examples, PSNR 26.8 dB on 50 others"
     )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        measured("PSNR", 16, VALIDATION), measured("PSNR", 8, SCORING), LEARNED_FIGURE,
+        # As bundled paths write it.
+        "validation PSNR dB, 50 prompts", "mean PSNR dB, 8 scoring prompts",
+        "PSNR dB, 50 validation prompts",
+    ],
+)  # fmt: skip
+def test_the_mean_psnr_of_a_path_is_known_in_every_form(key):
+    others = {"least PSNR dB, 4 scoring prompts": 18.0, "PSNR Δt, mean of 4 scoring examples": 1.0}
+    others |= beside_mean(Tally(20.0, 17.0, 0.1), 4, SCORING) | {"the same, uniform spacing": 20.0}
+    assert psnr(replace(PATH, quality=others | {key: 26.5})) == 26.5
+    assert psnr(replace(PATH, quality=others)) is None
+
+
+def test_a_psnr_that_others_state_is_not_known():
+    assert psnr(PATH) == 26.8123
+    assert psnr(replace(PATH, origin=SHARED)) is None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gph_core.paths.golden_path import PUBLISHED, SHARED, GoldenPath
+from gph_core.paths.golden_path import PUBLISHED, SHARED, WITH_PACK, GoldenPath
 from gph_core.paths.judging import MAX_MIB, judged
 from gph_core.paths.library import UserPaths, bundled_paths
 from gph_core.policies.fitted import NEEDED, Fitted
@@ -42,7 +42,7 @@ def test_every_path_of_the_pack_is_believed():
             return str(reason)
         return found.policy, found.origin
 
-    origins = {PUBLISHED: SHARED}
+    origins = {PUBLISHED: SHARED, WITH_PACK: SHARED}
     expected = {p.name: (p.policy, origins.get(p.origin, p.origin)) for p in bundled_paths()}
     assert len(expected) == len(bundled_paths()) > 0
     assert {path.name: judgement(path) for path in bundled_paths()} == expected

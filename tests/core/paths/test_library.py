@@ -10,7 +10,7 @@ import pytest
 from demo import sampling
 from gph_core.files.whole_file import SUFFIX_BYTES
 from gph_core.model.families import FAMILIES
-from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, GoldenPath
+from gph_core.paths.golden_path import DRAWN, PUBLISHED, SEARCHED, SHARED, WITH_PACK, GoldenPath
 from gph_core.paths.library import UserPaths, _read, bundled_paths, check_name
 from gph_core.policies.fitted import Fitted
 from gph_core.schedule import Schedule
@@ -343,3 +343,8 @@ def test_a_file_that_goes_while_the_folder_is_read_is_no_broken_one(library, mon
     assert library.read() == ([], {})
     with pytest.raises(ValueError, match="there is no golden path named 'mine' of yours"):
         library.get("mine")
+
+
+def test_paths_of_the_demo_model_came_with_the_pack():
+    demo = [path for path in bundled_paths() if path.model == "Golden Path Demo Model"]
+    assert [path.origin for path in demo] == [WITH_PACK] * 15

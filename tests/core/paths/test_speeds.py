@@ -1,10 +1,13 @@
 """Speeds and numbers of full steps."""
 
+from dataclasses import replace
+
 import pytest
 
 from gph_core.paths.conditions import Conditions
+from gph_core.paths.golden_path import SEARCHED
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.speeds import SPEEDS, check_full, full_of, resolve
+from gph_core.paths.speeds import SPEEDS, check_full, full_of, resolve, speed_of
 from gph_core.policies.extrapolation import Reuse
 
 
@@ -72,3 +75,23 @@ def test_numbers_in_range_are_taken():
     check_full(10, 10, fewest=1, spare=0)
     with pytest.raises(ValueError, match="of 2 steps none can be full"):
         check_full(2, 2)
+
+
+def test_the_path_that_a_speed_takes_knows_its_speed():
+    every = bundled_paths()
+    found = {path.name: speed_of(path, every) for path in every}
+    # The preferred ones of 13 of 50, with and without weights, and one that is not preferred.
+    assert found["FLUX.1-dev, 13 of 50, PSNR, hill climbing"] == "Balanced"
+    assert found["FLUX.1-dev, 13 of 50, BudCache"] == ""
+    for more in ("", ", fitted, CFG 5", ", fitted, CFG 1"):
+        assert found[f"Golden Path Demo Model, 13 of 50{more}"] == "Balanced"
+    assert found["Golden Path Demo Model, 6 of 50, fitted, CFG 5"] == ""  # no speed has 6 of 50
+
+
+def test_a_path_of_the_user_takes_the_place_of_a_bundled_one():
+    every = bundled_paths()
+    (theirs,) = (path for path in every if path.name == "Golden Path Demo Model, 13 of 50")
+    mine = replace(theirs, name="mine", origin=SEARCHED)
+    assert speed_of(mine, (mine, *every)) == "Balanced"
+    assert speed_of(theirs, (mine, *every)) == ""
+    assert speed_of(replace(mine, family=""), (mine, *every)) == ""

@@ -1,9 +1,10 @@
 """``reports/trajectory``: numbers, summary and figure, on runs of known shape."""
 
 import pytest
+from matplotlib.figure import Figure
 
 from gph_core.analysis.profiles import profile_of, spreads
-from gph_core.reports.trajectory.figure import drawn
+from gph_core.reports.trajectory.figure import draw, drawn
 from gph_core.reports.trajectory.report import grouped, report_of, summary
 from gph_core.run.record_file import RecordedRun
 
@@ -63,3 +64,12 @@ def test_the_figure_is_an_image_with_or_without_angles(count):
     assert figure.shape[0] == 1
     assert figure.shape[3] == 3
     assert figure.std() > 0.05
+
+
+def test_steps_and_states_are_whole_numbers():
+    sheet = Figure()
+    draw(reported(3, {(0, 1): 10.0, (1, 2): 20.0, (0, 2): 30.0}), sheet)
+    sheet.canvas.draw()
+    places = [tick for axes in sheet.axes[:7] for tick in axes.get_xticks()]
+    assert places
+    assert [tick for tick in places if tick % 1] == []

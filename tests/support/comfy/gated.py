@@ -22,7 +22,7 @@ FLUX = CASES["FLUX dev"]  # as the tiny model of ``tiny``
 # A table's schedule is settled before; variants look at what their rows look at.
 RULES = [name for name in ADAPTIVE if name != "MagCache" and name not in VARIANTS]
 STEPS = 8
-FEW = "8 steps leave an adaptive method little to decide"
+FEW = "with 8 steps an adaptive method has little to decide"
 
 
 def fitted(name, case):

@@ -32,8 +32,7 @@ def advice(steps):
     if not 4 < steps <= 10:
         return ()
     return (
-        f"{steps} steps leave little to choose: a search among all schedules would find the best "
-        "one",
+        f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
     )
 
 
