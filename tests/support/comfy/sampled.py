@@ -29,11 +29,12 @@ def spaced(model, record, num_full):
 
 def advice(steps):
     """What a run of few steps is told."""
-    if not 4 < steps <= 10:
+    if steps > 10:
         return ()
+    if steps <= 4:
+        return (f"{steps} steps: all of them are computed in full, since at least 4 stay full",)
     return (
-        f"{steps} steps leave little to choose: a search among all schedules would find the best "
-        "one",
+        f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
     )
 
 
