@@ -96,7 +96,7 @@ test("a single score is a level line, no score is no curve", () => {
 
 test("the time left is written in whole minutes, as it is an estimate", () => {
   assert.deepEqual([0, 29, 31, 3580, 3900, 7800].map(roughly), [
-    "< 1 min", "< 1 min", "1 min", "1 h 0 min", "1 h 5 min", "2 h 10 min",
+    "1 min", "1 min", "1 min", "1 h 0 min", "1 h 5 min", "2 h 10 min",
   ]);
   assert.equal(searchOf({ ...facts, left: 42.5 }).left, 42.5);
   assert.equal(searchOf({ ...facts, left: null }).left, undefined);

@@ -107,8 +107,10 @@ function policyTip(policy) {
 
 /** Why nothing was cached although it was to be: the first thing to read. */
 export function alarms(run) {
-  return said(run).filter(isAlarm).map((line) =>
-    el("div", { className: "gph-report-alarm", role: "alert" }, translated(line, say)));
+  return said(run).filter(isAlarm).map((line) => {
+    const { reason } = known(line).values; // the title says the rest
+    return el("div", { className: "gph-report-alarm", role: "alert" }, translated(reason, say));
+  });
 }
 
 /** Why single steps were computed in full, and other advice. */

@@ -60,10 +60,9 @@ export function isRunning({ state }) {
   return RUNNING.includes(state);
 }
 
-/** An estimated duration: "< 1 min", "12 min", "2 h 10 min". */
+/** An estimated duration: "1 min" at least, "12 min", "2 h 10 min". */
 export function roughly(seconds) {
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 1) return "< 1 min";
+  const minutes = Math.max(1, Math.round(seconds / 60));
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
