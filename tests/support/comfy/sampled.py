@@ -32,7 +32,8 @@ def advice(steps):
     if steps > 10:
         return ()
     if steps <= 4:
-        return (f"{steps} steps: all of them are computed in full, since at least 4 stay full",)
+        counted = "1 step" if steps == 1 else f"{steps} steps"
+        return (f"{counted}: all of them are computed in full, since at least 4 stay full",)
     return (
         f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
     )
