@@ -36,6 +36,8 @@ from devtools.server import LOCAL, server
 
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
 BENCHMARKS = ROOT / "benchmarks"
+# The demo model is so small that threads only wait for each other; on a busy machine for long.
+DEMO_THREADS = 1
 TRAININGS = (
     ("train-demo-model", "demo.training.train", "demo model", "train"),
     ("train-demo-video", "demo.video.train", "demo's video model", "train-video"),
@@ -73,6 +75,10 @@ def main() -> None:
     sub = command("serve", serve, "Start ComfyUI with this pack; words after -- go to ComfyUI.")
     sub.add_argument("--gpu", action="store_true", help="use the GPU (default: CPU)")
     sub.add_argument("--port", type=int, help="default: a free one")
+    sub.add_argument(
+        "--threads", type=int, metavar="N",
+        help="on the CPU; 0: all cores (default: 1 without --gpu, as the demo model needs)",
+    )  # fmt: skip
     sub.add_argument("extra", nargs="*", help="arguments for ComfyUI")
     for command_name, module, name, folder in TRAININGS:
         summary = f"Train the {name}; words after -- go to the trainer."
@@ -114,8 +120,7 @@ def main() -> None:
 
 def demo(options: argparse.Namespace) -> int:
     tools = prepare(options)
-    # The model is so small that threads only wait for each other; on a busy machine for long.
-    with server(tools, ["--cpu"], threads=1) as running:
+    with server(tools, ["--cpu"], threads=DEMO_THREADS) as running:
         arguments = ["--url", running.url, "--out", str(options.out.resolve())]
         arguments += ["--steps", str(options.steps), *(["--video"] if options.video else [])]
         return tools.run("-m", "demo.run", *arguments)
@@ -135,7 +140,11 @@ def test(options: argparse.Namespace) -> int:
 def serve(options: argparse.Namespace) -> int:
     tools = prepare(options)
     arguments = [*([] if options.gpu else ["--cpu"]), *options.extra]
-    with server(tools, arguments, port=options.port) as running:
+    threads = options.threads
+    if threads is None and not options.gpu:
+        threads = DEMO_THREADS
+        print("one CPU thread, as is fastest for the demo model; larger models: --threads 0")
+    with server(tools, arguments, port=options.port, threads=threads) as running:
         print(
             f"ComfyUI runs at {running.url} (Ctrl-C stops it); "
             "its templates list this pack's workflows"

@@ -27,6 +27,11 @@ from .examples import UnderFits, UnderPolicy
 from .runner import Runner, Setup
 from .study_logs import SCORING, VALIDATION, StudyLogs
 
+ONE_EXAMPLE = (
+    "there is only one scoring example: the path that suits it best may not suit other prompts; "
+    "connect more"
+)
+
 
 @dataclass(frozen=True)
 class SearchSession:
@@ -170,7 +175,8 @@ def search(
     possible = [policy for policy, reason in reasons.items() if reason is None]
     if not possible:
         raise ValueError(f"nothing can be searched: {reasons[policies[0]]}")
-    notes = [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
+    notes = [ONE_EXAMPLE] if len(session.scoring) == 1 else []
+    notes += [f"{policy} was left out: {reason}" for policy, reason in reasons.items() if reason]
     with ExitStack() as open_logs:
         contestants = []
         for contestant in session.contestants(possible):

@@ -57,21 +57,27 @@ class RunRecord:
 
     @property
     def ideal_speedup(self) -> float:
-        """N / F of the planned schedule: the speed-up if cached steps cost nothing."""
+        """Speed-up if cached steps cost nothing: N / F of the planned schedule.
+
+        A sampler that evaluates some steps twice may save a little more.
+        """
         schedule = Schedule.parse(self.schedule)
-        return schedule.num_steps / schedule.num_full
+        planned = schedule.num_steps / schedule.num_full
+        full, cached = len(self.full_seconds), len(self.cached_seconds)
+        return max(planned, (full + cached) / full) if full else planned
 
     @property
     def speedup(self) -> float:
         """Estimated speed-up over computing every call in full; 1 if nothing was computed.
 
-        The estimate takes the median full call of the same run (the first one may load or compile),
-        so it needs no second run.
+        The estimate takes the usual full call of the same run, so it needs no second run: the
+        median, as the first one may load or compile. If the mean is shorter, it takes that, or a
+        few slow calls could make the speed-up larger than the ideal one.
         """
         total = sum(self.full_seconds) + sum(self.cached_seconds)
         if not self.full_seconds or not self.cached_seconds:
             return 1.0
-        usual = statistics.median(self.full_seconds)
+        usual = min(statistics.median(self.full_seconds), statistics.fmean(self.full_seconds))
         return (sum(self.full_seconds) + usual * len(self.cached_seconds)) / total
 
     def summary(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from ...gph_core.files.strict_json import finite
 from ...gph_core.paths.conditions import Choice
 from ...gph_core.paths.golden_path import LEARNED, GoldenPath
 from ...gph_core.run.active_run import ActiveRun
@@ -12,6 +13,7 @@ from ...gph_core.run.record import RunRecord
 from ..hook import compatibility
 from ..schema import prompts
 from ..schema.users import SERVERS
+from . import last_reports
 
 EVENT = "golden_path.run"
 _LOG = logging.getLogger(__name__)
@@ -97,7 +99,7 @@ class Reporter:
         self._run = prompts.count_run(self._prompt, self._node_id)
 
     def _send(self, state: str, **detail: Any) -> None:
-        """Send an event to the client that queued the prompt."""
+        """Send an event to the client that queued the prompt, and keep it for a reload."""
         payload = {
             "node_id": self._node_id,
             "workflow_id": self._prompt.workflow_id,
@@ -106,4 +108,5 @@ class Reporter:
             "state": state,
             **detail,
         }
+        last_reports.keep(finite(payload))
         prompts.tell(EVENT, payload)

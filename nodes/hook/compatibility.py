@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...gph_core.gates.base import Look
 from ...gph_core.model import families
@@ -17,6 +17,9 @@ from .model_call import uncompiled
 if TYPE_CHECKING:
     from .setup import SamplingSetup
 
+# Transformer options by which nodes of other extensions tell their own code to cache.
+_OTHERS = {"rel_l1_thresh": "TeaCache", "magcache_thresh": "MagCache"}
+
 
 def identify(patcher) -> tuple[Family | None, str]:
     """Family of a MODEL, if it is listed, and a name for it."""
@@ -27,6 +30,10 @@ def identify(patcher) -> tuple[Family | None, str]:
 
 def of_policy(policy: Policy, setup: SamplingSetup) -> str | None:
     """Reason why no run can be cached, often with a remedy after a semicolon; None if one can."""
+    if other := other_cache(setup.patcher):
+        return (
+            f"{other} is also active on this model; remove it: two caches together spoil the image"
+        )
     sampler_name = samplers.name(setup.sampler)
     said = f"the sampler {sampler_name}"
     for step, (sigma, following) in enumerate(itertools.pairwise(setup.sigmas)):
@@ -77,12 +84,6 @@ def of_gate(choice: Choice, setup: SamplingSetup) -> str | None:
             f"what {method} looks at is not known for {name} (docs/methods.md lists the families); "
             "DiCache and First Block Cache work with it"
         )
-    # ComfyUI's LazyCache wraps all of this and sees each step once.
-    if gate.look is not Look.LATENT and getattr(_other_cache(patcher), "name", "") == "EasyCache":
-        return (
-            f"{method} looks into the transformer before it computes a step, which ComfyUI's "
-            "EasyCache on this model would take for the step itself; take one of them out"
-        )
     if gate.look is not Look.LATENT and policy.site is not Site.STACK:
         return (
             f"{method} looks into the first block, which {policy} does not run on cached steps; "
@@ -107,24 +108,17 @@ def in_full(reason: str) -> str:
 
 
 def refuse_other_caches(patcher) -> None:
-    """Raise ``ValueError`` if one of ComfyUI's own caches acts on a MODEL: no run would be full."""
-    cache = _other_cache(patcher)
-    if cache is not None:
+    """Raise ``ValueError`` if another cache acts on a MODEL: no run would be full."""
+    if other := other_cache(patcher):
         raise ValueError(
-            f"{cache.name} is active on this model, so that no run of it is a full one that others "
-            f"could be compared with; take {cache.name} out of the workflow"
+            f"{other} is active on this model, so that no run of it is a full one that others "
+            f"could be compared with; take {other} out of the workflow"
         )
 
 
-def beside_other_cache(patcher) -> str:
-    """Note on a run in which one of ComfyUI's own caches is active too."""
-    name = _other_cache(patcher).name
-    return (
-        f"{name} is active too: predicted steps look unchanged to it, so it may skip full steps "
-        "that the schedule needs, and the result can be far off; take one of the two out"
-    )
-
-
-def _other_cache(patcher) -> Any:
-    """ComfyUI's EasyCache or LazyCache on a MODEL; None without them."""
-    return patcher.model_options.get("transformer_options", {}).get("easycache")
+def other_cache(patcher) -> str:
+    """Name of a cache on a MODEL that is not ours, such as ComfyUI's EasyCache; empty without."""
+    options = patcher.model_options.get("transformer_options", {})
+    if own := options.get("easycache"):
+        return own.name  # EasyCache or LazyCache
+    return next((name for key, name in _OTHERS.items() if options.get(key)), "")

@@ -26,7 +26,7 @@ from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.latent_range import LatentRange
 from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
-from . import calls, compatibility, compiler
+from . import calls, compiler
 from .fingerprint import KEY
 from .observing import ObservedCalls
 from .setup import SamplingSetup
@@ -140,8 +140,6 @@ class _PlannedSampling:
         ):
             if was_on:
                 run.note(compiler.NOTE)
-            if "easycache" in options and run.schedule.num_cached:
-                run.note(compatibility.beside_other_cache(guider.model_patcher))
             reporter.started(run)
             told, is_complete = _also_telling(run, callback), False
             try:

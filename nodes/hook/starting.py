@@ -15,6 +15,7 @@ from torch import Tensor
 from ...gph_core.calibration.fitted import check_policy
 from ...gph_core.paths.choice import FEW_STEPS
 from ...gph_core.paths.conditions import Choice
+from ...gph_core.paths.grids import MIN_FULL
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.damped_velocity import DampedVelocity
 from ...gph_core.policies.extrapolation import Reuse
@@ -23,6 +24,7 @@ from ...gph_core.run.active_run import ActiveRun
 from ...gph_core.run.record import RunRecord
 from ...gph_core.run_plan import RunPlan
 from ...gph_core.schedule import Schedule
+from ...gph_core.texts import counted
 from . import compatibility, samplers
 from .setup import SamplingSetup
 
@@ -150,6 +152,11 @@ def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]
     needs = bool(choice.policy.conditions) or isinstance(choice.policy, Fitted)
     if caches and needs and (note := check_policy(choice.policy, setup.conditions)):
         yield note
+    if plan.is_chosen and num_steps <= MIN_FULL:
+        yield (
+            f"{counted(num_steps, 'step')}: all of them are computed in full, since at least "
+            f"{MIN_FULL} stay full"
+        )
     if num_steps <= FEW_STEPS and choice.gate is not None:
         yield f"with {num_steps} steps an adaptive method has little to decide"
     if num_steps <= FEW_STEPS and plan.is_chosen and caches:

@@ -16,6 +16,7 @@ from ...gph_core.files import strict_json
 from ...gph_core.paths.spacings import spacing
 from ...gph_core.schedule import Schedule
 from ...gph_core.texts import counted
+from ..cache import last_reports
 from ..cache.policy import PolicySelector
 from ..cache.schedule_editor import MAX_STEPS
 from ..learn import settings
@@ -75,7 +76,13 @@ def nominal_sigmas(scheduler: str, steps: Steps) -> dict[str, list[float]]:
 def forget_learned(path: str) -> dict[str, Any]:
     """Forget what was learned under the name of a path."""
     settings.forget(path)
+    last_reports.forget(path)
     return {}
+
+
+def reports(workflow: str) -> dict[str, Any]:
+    """What the cache nodes of a workflow reported last, as the page was told."""
+    return {"events": last_reports.of(workflow)}
 
 
 OWN = "/user_paths"
@@ -92,6 +99,7 @@ ROUTES = (
     ("DELETE", f"{OWN}/{{path}}", library_routes.delete),
     ("POST", f"{OWN}/{{path}}/name", library_routes.rename),
     ("DELETE", "/learned/{path}", forget_learned),
+    ("GET", "/reports/{workflow}", reports),
 )
 
 

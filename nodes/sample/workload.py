@@ -82,7 +82,7 @@ class Workload:
 
     def batch(self, numbers: Sequence[int]) -> Sampling | None:
         """Sampling of some examples at once; None if they cannot be one batch."""
-        chosen, samples = [self.examples[number] for number in numbers], self._samples
+        chosen, samples = [self.examples[number] for number in numbers], self.samples
         positive = merged([example.positive for example in chosen])
         given = [example.negative for example in chosen if example.negative is not None]
         negative = merged(given) if given else None
@@ -105,7 +105,8 @@ class Workload:
         )
 
     @cached_property
-    def _samples(self) -> Any:
+    def samples(self) -> Any:
+        """Latents in the form that the model samples: an empty one may have other channels."""
         return samples_of(self.guider.model_patcher, self.latent)
 
     def names(self) -> list[str]:
@@ -119,7 +120,7 @@ class Workload:
 
     @cached_property
     def _setup(self) -> SamplingSetup:
-        samples = self._samples
+        samples = self.samples
         if samples.is_nested:  # sampled as one
             samples, _ = comfy.utils.pack_latents(samples.unbind())
         return SamplingSetup(self.guider, self.sampler, self.sigmas.tolist(), samples.shape)
@@ -134,7 +135,11 @@ class Workload:
         own = all(example.negative is not None for example in self.examples)
         replaced = {"positive", "negative"} if own else {"positive"}
         return fingerprint.of_sampling(
-            self.guider, self.latent, self.sampler, self.sigmas, replaced
+            self.guider,
+            {**self.latent, "samples": self.samples},
+            self.sampler,
+            self.sigmas,
+            replaced,
         )
 
 

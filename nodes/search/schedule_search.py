@@ -184,6 +184,7 @@ class ScheduleSearch(Node):
         )  # fmt: skip
         if capture.take(inputs):  # in a worker
             return io.NodeOutput()
+        live.scores_on(len(scoring))
         # A study may serve several numbers of full steps.
         name = f"{study}, {count} of {scoring.num_steps}"
         user_paths.check_replaceable(name)

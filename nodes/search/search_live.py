@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import astuple
@@ -10,6 +11,7 @@ from typing import Any
 import comfy.model_management
 import comfy.utils
 
+from ...gph_core.experiments.search import ONE_EXAMPLE
 from ...gph_core.policies.base import Policy
 from ...gph_core.quality.objective import Objective
 from ...gph_core.schedule import Schedule
@@ -22,6 +24,7 @@ from ..schema import prompts
 EVENT = "golden_path.search"
 PAUSE_S = 0.25  # between two events: a small model scores ten schedules a second
 OF_BAR = 1000
+_LOG = logging.getLogger(__name__)
 
 
 class SearchLive(Listener):
@@ -33,7 +36,8 @@ class SearchLive(Listener):
     ``part`` says how many full runs (``preparing``) or comparisons (``validating``) are done, and
     of how many. At the end the best schedule is the delivered one, ``is_validated`` says whether
     its score is that on the validation examples, and ``table`` is the node's text output.
-    ``workers`` has a row for each worker, if any, see ``Activity``.
+    ``workers`` has a row for each worker, if any, see ``Activity``. ``left`` is an estimate of the
+    seconds until the budget is used up, or the comparisons are done; None where it is not known.
     """
 
     def __init__(self, node_id: str | None, unit: str, budget: Budget) -> None:
@@ -47,13 +51,21 @@ class SearchLive(Listener):
         self._objective: Objective | None = None
         self._ran = 0  # schedules that needed sampling in this session
         self._ran_seconds = 0.0
+        self._first: tuple[float, float] | None = None  # used part and seconds at the first score
+        self._validates_since = 0.0
         self._reported_at = 0.0
         self._told_workers: list[dict[str, Any]] = []
         self.facts: dict[str, Any] = {
             "state": "preparing", "unit": unit, "used": 0.0, "scored": 0, "per_minute": 0.0,
             "best": None, "policy": None, "score": None, "curve": [], "part": None,
-            "is_validated": False, "table": "", "workers": [],
+            "is_validated": False, "table": "", "workers": [], "left": None, "examples": None,
         }  # fmt: skip
+
+    def scores_on(self, num_examples: int) -> None:
+        """Note the number of scoring examples; one alone deserves a warning."""
+        self.facts["examples"] = num_examples
+        if num_examples == 1:
+            _LOG.warning("Schedule Search: %s", ONE_EXAMPLE)
 
     def on_run(self) -> None:
         """Note that a sampling run begins; the user may have cancelled."""
@@ -76,7 +88,11 @@ class SearchLive(Listener):
 
     def validates(self, done: int, total: int) -> None:
         """Report that the best schedules are being compared."""
-        self.facts["part"] = [done, total]
+        clock = time.perf_counter()
+        if not done:
+            self._validates_since = clock
+        left = (total - done) * (clock - self._validates_since) / done if done else None
+        self.facts |= {"part": [done, total], "left": left}
         self.enter("validating")
 
     def scored(self, policy: Policy, study: Study, schedule: Schedule, score: Score) -> None:
@@ -98,11 +114,18 @@ class SearchLive(Listener):
             "used": max(facts["used"], min(1.0, sum(self._used.values()))),
             "per_minute": 60 * self._ran / self._ran_seconds if self._ran else 0.0,
         }
+        facts["left"] = self._left(facts["used"])
         best = facts["score"]
         if score.is_whole and (best is None or score.mean > best):
             facts |= {"best": str(schedule), "policy": str(policy), "score": score.mean}
             facts["curve"].append((facts["scored"], score.mean))
         self._tell(now=best != facts["score"])
+
+    def _left(self, used: float) -> float | None:
+        """Seconds until the budget is used up, as fast as since the first score of this session."""
+        self._first = self._first or (used, self._ran_seconds)
+        share, seconds = used - self._first[0], self._ran_seconds - self._first[1]
+        return (1 - used) * seconds / share if share > 0 else None
 
     def enter(self, state: str) -> None:
         """Enter and report another state."""
@@ -113,7 +136,7 @@ class SearchLive(Listener):
         """Finish the search; return the last message to the page for the node's output."""
         self.facts |= {
             "table": table, "best": str(best.schedule), "policy": str(best.policy),
-            "score": best.score.mean, "is_validated": is_validated,
+            "score": best.score.mean, "is_validated": is_validated, "left": None,
         }  # fmt: skip
         self.enter("done")
         return self._event()

@@ -28,7 +28,6 @@ from ..library.library import stated_model
 from ..sample.assessing import Assessor, assessor_for, files_behind, is_video, visible
 from ..sample.examples import Example
 from ..sample.runner import LocalRunner
-from ..sample.sampling import samples_of
 from ..sample.workload import Workload
 from ..schema import users
 from ..semantic.judges import SemanticMetrics
@@ -130,7 +129,7 @@ class SearchInputs:
         return {
             "sampler": samplers.name(work.sampler),
             "cfg": getattr(work.guider, "cfg", None),
-            "latent": list(visible(work.latent["samples"]).shape[1:]),
+            "latent": list(visible(work.samples).shape[1:]),
             "objective": self.objective,
         }
 
@@ -143,7 +142,7 @@ class SearchInputs:
                 "full and one cached step: choose another speed or full_steps, or use more sigmas"
             )
         of_frames = OF_FRAMES.intersection(metrics_of(self.objective))
-        if of_frames and not is_video(samples_of(work.guider.model_patcher, work.latent), self.vae):
+        if of_frames and not is_video(work.samples, self.vae):
             raise ValueError(
                 f"{self.objective} compares consecutive frames of a video, but here a latent is "
                 "one image; choose another objective, such as PSNR, or connect the latent and the "

@@ -26,8 +26,9 @@ from .page import (
     there_and_back,
     two_frames,
     view,
+    widget_value,
 )
-from .report import NODE, SAMPLER, SEEDS, is_idle, panel, sampler, strip_titles
+from .report import NODE, RECORD, SAMPLER, SEEDS, is_idle, panel, sampler, send, strip_titles
 
 PROMPT = 3
 STEPS = 12
@@ -184,7 +185,7 @@ def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
     assert refused["state"] == "refused"
     text = panel(page).inner_text()
     assert "Computed in full" in text
-    assert refused["line"] in text
+    assert refused["line"].partition(": ")[2] in text
     assert set(strip(panel(page))) == {"full"}
 
 
@@ -291,6 +292,98 @@ def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):
     reached = len(kinds(done["record"]))
     assert 20 < reached < 300
     assert f"Stopped after {reached} of 300 steps" in panel(page).inner_text()
+
+
+def pixels(page, url, prompt):
+    """The image that a prompt has saved, and the nodes of the prompt."""
+    with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
+        entry = json.load(response)[prompt]
+    images = [i for output in entry["outputs"].values() for i in output.get("images", [])]
+    (saved,) = [image for image in images if image["type"] == "output"]
+    with dev.LOCAL.open(f"{url}/view?filename={saved['filename']}") as response:
+        return Image.open(io.BytesIO(response.read())).tobytes(), entry["prompt"][2]
+
+
+def finished(page, begin):
+    """Do what queues a prompt, and wait for its end; its id."""
+    page.evaluate("""() => {
+      delete window.gphFinished;
+      const keep = (event) => { window.gphFinished = event.detail.prompt_id; };
+      app.api.addEventListener("execution_success", keep, { once: true });
+    }""")
+    begin()
+    page.wait_for_function("window.gphFinished")
+    return page.evaluate("gphFinished")
+
+
+def press_full(page, node=NODE):
+    panel(page, node).query_selector("[data-gph-go=full]").click()
+
+
+@pytest.mark.both_pages
+def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, listening, workflow):
+    load(page, workflow)
+    seed = sampler(workflow)[0]
+    draft, _ = pixels(page, url, finished(page, lambda: run(page)))
+    said = panel(page).inner_text()
+    set_widget(page, SAMPLER, "seed", 7)  # as where it is randomized after each run
+    full, nodes = pixels(page, url, finished(page, lambda: press_full(page)))
+    assert nodes[str(SAMPLER)]["inputs"]["seed"] == seed
+    assert (widget_value(page, SAMPLER, "seed"), widget_value(page, NODE, "speed")) == (
+        7,
+        "Balanced",
+    )
+    assert panel(page).inner_text() == said
+
+    set_widget(page, SAMPLER, "seed", seed)
+    page.evaluate("""id => {
+      app.rootGraph.getNodeById(id).mode = 4;
+      const save = app.rootGraph.nodes.find(n => n.type === "SaveImage");
+      save.widgets[0].value += "_"; // or nothing runs
+    }""", NODE)  # fmt: skip
+    bypassed, _ = pixels(page, url, finished(page, lambda: run(page)))
+    assert full == bypassed
+    assert full != draft
+
+
+def test_a_cache_node_in_a_subgraph_runs_again_in_full(page, url, listening, workflow):
+    load(page, workflow)
+    _, inner = into_subgraph(page, NODE, enter="GPH_Cache")
+    draft, _ = pixels(page, url, finished(page, lambda: run(page)))
+    full, nodes = pixels(page, url, finished(page, lambda: press_full(page, inner)))
+    assert nodes[str(SAMPLER)]["inputs"]["model"] == ["1", 0]
+    assert full != draft
+
+
+def test_a_comparison_with_a_full_run_still_shows_the_cached_image(page, url, listening):
+    workflow = named(page, example(TRY, whole=True))
+    for node in workflow["nodes"]:
+        if node["type"] == "KSampler":
+            node["widgets_values"][:3:2] = [2**40 + STEPS, STEPS]
+    load(page, workflow)
+    first = finished(page, lambda: run(page))
+    second = finished(page, lambda: press_full(page))
+    compared = []
+    for prompt in (first, second):
+        with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
+            outputs = json.load(response)[prompt]["outputs"].values()
+        compared += [output["gph_quality"] for output in outputs if "gph_quality" in output]
+    assert len(compared) == 2
+    assert (
+        compared[0][0]["rows"] == compared[1][0]["rows"] if "rows" in compared[0][0] else compared
+    )
+
+
+def test_a_run_that_the_server_has_forgotten_cannot_be_run_again(page, url, workflow):
+    load(page, workflow)
+    send(
+        page,
+        "done",
+        prompt="forgotten",
+        record=RECORD | {"refused_steps": [], "cached_steps": [2, 4]},
+    )
+    panel(page).query_selector("[data-gph-go=full]").click()
+    page.get_by_text("ComfyUI no longer has the prompt of this report").first.wait_for()
 
 
 def test_a_cache_node_in_a_subgraph_shows_its_run(page, listening, workflow):

@@ -72,6 +72,26 @@ def test_a_search_before_its_first_score_shows_no_figure_that_is_not_known(page,
     assert strip(panel(page)) == []
 
 
+def test_the_time_left_is_shown_while_it_runs_and_said_to_be_unknown(page, workflow):
+    figures = ".gph-search-figures"
+    for name, left, shown in (
+        ("preparing", None, "time left not known yet"), ("searching", 755, "about 13 min left"),
+        ("validating", 20, "about 1 min left"), ("done", None, ""),
+    ):  # fmt: skip
+        send(page, name, FACTS | {"left": left})
+        (said,) = panel(page).query_selector(figures).query_selector_all("span:last-child")[-1:]
+        assert said.text_content() == shown
+    send(page, "searching", FACTS | {"left": 755})
+    end(page, "execution_interrupted")
+    assert "left" not in panel(page).query_selector(figures).inner_text()
+
+
+def test_one_scoring_example_is_warned_of(page, workflow):
+    for examples, warned in ((1, True), (2, False)):
+        send(page, "searching", FACTS | {"examples": examples})
+        assert ("Only one scoring example" in panel(page).inner_text()) is warned
+
+
 def test_a_finished_search_shows_the_table_which_scrolls_by_itself(page, workflow):
     send(page, "done", DONE)
     table = panel(page).query_selector(".gph-search-result")

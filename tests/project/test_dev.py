@@ -206,9 +206,31 @@ def test_the_server_and_its_children_are_stopped(fake_tools, error):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 def test_serving_ends_with_the_server(fake_tools, monkeypatch):
     monkeypatch.setattr(dev, "prepare", lambda options: fake_tools)
-    options = argparse.Namespace(gpu=False, extra=["--end-soon"], port=None)
+    options = argparse.Namespace(gpu=False, extra=["--end-soon"], port=None, threads=None)
     with pytest.raises(SystemExit, match="ComfyUI has ended"):
         dev.serve(options)
+
+
+@pytest.mark.parametrize(
+    ("words", "threads"),
+    [([], 1), (["--threads", "0"], 0), (["--threads", "3"], 3), (["--gpu"], None)],
+)
+def test_a_server_has_one_thread_for_the_demo_model_and_all_beside_a_gpu(
+    fake_tools, monkeypatch, capsys, words, threads
+):
+    given = {}
+
+    def started(tools, arguments, **settings):
+        given.update(settings)
+        sys.exit("started")
+
+    monkeypatch.setattr(dev, "prepare", lambda options: fake_tools)
+    monkeypatch.setattr(dev, "server", started)
+    monkeypatch.setattr(sys, "argv", ["dev.py", "serve", *words])
+    with pytest.raises(SystemExit, match="started"):
+        dev.main()
+    assert given["threads"] == threads
+    assert ("one CPU thread" in capsys.readouterr().out) is (not words)
 
 
 def test_a_port_in_use_is_refused(fake_tools):

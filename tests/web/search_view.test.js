@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import "./metrics.js";
-import { ended, percent, rate, scoreText, searchOf, stepCurve } from "../../web/search/search_view.js";
+import { ended, percent, rate, roughly, scoreText, searchOf, stepCurve } from "../../web/search/search_view.js";
 
 const facts = {
   state: "searching", prompt_id: "p", unit: "PSNR", used: 0.25, scored: 8, per_minute: 30,
@@ -15,7 +15,7 @@ test("an event says what is shown", () => {
     prompt: "p", state: "searching", unit: "PSNR", used: 0.25, scored: 8, perMinute: 30,
     best: "0-1,3/5", plan: [true, true, false, true, false], policy: "residual reuse", score: 30,
     curve: [[1, 20], [3, 25], [5, 30]], part: [], isValidated: false, table: "",
-    workers: [],
+    workers: [], left: undefined, examples: 0,
   });
   assert.deepEqual(searchOf({ ...facts, part: [2, 7] }).part, [2, 7]);
   assert.equal(searchOf({ ...facts, is_validated: true }).isValidated, true);
@@ -32,14 +32,14 @@ test("figures of other types are left out", () => {
   const odd = {
     state: "done", unit: 3, used: "half", scored: -1, per_minute: null, best: {}, policy: [],
     score: "31", curve: [[1, 20], "2", [3], [4, null], [5, NaN], null], table: { a: 1 },
-    part: [1, "2"], is_validated: "yes",
+    part: [1, "2"], is_validated: "yes", left: "soon", examples: "one",
     workers: [{ worker: 1, doing: "dancing", rate: 1 }, { worker: "1", doing: "scoring", rate: 1 },
       { worker: 1, doing: "scoring" }, null],
   };
   assert.deepEqual(searchOf(odd), {
     prompt: undefined, state: "done", unit: "", used: 0, scored: 0, perMinute: 0, best: "",
     plan: [], policy: "", score: undefined, curve: [[1, 20]], part: [], isValidated: false, table: "",
-    workers: [],
+    workers: [], left: undefined, examples: 0,
   });
   assert.deepEqual(searchOf({ ...facts, curve: { 0: [1, 2] } }).curve, []);
   assert.equal(searchOf({ ...facts, used: 1.2 }).used, 1);
@@ -92,4 +92,12 @@ test("a single score is a level line, no score is no curve", () => {
   const one = searchOf({ ...facts, scored: 1, curve: [[1, 20]] });
   assert.deepEqual(stepCurve(one).corners, [[0, 0.5], [1, 0.5]]);
   assert.equal(stepCurve(searchOf({ ...facts, curve: [] })), null);
+});
+
+test("the time left is written in whole minutes, as it is an estimate", () => {
+  assert.deepEqual([0, 29, 31, 3580, 3900, 7800].map(roughly), [
+    "1 min", "1 min", "1 min", "1 h 0 min", "1 h 5 min", "2 h 10 min",
+  ]);
+  assert.equal(searchOf({ ...facts, left: 42.5 }).left, 42.5);
+  assert.equal(searchOf({ ...facts, left: null }).left, undefined);
 });

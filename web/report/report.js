@@ -20,6 +20,10 @@ const ENDS = ["execution_error", "execution_interrupted", SUCCESS];
  */
 const memory = new Memory();
 
+/** Workflows whose last reports the server was asked for: a page that is loaded anew knows none. */
+const asked = new Set();
+let hasCaches = false;
+
 /** What is known of prompts that have not ended; their events may come before the answer to the queueing. */
 const prompts = new Map();
 
@@ -43,6 +47,7 @@ host.register({
       if (node.comfyClass?.startsWith("GPH_")) memory.shownBy(node, failureLineOf(node));
       return;
     }
+    hasCaches = true;
     const panel = createPanel();
     const view = addView(node, "golden_path_report", panel.element, { height: 140 });
     const settings = followSettings(node, panel, view.signal, forgotten);
@@ -58,8 +63,20 @@ host.register({
     for (const node of Object.keys(host.workflowExtra().golden_path ?? {})) {
       memory.show(workflow, node, remembered(workflow, node));
     }
+    if (hasCaches && !asked.has(workflow)) askFor(workflow);
   },
 });
+
+/** Show what the server reported of a workflow before, where nothing else is known. */
+async function askFor(workflow) {
+  asked.add(workflow);
+  const { events } = await host.ask(`/reports/${encodeURIComponent(workflow)}`);
+  const reports = new Map();
+  for (const event of events) reports.set(event.node_id, afterEvent(reports.get(event.node_id), event));
+  for (const [node, report] of reports) {
+    if (!remembered(workflow, node).report) remember(workflow, node, { report });
+  }
+}
 
 /** A prompt was queued, and what failed before is no news of it; or it was refused, for other reasons. */
 function begun({ workflow, nodes, prompt, errors }) {

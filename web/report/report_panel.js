@@ -1,15 +1,23 @@
 /** The panel that shows a report (see run_view.js). */
 
 import { warning } from "../editor/schedule_messages.js";
+import { openMenu } from "../shared/context_menu.js";
 import { el } from "../shared/dom.js";
-import { say } from "../shared/host.js";
-import { createStrip } from "../shared/strip.js";
+import * as host from "../shared/host.js";
 import { failureText } from "./failure_line.js";
+import { fullRunButton } from "./full_run_button.js";
 import { learningRow } from "./learning.js";
-import { cells, counts, isWhole, length, mebibytes, scheduleOf, seconds, sum } from "./run_view.js";
+import { alarms, legend, line, meter, notes, plan, strip, title, titleOf } from "./report_parts.js";
+import { counts, isWhole, length, scheduleOf } from "./run_view.js";
+
+const { say } = host;
 
 export function createPanel() {
-  const element = el("div", { className: "gph-report", "data-testid": "gph-report" });
+  const element = el("div", {
+    className: "gph-report", "data-testid": "gph-report", tabIndex: 0, role: "group", "aria-label": say("report.region"),
+    // Selected text has the browser's menu, which copies that.
+    oncontextmenu: (event) => (isSelected(element) ? event.stopPropagation() : openMenu(event, entries())),
+  });
   let report;
   let failure;
   let settings = {};
@@ -48,7 +56,7 @@ export function createPanel() {
 
   function drawLearning() {
     element.querySelector(".gph-report-learning")?.remove();
-    if (showsRun()) element.append(...learningRow(report.runs[selected], settings.learning));
+    if (showsRun()) element.lastChild.append(...learningRow(report.runs[selected], settings.learning));
   }
 
   const isBefore = () => !failure?.prompt || report?.prompt !== failure.prompt;
@@ -60,9 +68,12 @@ export function createPanel() {
     if (!report) return [el("div", { className: "gph-idle" }, say("report.idle"))];
     const run = report.runs[selected];
     if (run.state === "off") return [line(title(say("report.off")))];
-    if (run.fitting && !length(run)) return [line(title(run.fitting))]; // nothing else is known yet
-    const learning = learningRow(run, settings.learning);
-    return [head(run), ...reason(), strip(run), legend(run), plan(run), notes(run), ...learning];
+    if (run.fitting && !length(run)) return [line(title(titleOf(run)))]; // nothing else is known yet
+    const buttons = [...fullRunButton(report, run), ...learningRow(run, settings.learning)];
+    return [
+      ...alarms(run), head(run), ...reason(), strip(run), legend(run), plan(run), notes(run),
+      el("div", { className: "gph-report-buttons" }, ...buttons),
+    ];
   }
 
   function misfit() {
@@ -107,6 +118,15 @@ export function createPanel() {
     );
   }
 
+  /** What a right-click offers. */
+  function entries() {
+    const copy = (key, text) => ({
+      label: say(`report.${key}`), run: () => host.copy(text, say(`report.${key}`), say("report.copyAsk")),
+    });
+    const schedule = showsRun() && scheduleOf(report.runs[selected]);
+    return [copy("copy", textOf(element)), ...(schedule ? [copy("copySchedule", schedule)] : [])];
+  }
+
   /** The schedule of the last run, as far as there is one. */
   const schedule = () => (report ? scheduleOf(report.runs.at(-1)) : "");
 
@@ -114,99 +134,19 @@ export function createPanel() {
   return { element, show, tell, schedule };
 }
 
-const line = (...parts) => el("div", { className: "gph-report-head" }, ...parts);
-const title = (words) => el("strong", { className: "gph-report-title", role: "status" }, words);
-
-function titleOf(run) {
-  const progress = { done: counts(run).reached, steps: length(run) };
-  if (run.fitting) return run.fitting;
-  if (run.state === "planned") return say("report.planned");
-  if (run.state === "running") return say("report.running", progress);
-  if (run.state === "refused") return say("report.notFaster");
-  if (progress.done < progress.steps) return say("report.stopped", progress);
-  if (!run.figures.cachedSeconds.length) return say("report.notFaster");
-  return say("report.faster", { factor: run.figures.speedup.toFixed(2) });
+function isSelected(element) {
+  const selection = document.getSelection();
+  return !selection.isCollapsed && element.contains(selection.anchorNode);
 }
 
-/** The realised speed-up as a part of the ideal one. */
-function meter({ speedup, ideal }) {
-  if (!ideal) return [];
-  const title = say("report.idealHint");
-  const fill = el("span");
-  fill.style.width = `${Math.min(100, (100 * speedup) / ideal)}%`;
-  return [
-    el("span", { className: "gph-meter gph-report-meter", title }, fill),
-    el("span", { className: "gph-dim", title }, say("report.ideal", { factor: ideal.toFixed(2) })),
-  ];
-}
-
-function strip(run) {
-  const shown = cells(run);
-  const label = say("report.strip", { ...counts(run), steps: shown.length });
-  return createStrip(
-    shown.map((cell) => ({ kind: `${cell.kind} gph-plan-${cell.plan}`, title: titleOfCell(cell, run) })),
-    { "aria-label": label },
-  );
-}
-
-function titleOfCell({ step, kind, plan, sigma, value }, run) {
-  const method = run.origin;
-  const parts = [say("report.step", { step, kind: say(keyOf(kind, run, plan)) })];
-  if (sigma !== undefined) parts.push(say("report.sigma", { sigma: +sigma.toPrecision(3) }));
-  if (Number.isFinite(value)) parts.push(say("report.value", { method, value: +value.toPrecision(3) }));
-  if (value === null && kind === "full") parts.push(say("report.anyValue", { method }));
-  return parts.join(" · ");
-}
-
-/** The text of what happened at a step, or of what is planned for it. */
-function keyOf(kind, run, plan) {
-  if (kind === "waiting") return `report.kind.waiting.${plan}`;
-  return kind === "refused" && run.isOpen ? "report.kind.refused.open" : `report.kind.${kind}`;
-}
-
-function legend(run) {
-  const found = counts(run);
-  const { figures } = run;
-  const list = el("ul", { className: "gph-report-legend" });
-  const add = (kinds, times) => {
-    const item = el("li");
-    for (const kind of kinds.filter((k) => found[k] || k !== "refused")) {
-      const label = el("span", {}, say(`report.${kind}`, { count: found[kind] }));
-      if (kind === "refused") label.title = say(keyOf(kind, run));
-      item.append(el("span", { className: `gph-cell gph-${kind}` }), label);
-    }
-    if (times?.length) {
-      // A mean, so that the figures of the line add up.
-      const count = sum(kinds.map((kind) => found[kind]));
-      const values = { total: seconds(sum(times)), each: seconds(sum(times) / Math.max(1, count)) };
-      item.append(el("span", { className: "gph-dim" }, say("report.time", values)));
-    }
-    list.append(item);
-  };
-  add(["full", "refused"], figures?.fullSeconds); // refused steps are timed as full ones
-  add(["cached"], figures?.cachedSeconds);
-  if (figures?.bytes) {
-    const size = say("report.cache", { size: mebibytes(figures.bytes) });
-    list.append(el("li", { className: "gph-dim" }, size));
-  }
-  return list;
-}
-
-/** Which schedule, and why. */
-function plan(run) {
-  const why = [run.origin, run.figures?.policy, run.figures?.site].filter(Boolean).join(" · ");
-  return el(
-    "div", { className: "gph-report-plan" },
-    el("span", { className: "gph-dim" }, why), el("code", {}, scheduleOf(run)),
-  );
-}
-
-/** Why steps were computed in full, and other advice. */
-function notes(run) {
-  const isAlarm = run.state === "refused" || counts(run).refused > 0;
-  const said = run.figures?.notes ?? [run.reason].filter(Boolean);
-  return el(
-    "ul", { className: `gph-report-notes ${isAlarm ? "gph-report-alarm" : ""}` },
-    ...said.map((note) => el("li", {}, note)),
-  );
+/** What an element shows, a line for each of its rows, without buttons. */
+function textOf(element) {
+  const words = (node) => (node.childElementCount ? [...node.childNodes].map(words) : [node.textContent.trim()]).flat();
+  const rows = [...element.children].flatMap((part) => (part.matches("ul") ? [...part.children] : [part]));
+  const shown = rows.filter((row) => !row.matches(".gph-report-buttons")).map((row) => {
+    const copy = row.cloneNode(true);
+    copy.querySelectorAll("button").forEach((button) => button.remove());
+    return words(copy).filter(Boolean).join(" ");
+  });
+  return shown.filter(Boolean).join("\n");
 }

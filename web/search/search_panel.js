@@ -3,7 +3,7 @@
 import { blocks, el, SCROLLS, set, svg } from "../shared/dom.js";
 import { say } from "../shared/host.js";
 import { cellsOf, createStrip, fillStrip } from "../shared/strip.js";
-import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_view.js";
+import { isLowerBetter, isRunning, percent, rate, roughly, scoreText, stepCurve } from "./search_view.js";
 
 /**
  * Its elements are made once and updated: an event may come four times a second, while the user
@@ -11,7 +11,7 @@ import { isLowerBetter, percent, rate, scoreText, stepCurve } from "./search_vie
  */
 export function createPanel() {
   const idle = el("div", { className: "gph-idle" }, say("search.idle"));
-  const parts = [head, strip, plan, curve, figures, workers, result].map((create) => create());
+  const parts = [warning, head, strip, plan, curve, figures, workers, result].map((create) => create());
   const element = el("div", { className: "gph-search", "data-testid": "gph-search" }, idle);
 
   function show(search) {
@@ -19,6 +19,12 @@ export function createPanel() {
     for (const part of parts) part.update(search);
   }
   return { element, show };
+}
+
+/** That one example is too few. */
+function warning() {
+  const element = el("div", { className: "gph-search-warning" }, say("search.oneExample"));
+  return { element, update: ({ examples }) => set(element, { hidden: examples !== 1 }) };
 }
 
 /** What the search does, and the best score. */
@@ -93,8 +99,8 @@ function figures() {
   const fill = el("span");
   const range = { "aria-valuemin": 0, "aria-valuemax": 100 };
   const bar = el("span", { className: "gph-meter gph-search-bar", role: "progressbar", ...range }, fill);
-  const [used, scored, speed] = [el("span"), el("span"), el("span")];
-  const element = el("div", { className: "gph-search-figures" }, bar, used, scored, speed);
+  const [used, scored, speed, left] = [el("span"), el("span"), el("span"), el("span")];
+  const element = el("div", { className: "gph-search-figures" }, bar, used, scored, speed, left);
   const update = (search) => {
     const part = percent(search.used);
     fill.style.width = `${part}%`;
@@ -105,6 +111,12 @@ function figures() {
     // Nothing was sampled yet, or all was known from a former run.
     const has = search.perMinute > 0;
     set(speed, { textContent: has ? say("search.rate", { rate: rate(search.perMinute) }) : "" });
+    const isKnown = search.left !== undefined;
+    const time = isKnown ? say("search.left", { time: roughly(search.left) }) : say("search.leftOpen");
+    set(left, {
+      textContent: isRunning(search) ? time : "",
+      title: isKnown ? say(search.state === "validating" ? "search.leftComparing" : "search.leftTip") : "",
+    });
   };
   return { element, update };
 }

@@ -46,12 +46,24 @@ export function searchOf(facts) {
     isValidated: facts.is_validated === true, // whether the score is that on the validation examples
     table: text(facts.table),
     workers: list(facts.workers).filter(isWorker), // what each does, and its full steps per minute
+    left: Number.isFinite(facts.left) ? Math.max(0, facts.left) : undefined, // seconds, estimated
+    examples: amount(facts.examples), // that schedules are scored on
   };
 }
 
 /** The search after its prompt ended before it; what is done stays so. */
 export function ended(search, state) {
-  return RUNNING.includes(search.state) ? { ...search, state, workers: [] } : search;
+  return isRunning(search) ? { ...search, state, workers: [] } : search;
+}
+
+export function isRunning({ state }) {
+  return RUNNING.includes(state);
+}
+
+/** An estimated duration: "1 min" at least, "12 min", "2 h 10 min". */
+export function roughly(seconds) {
+  const minutes = Math.max(1, Math.round(seconds / 60));
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** A score with its unit, a distance with its own sign: "31.42 dB", "0.0512". */

@@ -76,6 +76,23 @@ export function amendHistory(change) {
   tracker.updateModified(); // which also saves the draft
 }
 
+/**
+ * A prompt that the server runs or still remembers.
+ * @param {string} id
+ * @returns {Promise<{nodes: Queued["nodes"], workflow?: object} | undefined>}
+ */
+export async function ranPrompt(id) {
+  const ask = async (path) => (await api.fetchApi(path)).json();
+  const history = await ask(`/history/${encodeURIComponent(id)}`);
+  const found = history[id]?.prompt ?? (await ask("/queue")).queue_running.find((item) => item[1] === id);
+  return found && { nodes: found[2], workflow: found[3]?.extra_pnginfo?.workflow };
+}
+
+/** Queue nodes as a prompt of a workflow, whatever its widgets say now. */
+export function queueNodes(nodes, workflow) {
+  return api.queuePrompt(0, { output: nodes, workflow });
+}
+
 /** The types of the outputs of a kind of node. */
 export function outputTypes(kind) {
   return LiteGraph.registered_node_types[kind]?.nodeData?.output ?? [];

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from comfy_extras.nodes_easycache import EasyCacheNode
+from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.model import families
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
 from golden_path_pack.gph_core.run_plan import by_speed, fixed
@@ -13,7 +13,7 @@ from golden_path_pack.nodes.cache.report import Reporter
 from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 
-from ...support.comfy import tiny
+from ...support.comfy import gated, tiny
 from ...support.zoo import zoo, zoo_images, zoo_videos
 
 
@@ -69,13 +69,55 @@ def test_a_run_whose_policy_extrapolates_far_says_so(model):
     assert note.startswith("Taylor order 1 extrapolates over 12 steps up to step 14")
 
 
-def test_a_second_kind_of_cache_is_warned_of(model):
-    (cached_twice,) = EasyCacheNode.execute(model, 0.0, 0.15, 0.95, False).result
+def easy(model):
+    return EasyCacheNode.execute(model, 0.2, 0.15, 0.95, False).result[0]
+
+
+def lazy(model):
+    return LazyCacheNode.execute(model, 0.2, 0.15, 0.95, False).result[0]
+
+
+def tea(model):
+    """What the TeaCache nodes of other extensions tell their replaced forward, without it."""
+    patched = model.clone()
+    patched.model_options.setdefault("transformer_options", {})["rel_l1_thresh"] = 0.4
+    return patched
+
+
+BALANCED = by_speed("Balanced", None, user_paths.every)
+
+
+@pytest.mark.parametrize(
+    "plan", [BALANCED, gated.plan("SeaCache", gated.FLUX, 1e9)], ids=["speed", "gate"]
+)
+@pytest.mark.parametrize(
+    ("other", "name"), [(easy, "EasyCache"), (lazy, "LazyCache"), (tea, "TeaCache")]
+)
+@pytest.mark.parametrize("comes_last", [False, True])
+def test_beside_another_cache_all_is_computed_in_full(model, plan, other, name, comes_last):
+    # It would take predicted steps for ones that hardly change, and skip the full ones.
     listener = tiny.Listener()
-    tiny.sample(tiny.attach(cached_twice, "0,1,4/8", listener=listener))
-    (note,) = [n for n in listener.records[0].notes if "active too" in n]
-    assert note.startswith("EasyCache")
-    assert "may skip full steps" in note
+    if comes_last:
+        both = other(patching.attach(model, plan, listener))
+    else:
+        both = patching.attach(other(model), plan, listener)
+    assert torch.equal(tiny.sample(both, steps=20), tiny.sample(other(model), steps=20))
+    (record,) = listener.records
+    assert record.cached_steps == ()
+    assert record.notes == (
+        f"all steps are computed in full: {name} is also active on this model; remove it: two "
+        "caches together spoil the image",
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_so_few_steps_that_all_stay_full_are_explained(model, steps):
+    listener = tiny.Listener()
+    tiny.sample(patching.attach(model, BALANCED, listener), steps=steps, size=4)
+    number = {1: "1 step", 4: "4 steps"}[steps]
+    assert listener.records[0].notes == (
+        f"{number}: all of them are computed in full, since at least 4 stay full",
+    )
 
 
 def test_the_log_has_one_line_for_each_run_with_all_that_happened(model, caplog):

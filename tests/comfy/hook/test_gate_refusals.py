@@ -6,7 +6,6 @@ import comfy.ldm.flux.model
 import comfy.samplers
 import pytest
 import torch
-from comfy_extras.nodes_easycache import EasyCacheNode, LazyCacheNode
 from golden_path_pack.gph_core.calibration.entry import Calibration
 from golden_path_pack.gph_core.calibration.threshold import FoundThreshold
 from golden_path_pack.gph_core.experiments.candidates import LineUp
@@ -99,43 +98,6 @@ def test_a_method_that_looks_into_an_unknown_transformer_is_refused(foreign, nam
         "lists them); EasyCache works with any model",
     )
     assert_cached(foreign, plan("EasyCache", FLUX, 1e9))
-
-
-@pytest.mark.parametrize(("name", "is_inside"), [("SeaCache", False), ("DiCache", True)])
-def test_a_look_that_comfyuis_easycache_would_take_for_a_step_is_refused(model, name, is_inside):
-    # Its wrapper keeps what the last call gave, and would be called twice with one latent.
-    def easy(patcher):
-        return EasyCacheNode.execute(patcher, 0.05, 0.15, 0.95, False).result[0]
-
-    the_plan, listener = plan(name, FLUX, 0.0), tiny.Listener()
-    if is_inside:
-        both = patching.attach(easy(model), the_plan, listener)
-    else:
-        both = easy(patching.attach(model, the_plan, listener))
-    assert torch.equal(tiny.sample(both, steps=20), tiny.sample(easy(model), steps=20))
-    reason = (
-        f"{name} looks into the transformer before it computes a step, which ComfyUI's EasyCache "
-        "on this model would take for the step itself; take one of them out"
-    )
-    assert listener.refusals == [reason]
-    assert listener.records[0].notes == (f"all steps are computed in full: {reason}",)
-
-
-@pytest.mark.parametrize("name", ["EasyCache", "MagCache"])
-def test_a_method_that_does_not_look_into_the_transformer_acts_beside_easycache(model, name):
-    (easy,) = EasyCacheNode.execute(model, 0.0, 0.15, 0.95, False).result
-    assert_cached(easy, plan(name, FLUX, 1e9))
-
-
-@pytest.mark.parametrize("name", ["SeaCache", "First Block Cache"])
-def test_comfyuis_lazycache_takes_no_look_for_a_step(model, name):
-    def lazy(patcher):
-        return LazyCacheNode.execute(patcher, 0.05, 0.15, 0.95, False).result[0]
-
-    found, record, _ = listened(lazy(model), plan(name, FLUX, 0.0))
-    assert torch.equal(found, tiny.sample(lazy(model)))
-    assert record.cached_steps == ()
-    assert_cached(lazy(model), plan(name, FLUX, 1e9))
 
 
 def assert_needs(model, name, policy, other, reason):

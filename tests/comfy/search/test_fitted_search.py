@@ -34,6 +34,8 @@ from golden_path_pack.nodes.sample.sampling import Sampling
 from golden_path_pack.nodes.sample.workload import Workload, guider_for
 from golden_path_pack.nodes.search.schedule_search import AUTOMATIC, FITTED
 
+import nodes
+
 from ...support.comfy import tiny
 from ...support.comfy.demo_examples import examples
 from ...support.comfy.demo_search import least, once, small
@@ -254,3 +256,15 @@ def test_automatic_takes_residual_reuse_for_another_sampler_and_says_so():
     assert policy == Reuse()
     assert "fitted was left out: " in table
     assert "euler_ancestral" in table
+
+
+def test_a_path_states_the_size_that_the_model_samples_whatever_the_empty_latent_holds():
+    (empty,) = nodes.EmptyLatentImage().generate(64, 64, 1)
+    assert empty["samples"].shape == (1, 4, 8, 8)
+    size = {"policies": FITTED, "num_steps": STEPS, "full_steps": 4}
+    least(latent=empty, **size)
+    (path,) = user_paths.read()
+    assert path.conditions["latent"] == path.policy.conditions["latent"] == [48, 8, 8]
+    _, record = sampled(fixed(path.schedule, path.policy))
+    assert (record.policy, record.notes) == ("fitted", ())
+    least(**size)  # a latent of the model's own channels, sampled the same, goes on with the study

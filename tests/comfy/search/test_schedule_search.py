@@ -63,6 +63,14 @@ def test_every_kind_of_latent_is_searched_without_a_vae(name):
     assert "not validated" in table
 
 
+def test_one_scoring_example_is_warned_of_two_are_not(user, caplog):
+    for count in (1, 2):
+        caplog.clear()
+        table = least(examples=examples()[:count], study=str(count)).result[3]
+        warned = "there is only one scoring example: the path that suits it best may not suit"
+        assert (warned in table) is (warned in caplog.text) is (count == 1)
+
+
 def test_every_objective_is_offered_and_one_that_people_can_see_is_the_default():
     inputs = ScheduleSearch.define_schema().inputs
     (offered,) = [slot for slot in inputs if slot.id == "objective"]

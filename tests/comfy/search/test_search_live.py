@@ -136,6 +136,44 @@ def test_the_rate_is_that_of_the_runs_of_this_session_alone(monkeypatch):
     assert resumed.facts["per_minute"] == 2.0
 
 
+def test_the_time_left_is_not_known_before_two_schedules_were_sampled_here(monkeypatch):
+    clock = itertools.count(0, 30.0)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    log = StudyLog(None, {})
+    live = SearchLive("3", "PSNR", WHOLE)
+    score(live, study_of(log=log), A, 20.0)
+    assert live.facts["left"] is None
+    resumed, study = SearchLive("3", "PSNR", WHOLE), study_of(log=log)
+    for schedule in (A, B):
+        score(resumed, study, schedule, 20.0)
+    assert resumed.facts["left"] == pytest.approx(
+        8 * 30
+    )  # of ten schedules two are done, one of them here
+    score(resumed, study, C, 20.0)
+    assert resumed.facts["left"] == pytest.approx(7 * 30)
+
+
+def test_the_time_left_of_comparisons_is_known_after_the_first(live, monkeypatch):
+    clock = itertools.count(0, 1.0)
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    score(live, study_of(), A, 20.0)
+    monkeypatch.setattr(live, "_tell", lambda now: None)
+    found = []
+    for done in range(3):
+        live.validates(done, 7)
+        found.append(live.facts["left"])
+    assert found == [None, 6, 5]  # a second each
+
+
+def test_one_scoring_example_is_warned_of(live, caplog):
+    live.scores_on(2)
+    assert caplog.messages == []
+    live.scores_on(1)
+    assert live.facts["examples"] == 1
+    (line,) = caplog.messages
+    assert line.startswith("Schedule Search: there is only one scoring example")
+
+
 def test_the_last_event_is_what_the_nodes_output_says(live):
     score(live, study_of(), A, 20.0)
     last = live.finish(

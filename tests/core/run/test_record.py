@@ -44,6 +44,23 @@ def test_speedup_takes_the_median_full_call():
     assert record().speedup == pytest.approx(1.8 / 1.5)
 
 
+@pytest.mark.parametrize("full", [(0.1, 0.2, 0.2), (0.3, 0.2, 0.25), (0.2, 0.2, 0.2)])
+def test_no_speedup_is_above_the_ideal_however_uneven_full_calls_are(full):
+    found = record(full, (1e-9, 1e-9))
+    assert found.speedup <= found.ideal_speedup
+    # 0.5 + 2 · 0.5 / 3 over 0.5 s: the mean, where it is below the median.
+    assert record((0.1, 0.2, 0.2), (1e-9, 1e-9)).speedup == pytest.approx(5 / 3)
+
+
+def test_a_sampler_of_two_calls_a_step_may_save_more_than_its_steps_say():
+    # heun: one call at the last step, a full one. 3 of 9 calls are full; N / F is 5 / 2.
+    found = record(
+        (0.2,) * 3, (1e-9,) * 6, schedule="0,4/5", full_steps=(0, 4), cached_steps=(1, 2, 3)
+    )
+    assert found.ideal_speedup == pytest.approx(3)
+    assert found.speedup <= found.ideal_speedup
+
+
 @pytest.mark.parametrize(("full", "cached"), [((), ()), ((0.2,), ())])
 def test_nothing_cached_means_no_speedup(full, cached):
     assert record(full, cached).speedup == 1

@@ -29,8 +29,11 @@ def spaced(model, record, num_full):
 
 def advice(steps):
     """What a run of few steps is told."""
-    if not 4 < steps <= 10:
+    if steps > 10:
         return ()
+    if steps <= 4:
+        counted = "1 step" if steps == 1 else f"{steps} steps"
+        return (f"{counted}: all of them are computed in full, since at least 4 stay full",)
     return (
         f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
     )

@@ -1,0 +1,50 @@
+"""The events of the last prompts, for a page that is loaded anew.
+
+ComfyUI keeps what nodes gave. So an equal prompt that is queued after a reload runs nothing, and
+nothing would be reported again. Once ComfyUI is restarted it runs anew, so memory is enough.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..schema import users
+
+Event = dict[str, Any]
+
+KEPT = 100  # workflows
+
+# By user and workflow, the latest last: of each node the events of its last prompt.
+_events: dict[tuple[str | None, str], dict[str, list[Event]]] = {}
+
+
+def keep(event: Event) -> None:
+    """Keep an event of ``golden_path.run``; the steps of a run only until it is done."""
+    workflow, node, state = event["workflow_id"], event["node_id"], event["state"]
+    if workflow is None or node is None or state == "fitting":  # which may be cancelled unheard
+        return
+    key = users.current(), workflow
+    nodes = _events[key] = _events.pop(key, {})
+    former = nodes.get(node, [])
+    if former and former[0]["prompt_id"] != event["prompt_id"]:
+        former = []
+    if state == "done":
+        former = [e for e in former if (e["run"], e["state"]) != (event["run"], "running")]
+    nodes[node] = [*former, event]
+    while len(_events) > KEPT:
+        del _events[next(iter(_events))]
+
+
+def of(workflow: str) -> list[Event]:
+    """Events of a workflow of the current user, those of a node in their order."""
+    nodes = _events.get((users.current(), workflow), {})
+    return [event for events in list(nodes.values()) for event in events]
+
+
+def forget(name: str) -> None:
+    """Offer no more to forget what was learned under a name."""
+    for nodes in list(_events.values()):
+        for events in list(nodes.values()):
+            for event in events:
+                if event.get("learned") == name:
+                    event["learned"] = ""
