@@ -192,4 +192,4 @@ def _with_risk(choice: Choice, schedule: Schedule, run: Conditions) -> Choice:
 
     covers = schedule.num_steps == run.num_steps
     risk = choice.policy.risk(schedule, strength if covers else None)
-    return choice._replace(note="; ".join(filter(None, (choice.note, risk))))
+    return choice._replace(note="\n".join(filter(None, (choice.note, risk))))

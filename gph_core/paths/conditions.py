@@ -20,7 +20,7 @@ class Choice(NamedTuple):
     origin: str
     policy: Policy  # with the weights of this schedule
     gate: Gate | None = None  # decides during the run which cached steps to compute in full
-    note: str = ""  # for the user
+    note: str = ""  # for the user, in lines
     method: str = ""  # title of the adaptive method that chose; else empty
     path: GoldenPath | None = None  # that it is of
     is_ruled: bool = False  # whether a rule chose it, as there is no path

@@ -51,6 +51,8 @@ def _beside(count: int | str, part: str) -> tuple[str, str]:
 def evidence(path: GoldenPath) -> str:
     """Text such as "fitted here on 16 examples, PSNR 26.8 dB on 50 others".
 
+    Of a path that came with the pack "fitted on 16 examples, …".
+
     With what a mean hides, if the path keeps it: "…, worst tenth 21.3, hardly visible 24 %".
     Of a learned one "learned here from 2 images, on each other about 37 dB, hardly visible".
 

@@ -31,9 +31,10 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     choice = choose(run, count, paths, 1 - full / OF_STEPS)
     if speed != AUTOMATIC:
         return choice
-    side = "fewer than" if run.num_steps < BALANCED_FROM else "at least"
-    note = f"{AUTOMATIC} is {name} here: the run has {side} {BALANCED_FROM} steps"
-    return choice._replace(note="; ".join(filter(None, (note, choice.note))))
+    note = f"Automatic is {name} here: the run has fewer than {BALANCED_FROM} steps"
+    if run.num_steps >= BALANCED_FROM:
+        note = f"Automatic is {name} here: the run has at least {BALANCED_FROM} steps"
+    return choice._replace(note="\n".join(filter(None, (note, choice.note))))
 
 
 def automatic(num_steps: int) -> str:

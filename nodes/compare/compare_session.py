@@ -99,7 +99,7 @@ class CompareSession:
 
         run = _timed(name, schedule, sample, progress)
         check_finite(run.latent, records[0])
-        notes = dict.fromkeys(filter(None, (note, *records[0].notes)))
+        notes = dict.fromkeys((*note.splitlines(), *records[0].notes))
         return replace(run, record=replace(records[0], notes=tuple(notes)))
 
 

@@ -147,8 +147,7 @@ def _may_take_another(plan: RunPlan, setup: SamplingSetup) -> bool:
 def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]:
     """Notes on what is less than ideal in a run that can be cached."""
     num_steps, caches = setup.num_steps, bool(choice.schedule.num_cached)
-    if choice.note:
-        yield choice.note
+    yield from choice.note.splitlines()
     needs = bool(choice.policy.conditions) or isinstance(choice.policy, Fitted)
     if caches and needs and (note := check_policy(choice.policy, setup.conditions)):
         yield note

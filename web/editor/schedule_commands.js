@@ -1,5 +1,6 @@
 /** What the buttons of the Schedule Editor do to its text as a whole. */
 
+import { clipboardText, copy } from "../shared/clipboard.js";
 import * as host from "../shared/host.js";
 import { parse, readout, ScheduleError } from "./schedule.js";
 import { adapt, takeAnswer } from "./schedule_answers.js";
@@ -47,12 +48,12 @@ export function createCommands(text, isGone, weights) {
     },
 
     async copy() {
-      await host.copy(text.value(), say("editor.copy"), say("editor.exportAsk"));
+      await copy(text.value(), say("editor.copy"), say("editor.exportAsk"));
     },
 
     /** Take the clipboard's schedule. A text that is none leaves the present one. */
     async paste() {
-      const pasted = await host.clipboardText();
+      const pasted = await clipboardText();
       if (pasted === null) return host.promptUntil(say("editor.paste"), say("editor.pasteAsk"), take);
       try {
         take(pasted.trim());

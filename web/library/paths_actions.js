@@ -1,5 +1,6 @@
 /** What can be done with golden paths: save, import, export, rename, delete. */
 
+import { copy } from "../shared/clipboard.js";
 import { el } from "../shared/dom.js";
 import * as host from "../shared/host.js";
 
@@ -62,7 +63,7 @@ export async function exportFile(name) {
 
 export async function exportText(name) {
   const text = await shared(name);
-  const copied = await host.copy(text, say("editor.menuExport", { name }), say("editor.exportAsk"));
+  const copied = await copy(text, say("editor.menuExport", { name }), say("editor.exportAsk"));
   if (copied) host.toast("success", say("editor.exported", { name }));
 }
 

@@ -1,9 +1,9 @@
 /** The panel that shows a report (see run_view.js). */
 
 import { warning } from "../editor/schedule_messages.js";
+import { copy } from "../shared/clipboard.js";
 import { openMenu } from "../shared/context_menu.js";
 import { el } from "../shared/dom.js";
-import * as host from "../shared/host.js";
 import { failureText } from "./failure_line.js";
 import { fullRunButton } from "./full_run_button.js";
 import { learningRow } from "./learning.js";
@@ -121,7 +121,7 @@ export function createPanel() {
   /** What a right-click offers. */
   function entries() {
     const copy = (key, text) => ({
-      label: say(`report.${key}`), run: () => host.copy(text, say(`report.${key}`), say("report.copyAsk")),
+      label: say(`report.${key}`), run: () => copy(text, say(`report.${key}`), say("report.copyAsk")),
     });
     const schedule = showsRun() && scheduleOf(report.runs[selected]);
     return [copy("copy", textOf(element)), ...(schedule ? [copy("copySchedule", schedule)] : [])];

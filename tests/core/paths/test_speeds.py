@@ -49,7 +49,7 @@ def test_automatic_takes_a_speed_by_the_number_of_steps_and_says_so(num_steps, s
     run = unknown_model(num_steps)
     choice = resolve("Automatic", run, ())
     note = f"Automatic is {same} here: the run has {side} 40 steps"
-    assert choice.note.partition("; ")[0] == note
+    assert choice.note.splitlines()[0] == note
     assert choice._replace(note="") == resolve(same, run, ())._replace(note="")
     assert note not in resolve(same, run, ()).note
 
