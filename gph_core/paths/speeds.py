@@ -32,7 +32,7 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     if speed != AUTOMATIC:
         return choice
     note = f"Automatic is {name} here: the run has fewer than {BALANCED_FROM} steps"
-    if run.num_steps >= BALANCED_FROM:
+    if name == "Balanced":
         note = f"Automatic is {name} here: the run has at least {BALANCED_FROM} steps"
     return choice._replace(note="\n".join(filter(None, (note, choice.note))))
 

@@ -4,13 +4,12 @@ import { warning } from "../editor/schedule_messages.js";
 import { copy } from "../shared/clipboard.js";
 import { openMenu } from "../shared/context_menu.js";
 import { el } from "../shared/dom.js";
+import { say } from "../shared/host.js";
 import { failureText } from "./failure_line.js";
 import { fullRunButton } from "./full_run_button.js";
 import { learningRow } from "./learning.js";
 import { alarms, legend, line, meter, notes, plan, strip, title, titleOf } from "./report_parts.js";
 import { counts, isWhole, length, scheduleOf } from "./run_view.js";
-
-const { say } = host;
 
 export function createPanel() {
   const element = el("div", {
