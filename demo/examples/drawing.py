@@ -11,7 +11,8 @@ from typing import NamedTuple
 FOLDER = Path(__file__).parents[2] / "example_workflows"
 TRY = "01_Try_It_on_the_Demo_Model"  # its cache node is the pattern of all others
 LINK = ("id", "origin_id", "origin_slot", "target_id", "target_slot", "type")
-BLACK = {"color": "#222", "bgcolor": "#000"}  # what the page's colour menu calls so
+# What the page's colour menu calls so: in its own yellow notes, Nodes 2.0 has dim texts.
+BLUE = {"color": "#223", "bgcolor": "#335"}
 LEFT, TOP = 40, 120
 TITLE = 30  # height of a node's title, which is above its position
 GAPS = 30, 40  # between columns, and below a node, where Nodes 2.0 has buttons
@@ -152,7 +153,7 @@ def _node(part: Part, number: int, box: Sequence[int], parts: Mapping[str, Part]
     }  # fmt: skip
     if part.models:
         node["properties"]["models"] = list(part.models)
-    return node | (BLACK if part.kind == "MarkdownNote" else {})
+    return node | (BLUE if part.kind == "MarkdownNote" else {})
 
 
 def _cache(part: Part) -> dict:

@@ -12,18 +12,21 @@ MODEL, CLIP, VAE, LATENT, IMAGE, CONDITIONING = (
 )
 
 
-def diffusion_model(file: str) -> Part:
-    return Part("UNETLoader", {}, MODEL, (file, "default"))
+def diffusion_model(file: str, title: str | None = None) -> Part:
+    return Part("UNETLoader", {}, MODEL, (file, "default"), title)
 
 
-def loaders(unet: str, clip: Sequence[str], vae: str) -> dict[str, Part]:
-    """Loaders; ``clip`` is the file of a text encoder, or of two, and their type."""
+def encoders(clip: Sequence[str], vae: str) -> dict[str, Part]:
+    """Loaders of text and image encoders: ``clip`` is a file, or two of them, and their type."""
     kind = "CLIPLoader" if len(clip) == 2 else "DualCLIPLoader"
     return {
-        "model": diffusion_model(unet),
         "clip": Part(kind, {}, CLIP, (*clip, "default")),
         "vae": Part("VAELoader", {}, VAE, (vae,)),
     }
+
+
+def loaders(unet: str, clip: Sequence[str], vae: str) -> dict[str, Part]:
+    return {"model": diffusion_model(unet), **encoders(clip, vae)}
 
 
 def latent(kind: str, *size: int) -> dict[str, Part]:

@@ -11,6 +11,7 @@ from .model_parts import (
     conditioning,
     decoder,
     diffusion_model,
+    encoders,
     expert,
     image,
     latent,
@@ -169,11 +170,13 @@ EXAMPLES = (
         (
             latent("EmptyHunyuanLatentVideo", 640, 640, 81),
             {
-                **loaders(
-                    "wan2.2_t2v_high_noise_14B_fp8_scaled.safetensors", WAN_CLIP,
-                    "wan_2.1_vae.safetensors",
+                "model": diffusion_model(
+                    "wan2.2_t2v_high_noise_14B_fp8_scaled.safetensors", "High-noise expert"
                 ),
-                "low": diffusion_model("wan2.2_t2v_low_noise_14B_fp8_scaled.safetensors"),
+                "low": diffusion_model(
+                    "wan2.2_t2v_low_noise_14B_fp8_scaled.safetensors", "Low-noise expert"
+                ),
+                **encoders(WAN_CLIP, "wan_2.1_vae.safetensors"),
                 **prompts(CLIP_TEXT, WAN_NEGATIVE),
                 "high shifted": shifted("ModelSamplingSD3", 5.0, "model"),
                 "low shifted": shifted("ModelSamplingSD3", 5.0, "low"),
