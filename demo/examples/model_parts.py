@@ -59,13 +59,13 @@ def cache(speed: str, *source: str, title: str | None = None) -> Part:
     return Part("GPH_Cache", {"model": (key, output)}, MODEL, (speed,), title)
 
 
-def sampler(steps: int, cfg: float, sampler: str = "euler") -> dict[str, Part]:
+def sampler(steps: int, cfg: float, method: str = "euler") -> dict[str, Part]:
     inputs = {
         "model": ("cache", "MODEL"), "positive": conditioning("positive"),
         "negative": conditioning("negative"), "latent_image": ("latent", "LATENT"),
     }  # fmt: skip
     return {
-        "sampler": Part("KSampler", inputs, LATENT, (1, "fixed", steps, cfg, sampler, "simple", 1))
+        "sampler": Part("KSampler", inputs, LATENT, (1, "fixed", steps, cfg, method, "simple", 1))
     }
 
 
