@@ -10,7 +10,7 @@ from . import network
 from .video import network as video_network
 
 WORKFLOWS = Path(__file__).parent.parent / "example_workflows"
-WORKFLOW = WORKFLOWS / "1_Try_Golden_Path_Cache.json"
+WORKFLOW = WORKFLOWS / "01_Try_It_on_the_Demo_Model.json"
 # Held-out captions: the models were not trained on them.
 PROMPTS = {
     11: "red cross left of yellow circle on gradient white background",
@@ -48,6 +48,6 @@ IMAGES = Subject(
 )  # fmt: skip
 VIDEOS = Subject(
     "golden path demo model for video (Wan architecture, 3.7 M parameters)",
-    WORKFLOWS / "Try_Golden_Path_Cache_Video.json", "Wan", video_network.WAN_CONFIG,
+    WORKFLOWS / "11_Try_It_on_a_Video.json", "Wan", video_network.WAN_CONFIG,
     video_network.SHIFT, CLIPS,
 )  # fmt: skip

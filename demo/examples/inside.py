@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from .drawing import MODEL, Box, Part, drawn, examples, sampling
+from .drawing import MODEL, Column, Part, drawn, examples, folded, note, sampling
 from .search import CFG, SCORING, STEPS
 
 FULL_STEPS = 8
@@ -20,16 +20,15 @@ OWN_MODEL = (
 
 
 class Inside(NamedTuple):
-    """An example workflow: its name, its id, what its note says, its nodes."""
+    """An example workflow: its name, its id, its columns."""
 
     name: str
     workflow_id: str
-    note: str
-    parts: Mapping[str, Part]
+    columns: Sequence[Column]
 
     def build(self) -> dict:
         """Draw the workflow, in the page's format 0.4."""
-        return drawn(self.parts, f"{self.note}\n\n{OWN_MODEL}", self.workflow_id)
+        return drawn(self.columns, self.workflow_id)
 
 
 SAMPLED = {
@@ -37,160 +36,215 @@ SAMPLED = {
     "latent": ("latent", "LATENT"), "sampler": ("sampler", "SAMPLER"),
     "sigmas": ("sigmas", "SIGMAS"),
 }  # fmt: skip
-GIVEN = {
-    "model": MODEL,
-    "examples": examples("Scoring Examples", (40, 300, 420, 440), SCORING[:NUM_EXAMPLES], seed=1),
-    **sampling(STEPS),
-}
 
 
-def _figure(source: str, box: Box) -> Part:
-    return Part("PreviewImage", box, {"images": (source, "figure")})
+def _first(text: str, height: int) -> Column:
+    prompts = examples("Scoring Examples", 300, SCORING[:NUM_EXAMPLES], seed=1)
+    return Column(320, {"note": note(f"{text}\n\n{OWN_MODEL}", height), "examples": prompts})
 
 
-def _gate(method: str, threshold: float, top: int) -> Part:
-    return Part(
-        "GPH_AdaptiveCache", (860, top, 320, 340), {"model": ("model", "MODEL")},
-        {"MODEL": "MODEL"}, (method, "Threshold", threshold, "none", 10),
+def _figure(source: str, height: int) -> Part:
+    return Part("PreviewImage", {"images": (source, "figure")}, height=height)
+
+
+def _gate(method: str, threshold: float) -> Part:
+    return folded(
+        "GPH_AdaptiveCache", {"model": ("model", "MODEL")}, {"MODEL": "MODEL"},
+        method, "Threshold", threshold, "none", 10, title=f"Adaptive Cache: {method}",
     )  # fmt: skip
 
 
-def _runs(gate: str, name: str, top: int) -> Part:
-    return Part(
-        "GPH_RecordRuns", (1220, top, 400, 340), {**SAMPLED, "model": (gate, "MODEL")},
-        {"runs": "GPH_RUNS", "summary": "STRING"}, (CFG, name, True, False),
+def _runs(gate: str, method: str) -> Part:
+    return folded(
+        "GPH_RecordRuns", {**SAMPLED, "model": (gate, "MODEL")},
+        {"runs": "GPH_RUNS", "summary": "STRING"},
+        CFG, f"inside, {method}", True, False, title=f"Record Runs: {method}",
     )  # fmt: skip
 
 
-def _shootout(policy: str, name: str, left: int, title: str) -> Part:
-    return Part(
-        "GPH_MethodShootout", (left, 980, 860, 820),
-        {**SAMPLED, "vae": ("model", "VAE"), "policy": (policy, "policy")},
+def _shootout(policy: str, name: str) -> Part:
+    return folded(
+        "GPH_MethodShootout", {**SAMPLED, "vae": ("model", "VAE"), "policy": (policy, "policy")},
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
-        (
-            CFG, "full_steps below", FULL_STEPS, "none", "uniform\nplain steps", name, "off",
-            SCHEDULES,
-        ),
-        title,
+        CFG, "full_steps below", FULL_STEPS, "none", "uniform\nplain steps", f"inside, {name}",
+        "off", SCHEDULES, title=f"Method Shootout: {name}",
     )  # fmt: skip
 
 
-def _policy(kind: str, top: int) -> Part:
-    return Part(
-        "GPH_PolicySelector", (40, top, 420, 380), {}, {"policy": "GPH_POLICY"},
-        (kind, 1, 0.5, 4, "", "recursive", 0.0, 0, "none"),
+def _policy(kind: str) -> Part:
+    return folded(
+        "GPH_PolicySelector", {}, {"policy": "GPH_POLICY"},
+        kind, 1, 0.5, 4, "", "recursive", 0.0, 0, "none", title=f"Policy: {kind}",
     )  # fmt: skip
 
 
 RUN = Inside(
-    "Look_Inside_a_Run",
+    "14_See_What_Happens_in_a_Run",
     "5d3f0c52-7f64-4c1b-9a7e-2f1f5f0b8c11",
-    "## What happens in a run\n\n"
-    "Queue it; on a CPU it takes less than a minute.\n\n"
-    "- *Trajectory Profile* shows the path of full runs from noise to image: how far it is from a "
-    "straight line, where it turns, and how similar it is for different prompts.\n"
-    "- *Error Decomposition* splits the error of four schedules: what each cached step adds, and "
-    "what comes from the steps before it.",
-    {
-        **GIVEN,
-        "trajectories": Part(
-            "GPH_RecordTrajectory", (860, 120, 400, 340), SAMPLED,
-            {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"},
-            (CFG, "inside, trajectories"),
+    (
+        _first(
+            "## What happens in a run\n\n"
+            "Press *Run*; on a CPU it takes less than a minute.\n\n"
+            "- *Trajectory Profile* shows the path of full runs from noise to image: how far it is "
+            "from a straight line, where it turns, and how similar it is for different prompts.\n"
+            "- *Error Decomposition* splits the error of four schedules: what each cached step "
+            "adds, and what comes from the steps before it.",
+            400,
         ),
-        "profile": Part(
-            "GPH_TrajectoryProfile", (1300, 120, 440, 460),
-            {"trajectories": ("trajectories", "trajectories")},
-            {"figure": "IMAGE", "JSON": "STRING"}, ("none", 5, "float32"),
+        Column(
+            280,
+            {
+                "model": MODEL,
+                **sampling(STEPS),
+                "trajectories": Part(
+                    "GPH_RecordTrajectory", SAMPLED,
+                    {"trajectories": "GPH_TRAJECTORIES", "summary": "STRING"},
+                    (CFG, "inside, trajectories"), height=340,
+                ),
+            },
         ),
-        "profile figure": _figure("profile", (1780, 120, 860, 640)),
-        "errors": Part(
-            "GPH_ErrorDecomposition", (860, 820, 640, 680), SAMPLED,
-            {"figure": "IMAGE", "JSON": "STRING"}, (CFG, SCHEDULES, "inside, errors"),
+        Column(
+            400,
+            {
+                "profile": Part(
+                    "GPH_TrajectoryProfile", {"trajectories": ("trajectories", "trajectories")},
+                    {"figure": "IMAGE", "JSON": "STRING"}, ("none", 5, "float32"), height=400,
+                ),
+                "errors": Part(
+                    "GPH_ErrorDecomposition", SAMPLED, {"figure": "IMAGE", "JSON": "STRING"},
+                    (CFG, SCHEDULES, "inside, errors"), height=560,
+                ),
+            },
         ),
-        "errors figure": _figure("errors", (1540, 820, 1100, 680)),
-    },
+        Column(
+            520,
+            {"profile figure": _figure("profile", 440), "errors figure": _figure("errors", 520)},
+        ),
+    ),
 )  # fmt: skip
 
 SENSITIVE = Inside(
-    "Find_Sensitive_Steps",
+    "15_Find_the_Sensitive_Steps",
     "0a7c5f1e-3d62-4b8f-8f0e-6b1d9c24e7a5",
-    "## At which steps is caching harmful?\n\n"
-    "Queue it; on a CPU it takes less than a minute.\n\n"
-    "- *Propagation Gain* caches each step alone and follows its error to the end of the run.\n"
-    "- *Plan Schedule* makes a schedule from that.\n"
-    "- *Schedule Editor* draws the gains over its cells, in orange. Try to move full steps to "
-    "where the curve is high.",
-    {
-        **GIVEN,
-        "gain": Part(
-            "GPH_PropagationGain", (860, 120, 400, 560), SAMPLED,
-            {"sensitivity": "GPH_SENSITIVITY", "figure": "IMAGE", "JSON": "STRING"},
-            (CFG, "inside, gains", 20),
+    (
+        _first(
+            "## At which steps is caching harmful?\n\n"
+            "Press *Run*; on a CPU it takes less than a minute.\n\n"
+            "- *Propagation Gain* caches each step alone and follows its error to the end of the "
+            "run.\n"
+            "- *Plan Schedule* makes a schedule from that.\n"
+            "- *Schedule Editor* draws the gains over its cells, in orange. Try to move full steps "
+            "to where the curve is high.",
+            400,
         ),
-        "plan": Part(
-            "GPH_PlanSchedule", (1300, 120, 440, 260), {"sensitivity": ("gain", "sensitivity")},
-            {"schedule": "GPH_SCHEDULE", "policy": "GPH_POLICY", "text": "STRING"},
-            ("propagation gain", STEPS, "full_steps below", FULL_STEPS, "none"),
-        ),
-        "editor": Part(
-            "GPH_ScheduleEditor", (1300, 430, 440, 330),
-            {"sigmas": ("sigmas", "SIGMAS"), "sensitivity": ("gain", "sensitivity")},
+        Column(
+            340,
             {
-                "schedule": "GPH_SCHEDULE", "text": "STRING", "num_steps": "INT",
-                "num_cached": "INT",
+                "model": MODEL,
+                **sampling(STEPS),
+                "gain": Part(
+                    "GPH_PropagationGain", SAMPLED,
+                    {"sensitivity": "GPH_SENSITIVITY", "figure": "IMAGE", "JSON": "STRING"},
+                    (CFG, "inside, gains", 20), height=460,
+                ),
             },
-            (SCHEDULES.split("\n")[-1],),
         ),
-        "plan text": Part("PreviewAny", (1780, 120, 420, 260), {"source": ("plan", "text")}),
-        # Only what leads to an output is executed, and the curve comes with it.
-        "edited": Part("PreviewAny", (1780, 430, 420, 330), {"source": ("editor", "text")}),
-        "gain figure": _figure("gain", (2240, 120, 860, 640)),
-    },
+        Column(
+            400,
+            {
+                "plan": Part(
+                    "GPH_PlanSchedule", {"sensitivity": ("gain", "sensitivity")},
+                    {"schedule": "GPH_SCHEDULE", "policy": "GPH_POLICY", "text": "STRING"},
+                    ("propagation gain", STEPS, "full_steps below", FULL_STEPS, "none"),
+                    height=260,
+                ),
+                "editor": Part(
+                    "GPH_ScheduleEditor",
+                    {"sigmas": ("sigmas", "SIGMAS"), "sensitivity": ("gain", "sensitivity")},
+                    {
+                        "schedule": "GPH_SCHEDULE", "text": "STRING", "num_steps": "INT",
+                        "num_cached": "INT",
+                    },
+                    (SCHEDULES.split("\n")[-1],), height=360,
+                ),
+                # Only what leads to an output is executed, and the curve comes with it.
+                "edited": folded("PreviewAny", {"source": ("editor", "text")}, {}),
+            },
+        ),
+        Column(
+            480,
+            {
+                "gain figure": _figure("gain", 460),
+                "plan text": Part("PreviewAny", {"source": ("plan", "text")}, height=300),
+            },
+        ),
+    ),
 )  # fmt: skip
 
 CHOICES = Inside(
-    "Compare_Schedules_and_Methods",
+    "16_Compare_Schedules_and_Methods",
     "c41b8d0f-92e5-4a3c-b6d7-15f8e03a7b92",
-    "## Does the best schedule depend on the prompt?\n\n"
-    "Queue it; on a CPU it takes less than a minute.\n\n"
-    "- *Record Runs* writes down what two adaptive methods decide for each prompt.\n"
-    "- *Method Shootout* compares four schedules, under two policies.\n"
-    "- *Schedule Statistics* shows how much the decisions differ, and whether schedules and "
-    "policies depend on each other.\n"
-    "- *Coverage* counts the prompts on which one schedule is as good as the best one of each.",
-    {
-        **GIVEN,
-        "first gate": _gate("DiCache", 0.3, 120),
-        "second gate": _gate("First Block Cache", 0.15, 520),
-        "first runs": _runs("first gate", "inside, DiCache", 120),
-        "second runs": _runs("second gate", "inside, First Block Cache", 520),
-        "statistics": Part(
-            "GPH_ScheduleStatistics", (1660, 120, 680, 740),
-            {
-                "recordings.runs0": ("first runs", "runs"),
-                "recordings.runs1": ("second runs", "runs"),
-                "shootouts.shootout0": ("reuse shootout", "JSON"),
-                "shootouts.shootout1": ("taylor shootout", "JSON"),
-            },
-            {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"}, ("PSNR",),
+    (
+        _first(
+            "## Does the best schedule depend on the prompt?\n\n"
+            "Press *Run*; on a CPU it takes less than a minute.\n\n"
+            "- *Record Runs* writes down what two adaptive methods decide for each prompt.\n"
+            "- *Method Shootout* compares four schedules, under two policies.\n"
+            "- *Schedule Statistics* shows how much the decisions differ, and whether schedules "
+            "and policies depend on each other.\n"
+            "- *Coverage* counts the prompts on which one schedule is as good as the best one of "
+            "each.\n\n"
+            "Nodes that show their titles alone open with the dot on their left.",
+            480,
         ),
-        "statistics figure": _figure("statistics", (2380, 120, 860, 740)),
-        "reuse": _policy("residual reuse", 980),
-        "taylor": _policy("Taylor", 1420),
-        "reuse shootout": _shootout("reuse", "inside, reuse", 500, "Method Shootout: reuse"),
-        "taylor shootout": _shootout("taylor", "inside, Taylor", 1400, "Method Shootout: Taylor"),
-        "coverage": Part(
-            "GPH_Coverage", (2300, 980, 680, 560),
+        Column(
+            280,
             {
-                "shootouts.shootout0": ("reuse shootout", "JSON"),
-                "shootouts.shootout1": ("taylor shootout", "JSON"),
+                "model": MODEL,
+                **sampling(STEPS),
+                "first gate": _gate("DiCache", 0.3),
+                "first runs": _runs("first gate", "DiCache"),
+                "second gate": _gate("First Block Cache", 0.15),
+                "second runs": _runs("second gate", "First Block Cache"),
+                "reuse": _policy("residual reuse"),
+                "reuse shootout": _shootout("reuse", "reuse"),
+                "taylor": _policy("Taylor"),
+                "taylor shootout": _shootout("taylor", "Taylor"),
             },
-            {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
-            ("PSNR", "values below", "0.25, 0.5, 1"),
         ),
-        "coverage figure": _figure("coverage", (3020, 980, 860, 640)),
-    },
+        Column(
+            520,
+            {
+                "statistics": Part(
+                    "GPH_ScheduleStatistics",
+                    {
+                        "recordings.runs0": ("first runs", "runs"),
+                        "recordings.runs1": ("second runs", "runs"),
+                        "shootouts.shootout0": ("reuse shootout", "JSON"),
+                        "shootouts.shootout1": ("taylor shootout", "JSON"),
+                    },
+                    {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"}, ("PSNR",),
+                    height=560,
+                ),
+                "coverage": Part(
+                    "GPH_Coverage",
+                    {
+                        "shootouts.shootout0": ("reuse shootout", "JSON"),
+                        "shootouts.shootout1": ("taylor shootout", "JSON"),
+                    },
+                    {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
+                    ("PSNR", "values below", "0.25, 0.5, 1"), height=420,
+                ),
+            },
+        ),
+        Column(
+            500,
+            {
+                "statistics figure": _figure("statistics", 560),
+                "coverage figure": _figure("coverage", 420),
+            },
+        ),
+    ),
 )  # fmt: skip
 
 EXAMPLES = (RUN, SENSITIVE, CHOICES)

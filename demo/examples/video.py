@@ -1,10 +1,10 @@
-"""The example workflow *Try Golden Path Cache: video*. Standard library only."""
+"""The example workflow with the demo video model. Standard library only."""
 
 from __future__ import annotations
 
-from .drawing import MODEL, Part, drawn, prompt
+from .drawing import MODEL, Column, Part, drawn, folded, note, prompt
 
-NAME = "Try_Golden_Path_Cache_Video"
+NAME = "11_Try_It_on_a_Video"
 STEPS, CFG, SEED, FPS = 50, 5.0, 1, 8.0
 TEXT = "red square moves right on plain blue background"
 NOTE = (
@@ -19,56 +19,70 @@ NOTE = (
 )
 
 
-def sampler(title: str, top: int, model: tuple[str, str]) -> Part:
+def sampler(title: str, model: tuple[str, str]) -> Part:
     """A run of the clip."""
     inputs = {
         "model": model, "positive": ("positive", "CONDITIONING"),
         "negative": ("negative", "CONDITIONING"), "latent_image": ("latent", "LATENT"),
     }  # fmt: skip
     values = (SEED, "fixed", STEPS, CFG, "euler", "simple", 1.0)
-    return Part("KSampler", (760, top, 300, 290), inputs, {"LATENT": "LATENT"}, values, title)
+    return Part("KSampler", inputs, {"LATENT": "LATENT"}, values, title)
 
 
-def decoder(title: str, box: tuple[int, int], source: str) -> Part:
+def decoder(title: str, source: str) -> Part:
     """The frames of a run."""
     inputs = {"samples": (source, "LATENT"), "vae": ("model", "VAE")}
-    return Part("VAEDecode", (*box, 210, 60), inputs, {"IMAGE": "IMAGE"}, (), title)
+    return folded("VAEDecode", inputs, {"IMAGE": "IMAGE"}, title=title)
 
 
-def shown(left: int) -> dict[str, Part]:
+def shown() -> dict[str, Part]:
     """The nodes that compare the clips and save the cached one."""
     both = {"reference": ("full frames", "IMAGE"), "test": ("cached frames", "IMAGE")}
     return {
         "compare": Part(
-            "GPH_QualityCompare", (left, 120, 620, 760), both, values=("off", True, 0.0, FPS)
+            "GPH_QualityCompare", both, values=("off", True, 0.0, FPS), height=700
         ),
-        "saved": Part(
-            "SaveAnimatedWEBP", (left + 680, 120, 320, 420),
-            {"images": ("cached frames", "IMAGE")},
-            values=("golden_path", FPS, True, 80, "default"),
+        "saved": folded(
+            "SaveAnimatedWEBP", {"images": ("cached frames", "IMAGE")}, {},
+            "golden_path", FPS, True, 80, "default",
         ),
     }  # fmt: skip
 
 
-PARTS = {
-    "model": MODEL._replace(values=("video",)),
-    "cache": Part(
-        "GPH_Cache", (340, 120, 360, 380), {"model": ("model", "MODEL")}, {"MODEL": "MODEL"},
-        ("Balanced", "0-4,6,8,10,14,19,30,43,49/50"),
+LATENT = Part("EmptyHunyuanLatentVideo", {}, {"LATENT": "LATENT"}, (64, 64, 13, 1))
+COLUMNS = (
+    Column(
+        320,
+        {
+            "note": note(NOTE, 380),
+            "model": MODEL._replace(values=("video",)),
+            "positive": prompt("Prompt", TEXT),
+            "negative": prompt("Negative prompt", "")._replace(is_folded=True),
+            "latent": LATENT._replace(is_folded=True),
+        },
     ),
-    "positive": prompt("Prompt", (340, 560, 360, 130), TEXT),
-    "negative": prompt("Negative prompt (empty)", (340, 750, 360, 130), ""),
-    "latent": Part(
-        "EmptyHunyuanLatentVideo", (340, 940, 360, 150), {}, {"LATENT": "LATENT"}, (64, 64, 13, 1)
+    Column(
+        340,
+        {
+            "cache": Part(
+                "GPH_Cache", {"model": ("model", "MODEL")}, {"MODEL": "MODEL"},
+                ("Balanced", "0-4,6,8,10,14,19,30,43,49/50"),
+            ),
+        },
     ),
-    "cached": sampler("KSampler (cached)", 120, ("cache", "MODEL")),
-    "cached frames": decoder("VAE Decode (cached)", (760, 460), "cached"),
-    "full": sampler("KSampler (full)", 580, ("model", "MODEL")),
-    "full frames": decoder("VAE Decode (full)", (760, 920), "full"),
-    **shown(1120),
-}  # fmt: skip
+    Column(
+        280,
+        {
+            "cached": sampler("KSampler (cached)", ("cache", "MODEL")),
+            "full": sampler("KSampler (full)", ("model", "MODEL")),
+            "cached frames": decoder("VAE Decode (cached)", "cached"),
+            "full frames": decoder("VAE Decode (full)", "full"),
+        },
+    ),
+    Column(460, shown()),
+)  # fmt: skip
 
 
 def build() -> dict:
     """The workflow, in the page's format 0.4."""
-    return drawn(PARTS, NOTE, "5f0e1c52-9f3b-4a55-9a0c-3d6c7a4c2b10")
+    return drawn(COLUMNS, "5f0e1c52-9f3b-4a55-9a0c-3d6c7a4c2b10")

@@ -10,7 +10,7 @@ from pathlib import Path
 import dev
 
 WORKFLOWS = Path(dev.ROOT) / "example_workflows"
-TRY = "1_Try_Golden_Path_Cache"
+TRY = "01_Try_It_on_the_Demo_Model"
 
 SETTINGS = {
     "Comfy.TutorialCompleted": True,

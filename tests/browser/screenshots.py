@@ -68,7 +68,7 @@ def photograph_workers(page: Page) -> None:
 
 def edited_demo(seed: int) -> dict:
     """The demo workflow with an editor beside its cache; another seed runs anew."""
-    workflow = example("1_Try_Golden_Path_Cache")
+    workflow = example("01_Try_It_on_the_Demo_Model")
     cache = next(n for n in workflow["nodes"] if n["id"] == CACHE)
     sampler = next(n for n in workflow["nodes"] if n["type"] == "KSampler")
     sampler["widgets_values"][0] = seed

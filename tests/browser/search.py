@@ -20,7 +20,7 @@ DONE = FACTS | {"used": 1, "is_validated": True, "table": TABLE}
 
 def with_workers(page, evaluations, prompts, study, count=2):
     """Open *Search a golden path* with workers on the CPU; the id of its search node."""
-    load(page, example("Search_a_Golden_Path", whole=True))
+    load(page, example("13_Search_for_the_Best_Schedule", whole=True))
     node = page.evaluate(
         """([inputs, prompts, count]) => {
           const of = (type) => app.rootGraph.nodes.filter(node => node.type === type);

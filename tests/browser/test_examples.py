@@ -3,48 +3,63 @@
 import pytest
 
 from demo import examples
-from demo.examples import inside
+from demo.examples import compare, experts, inside, search, video
 from tests.support.served import errors
 
-from .page import TRY, example, load, run, two_frames
+from .page import TRY, example, load, run, two_frames, workflow_of
 
-# Sampler steps that the page must send, by hand: the many-step branch of each template's switch.
+# Sampler steps that the page must send, by hand.
 STEPS = {
-    "Compare_Full_and_Cached": 50,
-    "Compare_Schedules_and_Methods": 20,
-    "FLUX.1-dev_Golden_Path": 20,
-    "FLUX.2_Golden_Path": 20,
-    "Find_Sensitive_Steps": 20,
-    "HunyuanVideo_1.5_Golden_Path": 20,
-    "Look_Inside_a_Run": 20,
-    "Qwen-Image-Edit_Golden_Path": 40,
-    "Qwen-Image_Golden_Path": 50,
-    "Search_a_Golden_Path": 20,
-    "1_Try_Golden_Path_Cache": 50,
-    "Try_Golden_Path_Cache_Two_Experts": 50,
-    "Try_Golden_Path_Cache_Video": 50,
-    "Wan_2.1_T2V_Golden_Path": 30,
-    "Wan_2.2_14B_Two_Experts_Golden_Path": 20,
-    "Z-Image_Golden_Path": 25,
+    "01_Try_It_on_the_Demo_Model": 50,
+    "02_Compare_the_Speeds": 50,
+    "03_Speed_Up_FLUX.1-dev": 20,
+    "04_Speed_Up_FLUX.2": 20,
+    "05_Speed_Up_Qwen-Image": 50,
+    "06_Speed_Up_Qwen-Image-Edit": 40,
+    "07_Speed_Up_Z-Image": 25,
+    "08_Speed_Up_Wan_2.1": 30,
+    "09_Speed_Up_Wan_2.2_Two_Experts": 20,
+    "10_Speed_Up_HunyuanVideo_1.5": 20,
+    "11_Try_It_on_a_Video": 50,
+    "12_Share_a_Schedule_between_Two_Experts": 50,
+    "13_Search_for_the_Best_Schedule": 20,
+    "14_See_What_Happens_in_a_Run": 20,
+    "15_Find_the_Sensitive_Steps": 20,
+    "16_Compare_Schedules_and_Methods": 20,
 }
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
-SPEEDS |= dict.fromkeys(("Search_a_Golden_Path", "Try_Golden_Path_Cache_Two_Experts"), "Custom")
+SPEEDS |= dict.fromkeys((search.NAME, experts.NAME), "Custom")
 # They sample in their analyses alone, without a cache node.
-INSIDE = [example.name for example in inside.EXAMPLES]
-COMPARED = (
-    "Compare_Full_and_Cached", "1_Try_Golden_Path_Cache", "Try_Golden_Path_Cache_Two_Experts",
-    "Try_Golden_Path_Cache_Video",
-)  # fmt: skip
+INSIDE = [compare.NAME, *(example.name for example in inside.EXAMPLES)]
+# How many samplers have no cache, on purpose.
+COMPARED = {TRY: 1, video.NAME: 1, experts.NAME: 2}
 # How many images come of those that need no files. Of the analyses one runs here, all of them on
 # the server alone (tests/comfy/analyze/test_inside_examples.py).
 DEMO = {
-    "Compare_Full_and_Cached": 8,
-    "Compare_Schedules_and_Methods": 2,
-    "Search_a_Golden_Path": 2,
     TRY: 1,
-    "Try_Golden_Path_Cache_Two_Experts": 1,
-    "Try_Golden_Path_Cache_Video": 1,
+    compare.NAME: 1,
+    video.NAME: 1,
+    experts.NAME: 1,
+    search.NAME: 2,
+    "16_Compare_Schedules_and_Methods": 2,
 }
+# The window of a small laptop with a browser's bars, and of a full HD screen with them.
+WINDOWS = ({"width": 1600, "height": 1000}, {"width": 1920, "height": 950})
+# The widest and the highest, of the demo model and of a released one.
+LARGEST = (experts.NAME, "09_Speed_Up_Wan_2.2_Two_Experts", "16_Compare_Schedules_and_Methods")
+# As a click on a template opens it; then the zoom, whether the page has no room to draw texts of
+# classic nodes, and what is not wholly inside the window, below the bar of the page.
+OPENED = """async ([workflow, name]) => {
+  await app.loadGraphData(workflow, true, true, name, { openSource: "template" });
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const { scale, offset } = app.canvas.ds;
+  const outside = app.rootGraph.nodes.filter(({ boundingRect: [x, y, width, height] }) => {
+    const [left, top] = [(x + offset[0]) * scale, (y + offset[1]) * scale];
+    return left < 60 || top < 80
+      || left + width * scale > innerWidth || top + height * scale > innerHeight;
+  });
+  return [scale, app.canvas.low_quality, outside.map(node => node.title)];
+}"""
 # Two prompts, and a search of four schedules of 12 steps: seconds each.
 SHORTEN = """() => {
   const widgets = type => app.rootGraph.nodes.filter(node => node.type === type)
@@ -99,18 +114,6 @@ def of_type(prompt, *kinds):
     return [node for node in prompt.values() if node["class_type"] in kinds]
 
 
-def value(prompt, given):
-    """An input's value, followed through switches that are set by a constant."""
-    if not isinstance(given, list):
-        return given
-    node = prompt[given[0]]
-    inputs = node["inputs"]
-    if node["class_type"] == "ComfySwitchNode":
-        chosen = "on_true" if value(prompt, inputs["switch"]) else "on_false"
-        return value(prompt, inputs[chosen])
-    return value(prompt, inputs["value"])
-
-
 def is_cached(prompt, link):
     """Whether a MODEL link leads to a cache before it leads to a loader."""
     node = prompt[link[0]]
@@ -123,8 +126,7 @@ def is_cached(prompt, link):
 def test_no_node_is_missing(page, prompt):
     assert prompt
     unknown = page.evaluate("""() => {
-      const graphs = [app.rootGraph, ...app.rootGraph.nodes.map(n => n.subgraph).filter(Boolean)];
-      return graphs.flatMap(g => g.nodes).map(n => n.type)
+      return app.rootGraph.nodes.map(n => n.type)
         .filter(type => !(type in LiteGraph.registered_node_types));
     }""")
     assert unknown == []
@@ -136,32 +138,42 @@ def test_every_sampler_has_the_cached_model(prompt, name):
     models = [node["inputs"]["model"] for node in of_type(prompt, *kinds)]
     cached = [is_cached(prompt, model) for model in models]
     assert bool(cached) == (name not in INSIDE)
-    # Those that compare have one without, on purpose.
-    full = 2 if name == "Try_Golden_Path_Cache_Two_Experts" else 1
-    assert cached.count(False) == full * (name in COMPARED)
+    assert cached.count(False) == COMPARED.get(name, 0)
 
 
 def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
-    sampling = of_type(prompt, "KSampler", "KSamplerAdvanced", "BasicScheduler", "Flux2Scheduler")
-    assert {value(prompt, node["inputs"]["steps"]) for node in sampling} == {STEPS[name]}
+    sampling = of_type(
+        prompt, "KSampler", "KSamplerAdvanced", "BasicScheduler", "Flux2Scheduler",
+        "GPH_CompareRun",
+    )  # fmt: skip
+    assert {node["inputs"]["steps"] for node in sampling} == {STEPS[name]}
     speeds = {node["inputs"]["speed"] for node in of_type(prompt, "GPH_Cache")}
     assert speeds == (set() if name in INSIDE else {SPEEDS.get(name, "Balanced")})
 
 
-def test_the_speed_that_the_page_shows_reaches_the_cache(page, prompt):
-    sent = page.evaluate("""async () => {
-      const host = app.rootGraph.nodes.find(node => node.subgraph);
-      const caches = app.rootGraph.nodes.filter(node => node.type === "GPH_Cache");
-      const widgets = (host ? [host] : caches).flatMap(node => node.widgets)
-        .filter(widget => /^speed/.test(widget.name));
-      const before = widgets.map(widget => widget.value);
-      for (const widget of widgets) widget.value = "Fast";
-      const output = (await app.graphToPrompt()).output;
-      widgets.forEach((widget, n) => { widget.value = before[n]; });
-      return Object.values(output)
-        .filter(node => node.class_type === "GPH_Cache").map(node => node.inputs.speed);
-    }""")
-    assert sent == ["Fast"] * len(of_type(prompt, "GPH_Cache"))
+@pytest.fixture
+def windows(page, renderer):
+    """The names to open in each size of the page; Nodes 2.0 opens slowly, so the largest alone."""
+    is_classic = renderer == "classic"
+
+    def each():
+        for window in WINDOWS:
+            page.set_viewport_size(window)
+            two_frames(page)
+            yield window, STEPS if is_classic else LARGEST
+            load(page, workflow_of())  # closes the other tabs
+
+    yield each()
+    page.set_viewport_size(WINDOWS[0])
+
+
+@pytest.mark.both_pages
+def test_each_opens_whole_in_the_window_and_large_enough_to_read(page, windows):
+    for window, names in windows:
+        for name in names:
+            scale, is_low, outside = page.evaluate(OPENED, [example(name, whole=True), name])
+            assert (is_low, outside) == (False, []), (name, window)
+            assert scale > 0.64, name  # classic nodes lose their texts below 8 / 14
 
 
 @pytest.mark.parametrize("name", [name for name in STEPS if name not in (*DEMO, *INSIDE)])

@@ -12,7 +12,7 @@ NODE = "app.rootGraph.nodes.find(node => node.type === kind)"
 
 @pytest.fixture
 def workflow(page):
-    load(page, example("Compare_Schedules_and_Methods"))
+    load(page, example("16_Compare_Schedules_and_Methods"))
 
 
 def names(page, kind, group):

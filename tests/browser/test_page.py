@@ -7,7 +7,7 @@ from .page import example, load
 
 @pytest.mark.both_pages
 def test_the_bundled_workflow_opens_whole(page):
-    load(page, example("1_Try_Golden_Path_Cache", whole=True))
+    load(page, example("01_Try_It_on_the_Demo_Model", whole=True))
     types = page.evaluate("app.rootGraph.nodes.filter(n => !n.has_errors).map(n => n.type)")
     assert sorted(types) == [
         "EmptyLatentImage", "GPH_Cache", "GPH_DemoModel", "GPH_DemoPrompt", "GPH_DemoPrompt",

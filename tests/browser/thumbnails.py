@@ -1,12 +1,11 @@
 """Draw the pictures of ComfyUI's template list: python dev.py examples
 
-Each shows what its workflow makes, above the steps of the run: tall ones are full, low ones cached.
-No model but the demo's was run for them: the others are the pictures of ComfyUI's own templates.
+Each shows what its workflow made here, above the steps of its run: tall ones are full, low ones
+cached. Nobody ran the released models here: their pictures have the model's name instead.
 """
 
 from __future__ import annotations
 
-import importlib.resources
 import io
 import math
 import os
@@ -20,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 
 import dev
 from demo import examples, run
-from demo.examples import experts, inside, search, video
+from demo.examples import compare, experts, inside, released, search, video
 from demo.subjects import IMAGES, VIDEOS, Subject
 from gph_core.paths.conditions import Conditions
 from gph_core.paths.without_path import choose_without_path
@@ -33,20 +32,19 @@ from .page import run as queue
 
 VIEWPORT = {"width": 1540, "height": 1000}
 SIZE = WIDTH, HEIGHT = (640, 480)
-BAND, MARGIN, STRIP, TEXT = 84, 14, 36, 22  # pixels
+BAND, MARGIN, STRIP, TEXT, NAME = 84, 14, 36, 22, 64  # pixels
 BACKGROUND, FULL, CACHED, WORDS = "#202020", "#3b9cf0", "#8a8a8a", "#f0f0f0"
-MEDIA = ("comfyui_workflow_templates_media_image", "comfyui_workflow_templates_media_video")
-# Shift of the noise levels that each template samples on, its guidance, and whether the sampler is
+# Shift of the noise levels that each workflow samples on, its guidance, and whether the sampler is
 # another one than euler. All of them use the scheduler *simple*, or one with its levels.
 SAMPLED = {
-    "FLUX.1-dev_Golden_Path": (math.exp(1.15), 3.5, False),
-    "FLUX.2_Golden_Path": (9.01, 3.5, False),  # Flux2Scheduler at 20 steps and 1024 x 1024
-    "HunyuanVideo_1.5_Golden_Path": (7.0, 6.0, False),
-    "Qwen-Image-Edit_Golden_Path": (3.1, 4.0, False),
-    "Qwen-Image_Golden_Path": (3.1, 4.0, False),
-    "Wan_2.1_T2V_Golden_Path": (8.0, 6.0, True),
-    "Wan_2.2_14B_Two_Experts_Golden_Path": (5.0, 3.5, False),
-    "Z-Image_Golden_Path": (3.0, 4.0, True),
+    "03_Speed_Up_FLUX.1-dev": (math.exp(1.15), 3.5, False),
+    "04_Speed_Up_FLUX.2": (9.01, 3.5, False),  # Flux2Scheduler at 20 steps and 1024 x 1024
+    "10_Speed_Up_HunyuanVideo_1.5": (7.0, 6.0, False),
+    "06_Speed_Up_Qwen-Image-Edit": (3.1, 4.0, False),
+    "05_Speed_Up_Qwen-Image": (3.1, 4.0, False),
+    "08_Speed_Up_Wan_2.1": (8.0, 6.0, True),
+    "09_Speed_Up_Wan_2.2_Two_Experts": (5.0, 3.5, False),
+    "07_Speed_Up_Z-Image": (3.0, 4.0, True),
 }
 
 
@@ -57,7 +55,7 @@ def main(names: Sequence[str]) -> None:
         return name in names or not names
 
     for example in filter(lambda example: is_wanted(example.name), examples.EXAMPLES):
-        write(example.name, card(template_picture(example.template), schedules_of(example)))
+        write(example.name, named(example.model, schedules_of(example)))
     tools = dev.Tools(Path(os.environ["COMFYUI_PATH"]), Path(sys.executable))
     with sync_playwright() as playwright, dev.server(tools, ["--cpu"], threads=1) as running:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -73,17 +71,18 @@ def main(names: Sequence[str]) -> None:
 # --- what is shown ----------------------------------------------------------------------------
 
 
-def template_picture(template: str) -> Image.Image:
-    """ComfyUI's own picture of a template; of a video its first frame."""
-    name = f"templates/{template}-1.webp"
-    files = (importlib.resources.files(package) / name for package in MEDIA)
-    with Image.open(io.BytesIO(next(f for f in files if f.is_file()).read_bytes())) as picture:
-        return picture.convert("RGB")
+def named(model: str, schedules: Sequence[Schedule]) -> Image.Image:
+    """The model's name above the steps of its samplers."""
+    picture = Image.new("RGB", (WIDTH, HEIGHT - BAND), BACKGROUND)
+    draw = ImageDraw.Draw(picture)
+    middle = (WIDTH / 2, picture.height / 2)
+    draw.text(middle, model, WORDS, ImageFont.load_default(NAME), anchor="mm")
+    return card(picture, schedules)
 
 
-def schedules_of(example: examples.ExampleWorkflow) -> list[Schedule]:
-    """Schedule of each sampler of a template: no published path has its noise levels."""
-    (shift, guidance, is_multistep), parts = SAMPLED[example.name], len(example.parts)
+def schedules_of(example: released.Released) -> list[Schedule]:
+    """Schedule of each sampler of a workflow: no published path has its noise levels."""
+    (shift, guidance, is_multistep), parts = SAMPLED[example.name], example.experts
     total = parts * example.steps
     times = [1 - n / total for n in range(total + 1)]
     levels = [shift * t / (1 + (shift - 1) * t) for t in times]
@@ -106,12 +105,7 @@ def halves(page: Page, url: str) -> Image.Image:
     picture = enlarged(full, HEIGHT - BAND)
     middle = picture.width // 2
     ImageDraw.Draw(picture).line((middle, 0, middle, picture.height), "white", 3)
-    return card(picture, balanced())
-
-
-def pairs(page: Page, url: str) -> Image.Image:
-    """The images of the full run, and those of the cached one below them."""
-    return sheet_of(compared(page, url))
+    return card(picture, balanced(IMAGES))
 
 
 def clip(page: Page, url: str) -> Image.Image:
@@ -125,15 +119,15 @@ def clip_of_experts(page: Page, url: str) -> Image.Image:
 
 
 def sheet_of(
-    columns: Sequence[tuple[Image.Image, Image.Image]], schedules: Sequence[Schedule] = ()
+    columns: Sequence[tuple[Image.Image, Image.Image]], schedules: Sequence[Schedule]
 ) -> Image.Image:
-    """Two rows of images above the steps of a run, without schedules the demo's."""
+    """Two rows of images above the steps of a run."""
     side = WIDTH // len(columns)
     sheet = Image.new("RGB", (WIDTH, 2 * side), BACKGROUND)
     for column, images in enumerate(columns):
         for row, image in enumerate(images):
             sheet.paste(enlarged(image, side), (column * side, row * side))
-    return card(sheet, schedules or balanced())
+    return card(sheet, schedules)
 
 
 def first(page: Page, url: str) -> Image.Image:
@@ -144,7 +138,7 @@ def first(page: Page, url: str) -> Image.Image:
 
 DEMO = {
     examples.TRY: halves,
-    examples.COMPARE: pairs,
+    compare.NAME: first,
     search.NAME: first,
     video.NAME: clip,
     experts.NAME: clip_of_experts,
@@ -152,7 +146,7 @@ DEMO = {
 }
 
 
-def balanced(subject: Subject = IMAGES) -> list[Schedule]:
+def balanced(subject: Subject) -> list[Schedule]:
     """Schedule of one of the demo's models at 50 steps with the speed *Balanced*."""
     return [
         next(

@@ -219,12 +219,10 @@ def test_the_workflow_is_offered_as_a_template(url):
 
 
 def test_the_examples_need_no_other_extension(object_info):
-    drawn = {"MarkdownNote", "Note"}  # by the page alone
+    drawn = {"MarkdownNote"}  # by the page alone
     for file in examples.FOLDER.glob("*.json"):
-        workflow = examples.read(file)
-        inner = {graph["id"] for graph in examples.graphs(workflow) if "inputNode" in graph}
-        types = {node["type"] for graph in examples.graphs(workflow) for node in graph["nodes"]}
-        assert types - inner - drawn <= set(object_info), file.name
+        types = {node["type"] for node in examples.read(file)["nodes"]}
+        assert types - drawn <= set(object_info), file.name
 
 
 def test_the_page_gets_script_and_help(url):
