@@ -119,11 +119,11 @@ export function createPanel() {
 
   /** What a right-click offers. */
   function entries() {
-    const copy = (key, text) => ({
+    const entry = (key, text) => ({
       label: say(`report.${key}`), run: () => copy(text, say(`report.${key}`), say("report.copyAsk")),
     });
     const schedule = showsRun() && scheduleOf(report.runs[selected]);
-    return [copy("copy", textOf(element)), ...(schedule ? [copy("copySchedule", schedule)] : [])];
+    return [entry("copy", textOf(element)), ...(schedule ? [entry("copySchedule", schedule)] : [])];
   }
 
   /** The schedule of the last run, as far as there is one. */
