@@ -355,23 +355,32 @@ def test_a_cache_node_in_a_subgraph_runs_again_in_full(page, url, listening, wor
     assert full != draft
 
 
-def test_a_comparison_with_a_full_run_still_shows_the_cached_image(page, url, listening):
+@pytest.mark.parametrize("has_reference", [True, False])
+def test_a_comparison_shows_the_cached_image_beside_the_full_one(
+    page, url, listening, has_reference
+):
     workflow = named(page, example(TRY, whole=True))
     for node in workflow["nodes"]:
         if node["type"] == "KSampler":
-            node["widgets_values"][:3:2] = [2**40 + STEPS, STEPS]
+            node["widgets_values"][:3:2] = [2**40 + STEPS + has_reference, STEPS]
     load(page, workflow)
-    first = finished(page, lambda: run(page))
-    second = finished(page, lambda: press_full(page))
-    compared = []
-    for prompt in (first, second):
+    if not has_reference:
+        page.evaluate("""() => {
+          const compare = app.rootGraph.nodes.find(n => n.type === "GPH_QualityCompare");
+          compare.disconnectInput(compare.findInputSlot("reference"));
+        }""")
+
+    def compared(prompt):
         with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
             outputs = json.load(response)[prompt]["outputs"].values()
-        compared += [output["gph_quality"] for output in outputs if "gph_quality" in output]
-    assert len(compared) == 2
-    assert (
-        compared[0][0]["rows"] == compared[1][0]["rows"] if "rows" in compared[0][0] else compared
-    )
+        (output,) = (output["gph_quality"] for output in outputs if "gph_quality" in output)
+        return output[0]["parts"][0]
+
+    first = compared(finished(page, lambda: run(page)))
+    second = compared(finished(page, lambda: press_full(page)))
+    assert first.get("missing") == (None if has_reference else "reference")
+    assert (first == second) == has_reference
+    assert second["metrics"]["psnr"]["identical"] == 0
 
 
 def test_a_run_that_the_server_has_forgotten_cannot_be_run_again(page, url, workflow):
