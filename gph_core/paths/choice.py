@@ -1,7 +1,7 @@
 """Choice of the schedule that a run takes: the first of these that there is.
 
 1. A path with weights that were fitted under the same conditions, or for a CFG near it; of several,
-   one of the same CFG first, then the one that was fitted to most examples.
+   the one of the nearest CFG, then the one that was fitted to most examples.
 2. A path that was searched under the same conditions: model, noise levels, full steps, policy.
 3. One that was published for the same model, noise levels and number of full steps.
 4. The part of such a path that the run covers, if it continues another run or is continued.
@@ -78,13 +78,19 @@ def choose_fitted(run: Conditions, num_full: int, paths: Sequence[GoldenPath]) -
     fitting = [path for path in paths if _is_fitted_for(run, num_full, path)]
     if not fitting:
         return None
-    path = max(fitting, key=lambda path: (_cfg(path) == run.cfg, _examples(path)))
+    path = max(fitting, key=lambda path: (_nearness(path, run), _examples(path)))
     return Choice(path.schedule, provenance(path), path.policy, path=path)
 
 
 def _cfg(path: GoldenPath) -> Any:
     """CFG that a path's weights were fitted for."""
     return path.policy.conditions.get("cfg") if isinstance(path.policy, Fitted) else None
+
+
+def _nearness(path: GoldenPath, run: Conditions) -> float:
+    """How near a run's CFG is to that of a path's weights; 0 is the same, less is further."""
+    fitted, of_run = _cfg(path), run.cfg
+    return 0.0 if of_run is None or fitted == of_run else -abs(fitted - of_run)
 
 
 def _examples(path: GoldenPath) -> int:

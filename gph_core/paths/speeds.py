@@ -31,9 +31,9 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     choice = choose(run, count, paths, 1 - full / OF_STEPS)
     if speed != AUTOMATIC:
         return choice
-    note = f"Automatic is {name} here: the run has fewer than {BALANCED_FROM} steps"
+    note = f"Automatic is {name} here: the sampler takes fewer than {BALANCED_FROM} steps"
     if name == "Balanced":
-        note = f"Automatic is {name} here: the run has at least {BALANCED_FROM} steps"
+        note = f"Automatic is {name} here: the sampler takes at least {BALANCED_FROM} steps"
     return choice._replace(note="\n".join(filter(None, (note, choice.note))))
 
 

@@ -116,7 +116,8 @@ def comparable(reference: Tensor, test: Tensor) -> tuple[Tensor, Tensor]:
 def alone(name: str, images: Tensor) -> Tensor:
     """A batch that is compared with none, checked and as ``[B, H, W, 3]`` as in ``comparable``."""
     images = _in_form(name, images)
-    _check_any(images)
+    if not images.numel():
+        raise ValueError(f"the {name} has no images; connect at least one")
     _check_finite(name, images)
     return images
 
@@ -185,11 +186,7 @@ def _check_equal(reference: Tensor, test: Tensor) -> None:
             f"the reference is {_in_words(reference)}, the test is {_in_words(test)}; "
             "they can only be compared item by item at the same number and size"
         )
-    _check_any(reference)
-
-
-def _check_any(images: Tensor) -> None:
-    if not images.numel():
+    if not reference.numel():
         raise ValueError("there are no images to compare; connect at least one to each input")
 
 

@@ -104,7 +104,7 @@ def of_gate(choice: Choice, setup: SamplingSetup) -> str | None:
 
 def in_full(reason: str) -> str:
     """Message for a run that cannot be cached."""
-    return f"all steps are computed in full: {reason}"
+    return f"this node caches nothing: {reason}"
 
 
 def refuse_other_caches(patcher) -> None:

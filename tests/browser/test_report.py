@@ -116,7 +116,7 @@ BESIDE = "EasyCache is also active on this model; remove it: two caches together
 
 
 def test_why_nothing_was_cached_is_the_first_line_and_red(page, workflow):
-    line = f"all steps are computed in full: {BESIDE}"
+    line = f"this node caches nothing: {BESIDE}"
     full = OTHER | {"full_steps": [0, 1], "cached_steps": [], "cached_seconds": [], "notes": [line]}
     for state, detail in (("refused", {"line": line}), ("done", {"record": full})):
         send(page, state, **detail)

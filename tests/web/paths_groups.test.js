@@ -68,7 +68,10 @@ test("what a speed takes here is of the workflow's model and steps, and of its C
   const names = (more) =>
     [...taken(listed, { steps: 20, model: "UNETLoader flux1-dev.safetensors", ...more })].map(({ id }) => id);
   assert.deepEqual(names({ cfg: 5 }), ["user/mine", "cfg 5"]);
+  assert.deepEqual(names({ cfg: 4.5 }), ["user/mine", "cfg 5"]);
+  assert.deepEqual(names({ cfg: 6 }), ["user/mine", "cfg 5"]);
   assert.deepEqual(names({ cfg: 3 }), ["user/mine", "plain"]);
+  assert.deepEqual(names({ cfg: 1.1 }), ["user/mine", "plain"]);
   assert.deepEqual(names({}), ["user/mine", "plain"]);
   assert.deepEqual(names({ cfg: 5, steps: 50 }), ["f50"]);
   assert.deepEqual(names({ model: "UNETLoader sd3.5.safetensors" }), []);

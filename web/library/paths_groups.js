@@ -34,9 +34,14 @@ export function groups(paths, steps, words) {
     .sort((a, b) => rank(a) - rank(b) || a.model.localeCompare(b.model));
 }
 
+/** Whether fitted weights are of use under another CFG; as in gph_core/calibration/fitted.py. */
+function carries(fitted, cfg) {
+  return fitted === cfg || (fitted !== 1 && cfg !== 1 && Math.abs(cfg - fitted) <= 0.2 * fitted + 1e-6);
+}
+
 /**
  * The paths that speeds take in the workflow, as far as the page knows: those for its model and steps;
- * of fitted ones those for its CFG, if there are any.
+ * of fitted ones that of the nearest CFG, if there is one near.
  * @param {object[]} paths
  * @param {{steps: number, model: string, cfg?: number}} workflow `model` as for `groups`
  * @returns {Set<object>}
@@ -44,12 +49,13 @@ export function groups(paths, steps, words) {
 export function taken(paths, { steps, model, cfg }) {
   const own = groups(paths, steps, model).find(({ isOwnModel }) => isOwnModel)?.model;
   const bySpeed = new Map();
+  const distance = (path) => (path.fitted ? Math.abs(path.cfg - cfg) : Infinity);
   for (const path of paths) {
     const isForAll = !path.fitted;
     const fits = path.speed && path.num_steps === steps && path.models.includes(own);
-    if (!fits || !(isForAll || path.cfg === cfg)) continue;
+    if (!fits || !(isForAll || carries(path.cfg, cfg))) continue;
     const former = bySpeed.get(path.speed);
-    if (!former || (!former.fitted && !isForAll)) bySpeed.set(path.speed, path);
+    if (!former || distance(path) < distance(former)) bySpeed.set(path.speed, path);
   }
   return new Set(bySpeed.values());
 }

@@ -1,6 +1,6 @@
 /** Lines that the server writes into reports, word by word as its Python has them; see said.js. */
 export default {
-  "said.inFull": "all steps are computed in full: {reason}",
+  "said.inFull": "this node caches nothing: {reason}",
   "said.otherCache": "{name} is also active on this model; remove it: two caches together spoil the image",
   "said.allFull": "{steps}: all of them are computed in full, since at least {least} stay full",
   "said.everyCall": "the sampler {sampler} needs all of its model calls; choose another",
@@ -39,8 +39,8 @@ export default {
   "said.visible": "visible",
   "said.clearly": "clearly visible",
   "said.other": "a different picture",
-  "said.automaticFew": "Automatic is {speed} here: the run has fewer than {steps} steps",
-  "said.automaticMany": "Automatic is {speed} here: the run has at least {steps} steps",
+  "said.automaticFew": "Automatic is {speed} here: the sampler takes fewer than {steps} steps",
+  "said.automaticMany": "Automatic is {speed} here: the sampler takes at least {steps} steps",
   "said.step": "1 step",
   "said.steps": "{count} steps",
 };

@@ -1,6 +1,6 @@
 /** Lines that the server writes into reports, in Chinese. */
 export default {
-  "said.inFull": "所有步都完整计算：{reason}",
+  "said.inFull": "此节点没有缓存任何步：{reason}",
   "said.otherCache": "此模型上还有 {name} 在起作用；请移除它：两个缓存同时使用会毁坏图像",
   "said.allFull": "共 {steps}：全部完整计算，因为至少保留 {least} 个完整步",
   "said.everyCall": "采样器 {sampler} 需要每一次模型调用；请换一个采样器",
@@ -39,8 +39,8 @@ export default {
   "said.visible": "可见",
   "said.clearly": "明显可见",
   "said.other": "是另一张图像",
-  "said.automaticFew": "Automatic 在此为 {speed}：本次运行少于 {steps} 步",
-  "said.automaticMany": "Automatic 在此为 {speed}：本次运行不少于 {steps} 步",
+  "said.automaticFew": "Automatic 在此为 {speed}：采样器少于 {steps} 步",
+  "said.automaticMany": "Automatic 在此为 {speed}：采样器不少于 {steps} 步",
   "said.step": "1 步",
   "said.steps": "{count} 步",
 };

@@ -105,7 +105,7 @@ def test_beside_another_cache_all_is_computed_in_full(model, plan, other, name, 
     (record,) = listener.records
     assert record.cached_steps == ()
     assert record.notes == (
-        f"all steps are computed in full: {name} is also active on this model; remove it: two "
+        f"this node caches nothing: {name} is also active on this model; remove it: two "
         "caches together spoil the image",
     )
 

@@ -41,7 +41,7 @@ def assert_refused(model, the_plan, *reason):
     assert torch.equal(found, tiny.sample(model))
     assert record.cached_steps == ()
     assert refusals == ["".join(reason)]
-    assert record.notes == (f"all steps are computed in full: {refusals[0]}",)
+    assert record.notes == (f"this node caches nothing: {refusals[0]}",)
 
 
 def assert_cached(model, the_plan):

@@ -176,7 +176,7 @@ def test_samplers_that_leave_the_grid_are_not_cached_and_say_so_once(
     assert set(blocks) == {BLOCKS}
     warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert warnings == [
-        f"Golden Path Cache: all steps are computed in full: the sampler {name} needs all of its "
+        f"Golden Path Cache: this node caches nothing: the sampler {name} needs all of its "
         "model calls; choose another"
     ]
 

@@ -200,7 +200,7 @@ def test_what_a_sampler_rules_out_is_computed_in_full(model, policy, sampler, re
     assert torch.equal(found, tiny.sample(model, sampler=sampler))
     (refusal,) = listener.refusals
     assert reason in refusal
-    assert listener.records[0].notes == (f"all steps are computed in full: {refusal}",)
+    assert listener.records[0].notes == (f"this node caches nothing: {refusal}",)
     assert listener.records[0].cached_steps == ()
 
 

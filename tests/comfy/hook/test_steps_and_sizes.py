@@ -138,7 +138,7 @@ def test_noise_levels_that_do_not_fall_are_named_and_computed_in_full(model, lev
     assert (len(record.full_seconds), record.cached_steps, record.notes) == (
         8,
         (),
-        (f"all steps are computed in full: {refusal}",),
+        (f"this node caches nothing: {refusal}",),
     )
 
 

@@ -57,7 +57,8 @@ def test_of_several_the_one_of_the_same_cfg_is_taken_then_the_one_of_most_exampl
         assert chosen(paths).path == more
     for paths in ([same, other], [other, same]):
         assert chosen(paths).path == same
-        assert chosen(paths, 4.9).path == other
+        assert chosen(paths, 5.4).path == same  # nearer than the one of more examples
+        assert chosen(paths, 5.6).path == other
     assert chosen([path_of(source="a"), path_of(source="b")]).path.source == "a"  # of equal ones
 
 

@@ -48,7 +48,7 @@ def test_an_unknown_speed_is_refused():
 def test_automatic_takes_a_speed_by_the_number_of_steps_and_says_so(num_steps, same, side):
     run = unknown_model(num_steps)
     choice = resolve("Automatic", run, ())
-    note = f"Automatic is {same} here: the run has {side} 40 steps"
+    note = f"Automatic is {same} here: the sampler takes {side} 40 steps"
     assert choice.note.splitlines()[0] == note
     assert choice._replace(note="") == resolve(same, run, ())._replace(note="")
     assert note not in resolve(same, run, ()).note
