@@ -237,7 +237,7 @@ def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
 
 
 def test_the_field_follows_a_change_at_once_and_shows_the_schedule_of_a_wire(page, renderer):
-    load(page, example(TRY))
+    load(page, named(page, example(TRY)))  # no test has run it
     set_widget(page, NODE, "schedule", "0-3,5/8")
     set_widget(page, NODE, "speed", "Off")
     wait_for_field(page, "all steps are full")
