@@ -54,7 +54,7 @@ export default {
   "report.copySchedule": "Copy schedule",
   "report.copyAsk": "The clipboard is not available; copy the text from here",
   "report.fullRun": "Run this seed in full",
-  "report.fullRunTip": "Queues the prompt of this report once more with the same seed and all steps in full, as if the cache were bypassed. No setting changes. A Quality Compare in the workflow shows both images.",
+  "report.fullRunTip": "Queues the prompt of this report once more with the same seed and all steps in full, as if the cache were bypassed. No setting changes. A Quality Compare with a free input shows both images.",
   "report.fullRunQueued": "Queued: the same seed, all steps in full",
   "report.fullRunGone": "ComfyUI no longer has the prompt of this report: it was restarted, or its history was cleared. Bypass the node and run the workflow with this seed.",
   "report.learn": "Learn from my next 2 images",
