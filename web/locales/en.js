@@ -7,7 +7,7 @@ export default {
   "report.idle": "After a run: which steps were computed in full, how long they took, and what that saved.",
   "report.faster": "{factor}× faster",
   "report.ideal": "ideal {factor}×",
-  "report.idealHint": "Ideal: if cached steps took no time. Faster: this run's time against that of all steps in full, estimated from its usual full step.",
+  "report.idealHint": "Ideal: the speed-up if cached steps took no time. The measured speed-up compares this run with an estimate of the full run, based on its typical full step.",
   "report.notFaster": "Computed in full",
   "report.planned": "About to start",
   "report.running": "Step {done} of {steps}",

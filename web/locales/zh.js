@@ -7,7 +7,7 @@ export default {
   "report.idle": "运行之后显示：哪些步完整计算、耗时多少、节省多少。",
   "report.faster": "快 {factor} 倍",
   "report.ideal": "理想 {factor} 倍",
-  "report.idealHint": "理想：缓存步不花时间。实际：本次运行的时间与全部完整计算相比，后者按本次运行中通常的完整步估算。",
+  "report.idealHint": "理想：缓存步不花时间时的加速比。实测加速比将本次运行与完整运行的估算时间相比，后者按本次运行的典型完整步估算。",
   "report.notFaster": "全部完整计算",
   "report.planned": "即将开始",
   "report.running": "第 {done} / {steps} 步",
