@@ -93,6 +93,11 @@ export function queueNodes(nodes, workflow) {
   return api.queuePrompt(0, { output: nodes, workflow });
 }
 
+/** Whether nodes of a kind are run for what they show or save. */
+export function isOutput(kind) {
+  return Boolean(LiteGraph.registered_node_types[kind]?.nodeData?.output_node);
+}
+
 /** The types of the outputs of a kind of node. */
 export function outputTypes(kind) {
   return LiteGraph.registered_node_types[kind]?.nodeData?.output ?? [];
