@@ -316,6 +316,14 @@ def finished(page, begin):
     return page.evaluate("gphFinished")
 
 
+def saved_mode(url):
+    """Mode of the cache node in the workflow that the newest prompt was queued with."""
+    with dev.LOCAL.open(f"{url}/history?max_items=1") as response:
+        (entry,) = json.load(response).values()
+    nodes = entry["prompt"][3]["extra_pnginfo"]["workflow"]["nodes"]
+    return next(node["mode"] for node in nodes if node["id"] == NODE)
+
+
 def press_full(page, node=NODE):
     panel(page, node).query_selector("[data-gph-go=full]").click()
 
@@ -329,6 +337,7 @@ def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, liste
     set_widget(page, SAMPLER, "seed", 7)  # as where it is randomized after each run
     full, nodes = pixels(page, url, finished(page, lambda: press_full(page)))
     assert nodes[str(SAMPLER)]["inputs"]["seed"] == seed
+    assert saved_mode(url) == 4
     assert (widget_value(page, SAMPLER, "seed"), widget_value(page, NODE, "speed")) == (
         7,
         "Balanced",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inFull as made } from "../../web/report/full_run.js";
+import { bypassed, inFull as made } from "../../web/report/full_run.js";
 
 const inFull = (prompt) => made(prompt, (kind) => kind.startsWith("Save"));
 const node = (class_type, inputs) => ({ class_type, inputs });
@@ -70,4 +70,18 @@ test("a run that is one in full itself keeps its copies", () => {
   assert.deepEqual(twice["gph-full-1"], { ...once["gph-full-1"] });
   assert.deepEqual(twice[6].inputs, { reference: ["4", 0], test: ["gph-full-3", 0] });
   assert.deepEqual(twice["gph-full-4"], nodes[3]);
+});
+
+test("the workflow of a full run has every cache bypassed, in subgraphs too, and the rest as it was", () => {
+  const of = (...modes) => modes.map(([type, mode], id) => ({ id, type, mode }));
+  const workflow = {
+    id: "w", nodes: of(["GPH_Cache", 0], ["KSampler", 0], ["Note", 2]),
+    definitions: { subgraphs: [{ id: "s", nodes: of(["GPH_AdaptiveCache", 0], ["VAEDecode", 0]) }] },
+  };
+  assert.deepEqual(bypassed(workflow), {
+    id: "w", nodes: of(["GPH_Cache", 4], ["KSampler", 0], ["Note", 2]),
+    definitions: { subgraphs: [{ id: "s", nodes: of(["GPH_AdaptiveCache", 4], ["VAEDecode", 0]) }] },
+  });
+  assert.equal(workflow.nodes[0].mode, 0);
+  assert.equal(bypassed(undefined), undefined);
 });

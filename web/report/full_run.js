@@ -5,6 +5,16 @@ import { CACHES } from "./failures.js";
 const COMPARISON = "GPH_QualityCompare";
 const [REFERENCE, TEST] = ["reference", "test"]; // its inputs
 const COPY = "gph-full-"; // begins the ids of copies: the page, which numbers its nodes, has no such node
+const BYPASSED = 4; // as ComfyUI's front end has it
+
+/** A workflow with every cache bypassed: opened from the image of a full run, it makes that image. */
+export function bypassed(workflow) {
+  const next = structuredClone(workflow);
+  for (const graph of [next, ...(next?.definitions?.subgraphs ?? [])]) {
+    for (const node of graph?.nodes ?? []) if (CACHES.includes(node.type)) node.mode = BYPASSED;
+  }
+  return next;
+}
 
 /**
  * The nodes of a prompt as if every cache were bypassed. Quality Compare goes on showing the cached
