@@ -316,12 +316,11 @@ def finished(page, begin):
     return page.evaluate("gphFinished")
 
 
-def saved_mode(url):
-    """Mode of the cache node in the workflow that the newest prompt was queued with."""
-    with dev.LOCAL.open(f"{url}/history?max_items=1") as response:
-        (entry,) = json.load(response).values()
-    nodes = entry["prompt"][3]["extra_pnginfo"]["workflow"]["nodes"]
-    return next(node["mode"] for node in nodes if node["id"] == NODE)
+def queued(url, prompt):
+    """Workflow and outputs that a prompt was queued with."""
+    with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
+        _, _, _, extra, outputs = json.load(response)[prompt]["prompt"]
+    return extra["extra_pnginfo"]["workflow"], outputs
 
 
 def press_full(page, node=NODE):
@@ -335,9 +334,11 @@ def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, liste
     draft, _ = pixels(page, url, finished(page, lambda: run(page)))
     said = panel(page).inner_text()
     set_widget(page, SAMPLER, "seed", 7)  # as where it is randomized after each run
-    full, nodes = pixels(page, url, finished(page, lambda: press_full(page)))
+    again = finished(page, lambda: press_full(page))
+    full, nodes = pixels(page, url, again)
     assert nodes[str(SAMPLER)]["inputs"]["seed"] == seed
-    assert saved_mode(url) == 4
+    saved, _ = queued(url, again)
+    assert [node["mode"] for node in saved["nodes"] if node["id"] == NODE] == [4]
     assert (widget_value(page, SAMPLER, "seed"), widget_value(page, NODE, "speed")) == (
         7,
         "Balanced",
@@ -362,6 +363,16 @@ def test_a_cache_node_in_a_subgraph_runs_again_in_full(page, url, listening, wor
     full, nodes = pixels(page, url, finished(page, lambda: press_full(page, inner)))
     assert nodes[str(SAMPLER)]["inputs"]["model"] == ["1", 0]
     assert full != draft
+
+
+def test_only_those_outputs_run_again_in_full_that_had_run(page, url, listening, workflow):
+    load(page, workflow)
+    (save,) = (str(node["id"]) for node in workflow["nodes"] if node["type"] == "SaveImage")
+    (decoder,) = (str(node["id"]) for node in workflow["nodes"] if node["type"] == "VAEDecode")
+    connect(page, decoder, 0, added(page, "PreviewImage", (900, 600)), "images")
+    finished(page, lambda: page.evaluate("save => app.queuePrompt(0, 1, [save])", save))
+    _, outputs = queued(url, finished(page, lambda: press_full(page)))
+    assert outputs == [save]
 
 
 @pytest.mark.parametrize("has_reference", [True, False])

@@ -20,6 +20,6 @@ export function fullRunButton({ prompt, saved }, run) {
 async function runInFull(prompt) {
   const ran = await ranPrompt(prompt);
   if (!ran) throw new Error(say("report.fullRunGone"));
-  await queueNodes(inFull(ran.nodes, isOutput), bypassed(ran.workflow));
+  await queueNodes(inFull(ran.nodes, isOutput), bypassed(ran.workflow), ran.outputs);
   toast("info", say("report.fullRunQueued"));
 }
