@@ -63,14 +63,15 @@ host.register({
     for (const node of Object.keys(host.workflowExtra().golden_path ?? {})) {
       memory.show(workflow, node, remembered(workflow, node));
     }
-    if (hasCaches && !asked.has(workflow)) askFor(workflow);
+    if (hasCaches && host.clientId() && !asked.has(workflow)) askFor(workflow);
   },
 });
 
 /** Show what the server reported of a workflow before, where nothing else is known. */
 async function askFor(workflow) {
   asked.add(workflow);
-  const { events } = await host.ask(`/reports/${encodeURIComponent(workflow)}`);
+  const page = new URLSearchParams({ client: host.clientId() });
+  const { events } = await host.ask(`/reports/${encodeURIComponent(workflow)}?${page}`);
   const reports = new Map();
   for (const event of events) reports.set(event.node_id, afterEvent(reports.get(event.node_id), event));
   for (const [node, report] of reports) {
