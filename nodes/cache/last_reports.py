@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..schema import users
+from ..schema import prompts, users
 
 Event = dict[str, Any]
 
 KEPT = 100  # workflows
 
-# By user and workflow, the latest last: of each node the events of its last prompt.
-_events: dict[tuple[str | None, str], dict[str, list[Event]]] = {}
+# By user, page and workflow, the latest last: of each node the events of its last prompt. Workflows
+# that many people open, such as the examples, have one id for all.
+_events: dict[tuple[str | None, str, str], dict[str, list[Event]]] = {}
 
 
 def keep(event: Event) -> None:
     """Keep an event of ``golden_path.run``; the steps of a run only until it is done."""
-    workflow, node, state = event["workflow_id"], event["node_id"], event["state"]
-    if workflow is None or node is None or state == "fitting":  # which may be cancelled unheard
+    client, workflow, node = prompts.client(), event["workflow_id"], event["node_id"]
+    state = event["state"]
+    if client is None or workflow is None or node is None:
         return
-    key = users.current(), workflow
+    if state == "fitting":  # which may be cancelled unheard
+        return
+    key = users.current(), client, workflow
     nodes = _events[key] = _events.pop(key, {})
     former = nodes.get(node, [])
     if former and former[0]["prompt_id"] != event["prompt_id"]:
@@ -35,9 +39,9 @@ def keep(event: Event) -> None:
         del _events[next(iter(_events))]
 
 
-def of(workflow: str) -> list[Event]:
-    """Events of a workflow of the current user, those of a node in their order."""
-    nodes = _events.get((users.current(), workflow), {})
+def of(workflow: str, client: str) -> list[Event]:
+    """Events of a workflow that a page of the current user ran, those of a node in their order."""
+    nodes = _events.get((users.current(), client, workflow), {})
     return [event for events in list(nodes.values()) for event in events]
 
 

@@ -80,9 +80,9 @@ def forget_learned(path: str) -> dict[str, Any]:
     return {}
 
 
-def reports(workflow: str) -> dict[str, Any]:
-    """What the cache nodes of a workflow reported last, as the page was told."""
-    return {"events": last_reports.of(workflow)}
+def reports(workflow: str, client: str) -> dict[str, Any]:
+    """What the cache nodes of a workflow reported last, as the page with this id was told."""
+    return {"events": last_reports.of(workflow, client)}
 
 
 OWN = "/user_paths"

@@ -67,6 +67,12 @@ def listening_server() -> PromptServer | None:
     return None if server is None or server.client_id is None else server
 
 
+def client() -> str | None:
+    """Id of the client that queued the running prompt; a page keeps its own when it is reloaded."""
+    server = listening_server()
+    return None if server is None else server.client_id
+
+
 def tell(event: str, payload: dict[str, Any]) -> None:
     """Send a message to the page that queued the prompt, if one listens.
 

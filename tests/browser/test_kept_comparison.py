@@ -1,6 +1,7 @@
 """What a workflow keeps of Quality Compare, and the menu of its pictures, of web/quality."""
 
 import json
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -112,6 +113,22 @@ def test_pictures_that_are_gone_are_said_to_be_gone(page, node):
             one["properties"]["golden_path_comparison"] = "0.json"
     load(page, named(page, workflow))
     page.get_by_text("ComfyUI has deleted these pictures").wait_for()
+
+
+def answer_with(text, route):
+    route.fulfill(body=text)
+
+
+def test_a_file_that_holds_no_comparison_is_said_to_be_gone(page, node):
+    workflow = saved(page)
+    (kept,) = (one for one in workflow["nodes"] if str(one["id"]) == node)
+    for text in ("{", "{}"):
+        page.unroute_all()
+        page.route("**/view?*broken*", partial(answer_with, text))
+        kept["properties"]["golden_path_comparison"] = "broken.json"
+        load(page, named(page, workflow))
+        page.get_by_text("ComfyUI has deleted these pictures").wait_for()
+    page.unroute_all()
 
 
 def entries(page):

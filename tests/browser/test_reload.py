@@ -16,7 +16,9 @@ from .page import (
     two_frames,
     workflow_of,
 )
-from .report import SEEDS, panel, sampler
+from .report import SEEDS, is_idle, panel, sampler
+
+REPORTS = "**/golden_path/reports/**"
 
 
 @pytest.fixture
@@ -73,7 +75,13 @@ def test_the_report_is_there_again_though_an_equal_prompt_runs_nothing(page, kee
     assert run(page) == "execution_success"
     before = panel(page).inner_text()
     assert strip(panel(page)).count("full") == 4
-    reload(page, workflow["id"])
+    page.route(REPORTS, lambda route: route.fulfill(status=503))
+    with page.expect_response(REPORTS):
+        reload(page, workflow["id"])
+    two_frames(page)
+    assert is_idle(panel(page))
+    page.unroute_all()
+    load(page, workflow)  # asks again
     page.wait_for_function("document.querySelector('.gph-report .gph-strip')")
     assert panel(page).inner_text() == before
     assert run(page) == "execution_success"

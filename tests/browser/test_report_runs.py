@@ -316,6 +316,13 @@ def finished(page, begin):
     return page.evaluate("gphFinished")
 
 
+def queued(url, prompt):
+    """Workflow and outputs that a prompt was queued with."""
+    with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
+        _, _, _, extra, outputs = json.load(response)[prompt]["prompt"]
+    return extra["extra_pnginfo"]["workflow"], outputs
+
+
 def press_full(page, node=NODE):
     panel(page, node).query_selector("[data-gph-go=full]").click()
 
@@ -327,8 +334,11 @@ def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, liste
     draft, _ = pixels(page, url, finished(page, lambda: run(page)))
     said = panel(page).inner_text()
     set_widget(page, SAMPLER, "seed", 7)  # as where it is randomized after each run
-    full, nodes = pixels(page, url, finished(page, lambda: press_full(page)))
+    again = finished(page, lambda: press_full(page))
+    full, nodes = pixels(page, url, again)
     assert nodes[str(SAMPLER)]["inputs"]["seed"] == seed
+    saved, _ = queued(url, again)
+    assert [node["mode"] for node in saved["nodes"] if node["id"] == NODE] == [4]
     assert (widget_value(page, SAMPLER, "seed"), widget_value(page, NODE, "speed")) == (
         7,
         "Balanced",
@@ -353,6 +363,16 @@ def test_a_cache_node_in_a_subgraph_runs_again_in_full(page, url, listening, wor
     full, nodes = pixels(page, url, finished(page, lambda: press_full(page, inner)))
     assert nodes[str(SAMPLER)]["inputs"]["model"] == ["1", 0]
     assert full != draft
+
+
+def test_only_those_outputs_run_again_in_full_that_had_run(page, url, listening, workflow):
+    load(page, workflow)
+    (save,) = (str(node["id"]) for node in workflow["nodes"] if node["type"] == "SaveImage")
+    (decoder,) = (str(node["id"]) for node in workflow["nodes"] if node["type"] == "VAEDecode")
+    connect(page, decoder, 0, added(page, "PreviewImage", (900, 600)), "images")
+    finished(page, lambda: page.evaluate("save => app.queuePrompt(0, 1, [save])", save))
+    _, outputs = queued(url, finished(page, lambda: press_full(page)))
+    assert outputs == [save]
 
 
 @pytest.mark.parametrize("has_reference", [True, False])

@@ -5,6 +5,7 @@ import {
   afterEvent,
   afterFit,
   afterForgetting,
+  caughtUp,
   cells,
   columns,
   counts,
@@ -48,6 +49,26 @@ test("each step of a running run fills its cell", () => {
   const { runs } = events.reduce(afterEvent, null);
   assert.deepEqual(kinds(runs[0]), ["full", "full", "refused", "waiting", "waiting"]);
   assert.deepEqual(counts(runs[0]), { full: 2, cached: 0, refused: 1, reached: 3 });
+});
+
+test("a page that was loaded during a run catches up with it, whichever event comes first", () => {
+  const told = [{ ...plan(), learned: "l", learnable: true }, step(0, "full"), step(1, "full")];
+  for (const since of [[step(2, "cached")], [step(1, "full"), step(2, "cached")]]) {
+    const { runs: [run] } = caughtUp(since.reduce(afterEvent, null), told, since);
+    assert.deepEqual(kinds(run), ["full", "full", "cached", "waiting", "waiting"]);
+    assert.deepEqual([run.origin, run.learned, run.isLearnable], ["uniform spacing", "l", true]);
+  }
+  const done = [{ prompt_id: "p", run: 0, state: "done", record }];
+  const { runs: [run] } = caughtUp(done.reduce(afterEvent, null), told, done);
+  assert.deepEqual([run.state, run.learned], ["done", "l"]);
+  assert.deepEqual(kinds(run), ["full", "full", "cached", "full", "refused"]);
+});
+
+test("what the server tells replaces neither another prompt's report nor that of a file", () => {
+  const other = afterEvent(null, plan(0, "newer"));
+  const saved = savedReport([record]);
+  for (const known of [other, saved]) assert.equal(caughtUp(known, [plan()], []), known);
+  assert.equal(caughtUp(null, [plan()], []).prompt, "p");
 });
 
 test("a finished run shows its record, not what its events said", () => {

@@ -3,7 +3,7 @@
 import { el, icon, svg } from "../shared/dom.js";
 import { ask, say } from "../shared/host.js";
 import { parse } from "../editor/schedule.js";
-import { createPopup, showPopup } from "../menu/popup.js";
+import { closePopup, createPopup, showPopup } from "../menu/popup.js";
 import * as actions from "./paths_actions.js";
 import { groups, isUsers, search, SERVERS, taken } from "./paths_groups.js";
 
@@ -31,7 +31,7 @@ export async function openPaths(anchor, menu) {
   menu = { ...menu, taken: taken(library.paths, menu) };
   const panel = createPopup(say("editor.presets"), { className: "gph-menu gph-paths", "data-testid": "gph-menu" });
   const act = (action) => async () => {
-    panel.remove();
+    closePopup(panel);
     await actions.orToast(action);
   };
   const list = el("div", { className: "gph-menu-list" }, ...content(library, menu, act, ""));

@@ -52,7 +52,7 @@ export default {
   "editor.do.presets": "黄金路径…",
   "editor.ends": "{start} % 之前完整，{end} % 起完整",
   "editor.endsOf": "步数的百分比",
-  "editor.endsTip": "相当于 EasyCache 和 TeaCache 节点的 start_percent 与 end_percent：第一个数之前、第二个数之后的步都不缓存。使用 simple 调度器时，步数的百分比与模型采样的百分比相同。",
+  "editor.endsTip": "相当于 EasyCache 和 TeaCache 节点的 start_percent 与 end_percent：第一个数之前的步和从第二个数起的步都不缓存。使用 simple 调度器时，步数的百分比与模型采样的百分比相同。",
   "editor.endsSet": "应用",
   "editor.ends.start": "在此之前完整，步数的百分比",
   "editor.ends.end": "从此起完整，步数的百分比",

@@ -4,6 +4,9 @@ import { el } from "../shared/dom.js";
 
 const MOST_HEIGHT = 480;
 
+/** For each popup that is shown, what ends its listening to the signal that closes it: that one lives longer. */
+const listening = new WeakMap();
+
 /** A popup that nobody sees yet, with its name. */
 export function createPopup(label, properties) {
   return el("div", { role: "dialog", popover: "auto", "aria-label": label, ...properties });
@@ -27,7 +30,7 @@ export function showPopup(panel, { left, bottom, top }, opener, signal) {
   else panel.style.bottom = `${innerHeight - top + 4}px`;
   panel.addEventListener("toggle", (event) => {
     if (event.target !== panel || event.newState !== "closed") return;
-    panel.remove();
+    closePopup(panel);
     if (document.activeElement === document.body) opener.focus({ preventScroll: true });
   });
   panel.addEventListener("keydown", (event) => {
@@ -39,5 +42,12 @@ export function showPopup(panel, { left, bottom, top }, opener, signal) {
     const at = items.indexOf(document.activeElement);
     items[(at + by + items.length) % items.length].focus();
   });
-  signal.addEventListener("abort", () => panel.remove());
+  listening.set(panel, new AbortController());
+  signal.addEventListener("abort", () => closePopup(panel), { signal: listening.get(panel).signal });
+}
+
+/** Take a popup away; nothing of it stays. */
+export function closePopup(panel) {
+  panel.remove();
+  listening.get(panel)?.abort();
 }

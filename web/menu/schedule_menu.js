@@ -2,7 +2,7 @@
 
 import { el } from "../shared/dom.js";
 import { say } from "../shared/host.js";
-import { createPopup, showPopup } from "./popup.js";
+import { closePopup, createPopup, showPopup } from "./popup.js";
 
 /** The buttons of the bar, as the menu groups them. */
 const GROUPS = [
@@ -26,7 +26,7 @@ const ends = { start: 15, end: 95 };
 export function openScheduleMenu(place, opener, { buttons, scope, setEnds, signal }) {
   const panel = createPopup(say("editor.more"), { className: "gph-menu gph-commands", "data-testid": "gph-commands" });
   const act = (run) => () => {
-    panel.remove();
+    closePopup(panel);
     opener.focus({ preventScroll: true });
     run();
   };

@@ -14,7 +14,7 @@ const known = new Map();
 
 /**
  * @param {object} node
- * @param {{show: (comparison: object) => void, lose: () => void}} panel `lose` if the file is no longer there
+ * @param {{show: (comparison: object) => void, lose: () => void}} panel `lose` if the file cannot be shown
  * @returns {(comparisons: [object]) => void} takes that of a run
  */
 export function keeping(node, panel) {
@@ -24,11 +24,15 @@ export function keeping(node, panel) {
     const filename = node.properties[PROPERTY];
     if (typeof filename !== "string" || filename === latest) return;
     latest = filename;
-    const found = known.get(filename) ?? (await host.temporaryJson({ filename, subfolder: SUBFOLDER }));
-    if (latest !== filename) return; // it has run meanwhile
-    if (!found) return panel.lose();
-    known.set(filename, found);
-    panel.show(found);
+    try {
+      const found = known.get(filename) ?? (await host.temporaryJson({ filename, subfolder: SUBFOLDER }));
+      if (latest !== filename) return; // it has run meanwhile
+      if (!found) return panel.lose();
+      panel.show(found);
+      known.set(filename, found);
+    } catch { // no answer, or a file that holds no comparison
+      if (latest === filename) panel.lose();
+    }
   });
 
   return ([comparison]) => {

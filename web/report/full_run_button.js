@@ -3,8 +3,8 @@
 import { orToast } from "../library/paths_actions.js";
 import { el } from "../shared/dom.js";
 import { say, toast } from "../shared/host.js";
-import { queueNodes, ranPrompt } from "../shared/queue.js";
-import { inFull } from "./full_run.js";
+import { isOutput, queueNodes, ranPrompt } from "../shared/queue.js";
+import { bypassed, inFull } from "./full_run.js";
 import { isWhole } from "./run_view.js";
 
 /** The button, if a report knows its prompt and the run was cached. */
@@ -20,6 +20,6 @@ export function fullRunButton({ prompt, saved }, run) {
 async function runInFull(prompt) {
   const ran = await ranPrompt(prompt);
   if (!ran) throw new Error(say("report.fullRunGone"));
-  await queueNodes(inFull(ran.nodes), ran.workflow);
+  await queueNodes(inFull(ran.nodes, isOutput), bypassed(ran.workflow), ran.outputs);
   toast("info", say("report.fullRunQueued"));
 }

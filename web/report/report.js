@@ -7,7 +7,7 @@ import { addView } from "../shared/views.js";
 import { CACHES, failures, refusals } from "./failures.js";
 import { failureLineOf } from "./failure_line.js";
 import { createPanel } from "./report_panel.js";
-import { afterEvent, afterFit, afterForgetting, savedReport } from "./run_view.js";
+import { afterEvent, afterFit, afterForgetting, caughtUp, savedReport } from "./run_view.js";
 import { followSettings } from "./settings.js";
 
 const EVENT = "golden_path.run"; // sent by nodes/cache/report.py
@@ -22,6 +22,9 @@ const memory = new Memory();
 
 /** Workflows whose last reports the server was asked for: a page that is loaded anew knows none. */
 const asked = new Set();
+
+/** The events of those workflows whose answer is not there yet. */
+const heard = new Map();
 let hasCaches = false;
 
 /** What is known of prompts that have not ended; their events may come before the answer to the queueing. */
@@ -33,6 +36,7 @@ host.register({
   setup() {
     host.onEvent(EVENT, (_node, event) => {
       const [workflow, node] = placeOf(event);
+      heard.get(workflow)?.push(event);
       remember(workflow, node, { report: afterEvent(remembered(workflow, node).report, event) });
     });
     host.onEvent("execution_cached", (_node, { prompt_id, nodes }) => learn(prompt_id, { cached: nodes }));
@@ -63,18 +67,27 @@ host.register({
     for (const node of Object.keys(host.workflowExtra().golden_path ?? {})) {
       memory.show(workflow, node, remembered(workflow, node));
     }
-    if (hasCaches && !asked.has(workflow)) askFor(workflow);
+    if (hasCaches && host.clientId() && !asked.has(workflow)) askFor(workflow);
   },
 });
 
-/** Show what the server reported of a workflow before, where nothing else is known. */
+/** Show what the server reported of a workflow before, where nothing newer is known. */
 async function askFor(workflow) {
   asked.add(workflow);
-  const { events } = await host.ask(`/reports/${encodeURIComponent(workflow)}`);
-  const reports = new Map();
-  for (const event of events) reports.set(event.node_id, afterEvent(reports.get(event.node_id), event));
-  for (const [node, report] of reports) {
-    if (!remembered(workflow, node).report) remember(workflow, node, { report });
+  heard.set(workflow, []);
+  const page = new URLSearchParams({ client: host.clientId() });
+  try {
+    const { events } = await host.ask(`/reports/${encodeURIComponent(workflow)}?${page}`);
+    for (const node of new Set(events.map((event) => event.node_id))) {
+      const { report } = remembered(workflow, node);
+      const [told, since] = [events, heard.get(workflow)].map((all) => all.filter((event) => event.node_id === node));
+      const newest = caughtUp(report, told, since);
+      if (newest !== report) remember(workflow, node, { report: newest });
+    }
+  } catch {
+    asked.delete(workflow); // it is asked for again when it is opened again
+  } finally {
+    heard.delete(workflow);
   }
 }
 

@@ -19,6 +19,18 @@ export function afterEvent(report, event) {
   return { prompt: event.prompt_id, runs: Array.from(runs, (r) => r ?? newRun()), saved: false };
 }
 
+/**
+ * The report of a node after the server has told of its last prompt: to a page that was loaded during
+ * a run, which knows only the steps since.
+ * @param {object | null} known the report so far; what a file carries, or another prompt's, stays
+ * @param {object[]} told events
+ * @param {object[]} since events that came meanwhile; the server may have told of the first of them
+ */
+export function caughtUp(known, told, since) {
+  const report = [...told, ...since].reduce(afterEvent, null);
+  return known && (known.saved || known.prompt !== report.prompt) ? known : report;
+}
+
 /** A report whose fit, if there was one, is over. */
 export function afterFit(report) {
   if (!report?.runs.some((run) => run.fitting)) return report;

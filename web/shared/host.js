@@ -164,6 +164,11 @@ export function workflowId() {
   return app.rootGraph.id;
 }
 
+/** The id that this page has for the server; it survives a reload, after which ComfyUI's own is late. */
+export function clientId() {
+  return api.clientId ?? api.initialClientId;
+}
+
 /** What the file of the open workflow carries beside its nodes. */
 export function workflowExtra() {
   return app.rootGraph.extra ?? {};

@@ -79,18 +79,23 @@ export function amendHistory(change) {
 /**
  * A prompt that the server runs or still remembers.
  * @param {string} id
- * @returns {Promise<{nodes: Queued["nodes"], workflow?: object} | undefined>}
+ * @returns {Promise<{nodes: Queued["nodes"], outputs: string[], workflow?: object} | undefined>} `outputs` are run
  */
 export async function ranPrompt(id) {
   const ask = async (path) => (await api.fetchApi(path)).json();
   const history = await ask(`/history/${encodeURIComponent(id)}`);
   const found = history[id]?.prompt ?? (await ask("/queue")).queue_running.find((item) => item[1] === id);
-  return found && { nodes: found[2], workflow: found[3]?.extra_pnginfo?.workflow };
+  return found && { nodes: found[2], outputs: found[4], workflow: found[3]?.extra_pnginfo?.workflow };
 }
 
-/** Queue nodes as a prompt of a workflow, whatever its widgets say now. */
-export function queueNodes(nodes, workflow) {
-  return api.queuePrompt(0, { output: nodes, workflow });
+/** Queue nodes as a prompt of a workflow, whatever its widgets say now, to run these outputs. */
+export function queueNodes(nodes, workflow, outputs) {
+  return api.queuePrompt(0, { output: nodes, workflow }, { partialExecutionTargets: outputs });
+}
+
+/** Whether nodes of a kind are run for what they show or save. */
+export function isOutput(kind) {
+  return Boolean(LiteGraph.registered_node_types[kind]?.nodeData?.output_node);
 }
 
 /** The types of the outputs of a kind of node. */

@@ -31,7 +31,7 @@ GOOD = {
     ("DELETE", "/user_paths/{path}"): {"path": "mine"},
     ("POST", "/user_paths/{path}/name"): {"path": "mine", "name": "new"},
     ("DELETE", "/learned/{path}"): {"path": "not learned yet"},
-    ("GET", "/reports/{workflow}"): {"workflow": "of-no-run"},
+    ("GET", "/reports/{workflow}"): {"workflow": "of-no-run", "client": "of-no-page"},
 }
 
 # What Python says of itself, and to itself.
