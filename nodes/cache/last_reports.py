@@ -6,6 +6,7 @@ nothing would be reported again. Once ComfyUI is restarted it runs anew, so memo
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ..schema import prompts, users
@@ -46,9 +47,8 @@ def of(workflow: str, client: str) -> list[Event]:
 
 
 def forget(name: str) -> None:
-    """Offer no more to forget what was learned under a name."""
-    for nodes in list(_events.values()):
-        for events in list(nodes.values()):
-            for event in events:
-                if event.get("learned") == name:
-                    event["learned"] = ""
+    """Offer the current user no more to forget what was learned under a name."""
+    for (user, _, _), nodes in list(_events.items()):
+        for event in itertools.chain(*nodes.values()):
+            if user == users.current() and event.get("learned") == name:
+                event["learned"] = ""

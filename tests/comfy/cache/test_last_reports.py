@@ -33,3 +33,17 @@ def test_a_page_is_told_of_its_own_runs_only(report_as):
 def test_nothing_is_kept_of_a_prompt_without_a_client(report_as):
     report_as(None)
     assert last_reports._events == {}
+
+
+def test_what_one_user_forgets_another_may_still_forget(monkeypatch):
+    event = {"workflow_id": "w", "node_id": "2", "prompt_id": "p", "run": 0, "learned": "path"}
+    monkeypatch.setattr(last_reports.prompts, "client", lambda: "tab")
+    for user in ("a", "b"):
+        monkeypatch.setattr(last_reports.users, "current", lambda user=user: user)
+        last_reports.keep(event | {"state": "planned"})
+    last_reports.forget("path")  # as b
+    left = []
+    for user in ("a", "b"):
+        monkeypatch.setattr(last_reports.users, "current", lambda user=user: user)
+        left += [event["learned"] for event in last_reports.of("w", "tab")]
+    assert left == ["path", ""]
