@@ -57,7 +57,7 @@ def build(example: Released) -> dict:
 
 def _note_text(example: Released, files: Sequence[Mapping[str, str]]) -> str:
     several = example.experts > 1
-    nodes, it = ("both *Golden Path Cache*", "them") if several else ("*Golden Path Cache*", "it")
+    nodes = "both *Golden Path Cache*" if several else "*Golden Path Cache*"
     show = "They show" if several else "It shows"
     lines = (f"- [{file['name']}]({file['url']}) in *{file['directory']}*" for file in files)
     return (
@@ -65,8 +65,10 @@ def _note_text(example: Released, files: Sequence[Mapping[str, str]]) -> str:
         f"1. Press *Run*. *{example.speed}* computes {example.full} of {example.steps} steps "
         f"{'of each expert ' if several else ''}in full and predicts the others.\n"
         f"2. Look at {nodes}. {show} which steps were full, their time and the speed-up.\n"
-        f"3. Bypass {it} (Ctrl+B) and run again to compare. The seed stays the same, and that "
-        f"image is exactly the one without this extension.\n\n"
+        "3. To compare, press *Run this seed in full* on the node: that image is exactly the one "
+        "without this extension.\n"
+        "4. Set *learn* to *from 2 images*: the next two images are computed in full, later ones "
+        "are fast and closer to full ones.\n\n"
         f"{example.hint}\n\n"
         "**Files**, in folders of *ComfyUI/models*:\n" + "\n".join(lines)
     )

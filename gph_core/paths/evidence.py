@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..policies.fitted import Fitted
-from ..quality.verdict import Tally, verdict
+from ..quality.verdict import Tally
 from ..texts import counted
 from .golden_path import LEARNED, SEARCHED, GoldenPath, one_line
 
@@ -54,7 +54,7 @@ def evidence(path: GoldenPath) -> str:
     Of a path that came with the pack "fitted on 16 examples, …".
 
     With what a mean hides, if the path keeps it: "…, worst tenth 21.3, hardly visible 24 %".
-    Of a learned one "learned here from 2 images, on each other about 37 dB, hardly visible".
+    Of a learned one "learned here from 2 images, about 37 dB when tried on each other; …".
 
     What others measured is given as their statement. Empty for a path without weights.
     """
@@ -77,7 +77,7 @@ def on_each_other(path: GoldenPath) -> str:
     decibels = path.quality.get(LEARNED_FIGURE)
     if decibels is None:
         return ""
-    return f", on each other about {decibels:.0f} dB, {verdict(decibels, None)}"
+    return f", about {decibels:.0f} dB when tried on each other; other images may differ more"
 
 
 def _figure(path: GoldenPath) -> str:

@@ -12,7 +12,10 @@ from .spacings import damped_spacing, noise_spacing, spacing
 SPACED = "spacing by noise level"
 REUSED = "cached steps repeat residuals"
 NOISE = "damped velocity cannot follow the noise that this sampler adds"
-TOO_LONG = "at this guidance the gaps between full steps are too long for damped velocity"
+TOO_LONG = (
+    "at this guidance the gaps between full steps are too long for damped velocity, and the image "
+    "may differ clearly from the full one; keep more steps full, or let the node learn"
+)
 LONG = "at this guidance the gaps between full steps are long; more full steps are safer"
 
 

@@ -105,8 +105,8 @@ def _saved(settings: Settings, learned: Learned, images: int) -> str:
     figure, without = statistics.fmean(learned.scores), statistics.fmean(learned.default)
     if not learned.is_better:
         reason = (
-            f"learning from {counted(images, 'image')} brought nothing here: on each other about "
-            f"{figure:.0f} dB, without a path about {without:.0f} dB"
+            f"learning from {counted(images, 'image')} brought nothing here: about {figure:.0f} dB "
+            f"when tried on each other, about {without:.0f} dB without a path"
         )
         settings.save_outcome(images, reason)
         return reason

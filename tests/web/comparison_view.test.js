@@ -23,7 +23,7 @@ test("one line says how visible the difference is, and by which figures", () => 
   assert.deepEqual(lines, [
     "Difference hardly visible: 41.2 dB, SSIM 0.991",
     "Identical: no pixel differs",
-    "A different picture: 10.0 dB, SSIM 0.100. Do both runs have the same seed and settings?",
+    "A different picture: 10.0 dB, SSIM 0.100. If both runs have the same seed and settings, keep more steps full.",
   ]);
 });
 

@@ -87,7 +87,9 @@ export function legend(run) {
 /** Which schedule, and why. */
 export function plan(run) {
   const { origin } = run;
-  const policy = run.figures?.policy ?? "";
+  // A schedule says itself that its weights are fitted, and a full run predicts nothing.
+  const isSaid = !counts(run).cached || /\b(fitted|learned)\b/.test(origin);
+  const policy = isSaid ? "" : (run.figures?.policy ?? "");
   const why = [
     origin && el("span", { title: say("report.originTip") }, translated(origin, say)),
     policy && el("span", { title: say(policyTip(policy)) }, policy),

@@ -32,7 +32,7 @@ def test_two_full_runs_are_as_without_the_node_and_the_third_is_fast_and_close()
     assert (path.origin, path.policy.examples, path.schedule.num_full) == (LEARNED, 2, 5)
     told = record(7)
     assert len(told.cached_steps) == CACHED
-    assert told.origin.startswith("learned here from 2 images, on each other about ")
+    assert told.origin.startswith("learned here from 2 images, about ")
     fewer = zoo.sigmas(guider_of().model_patcher, 5)
     cached, plain = 0.0, 0.0
     for seed in range(7, 9):

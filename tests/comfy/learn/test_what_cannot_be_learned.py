@@ -163,8 +163,8 @@ def test_where_the_default_is_as_good_that_is_remembered_until_it_is_forgotten(m
     learned(0)
     _, listener = learned(1)
     said = (
-        "learning from 2 images brought nothing here: on each other about 32 dB, without a path "
-        "about 36 dB"
+        "learning from 2 images brought nothing here: about 32 dB when tried on each other, "
+        "about 36 dB without a path"
     )
     assert listener.records[0].notes == (said,)
     assert user_paths.read() == ()

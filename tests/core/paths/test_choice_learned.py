@@ -45,7 +45,8 @@ def test_a_learned_path_is_taken_with_its_weights_and_says_what_it_is_worth():
     choice = chosen([PATH])
     assert (choice.schedule, choice.policy, choice.path) == (PATH.schedule, PATH.policy, PATH)
     assert choice.origin == (
-        "learned here from 2 images, on each other about 37 dB, hardly visible"
+        "learned here from 2 images, about 37 dB when tried on each other; "
+        "other images may differ more"
     )
     assert not choice.is_ruled
 
@@ -137,11 +138,16 @@ def test_weights_of_other_channels_are_refused_before_the_run():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "learned here from 2 images, on each other about 37 dB, hardly visible"),
+        (
+            {},
+            "learned here from 2 images, about 37 dB when tried on each other; "
+            "other images may differ more",
+        ),
         ({"quality": {}}, "learned here from 2 images"),
         (
             {"quality": {LEARNED_FIGURE: 21.0}},
-            "learned here from 2 images, on each other about 21 dB, clearly visible",
+            "learned here from 2 images, about 21 dB when tried on each other; "
+            "other images may differ more",
         ),
         (
             {"policy": replace(PATH.policy, examples=1), "quality": {"PSNR dB": 30.0}},
