@@ -167,7 +167,6 @@ def windows(page, renderer):
     page.set_viewport_size(WINDOWS[0])
 
 
-@pytest.mark.both_pages
 def test_each_opens_whole_in_the_window_and_large_enough_to_read(page, windows):
     for window, names in windows:
         for name in names:

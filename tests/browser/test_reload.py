@@ -55,6 +55,7 @@ def test_an_edited_schedule_is_still_there_and_editable(page, keeping):
     assert editor.cells == "ooo.oo...o"
 
 
+@pytest.mark.long
 def test_the_last_comparison_is_shown_again(page, keeping):
     load(page, named(page, workflow_of()), beside=True)
     compare = added(page, "GPH_QualityCompare", (340, 0))
