@@ -23,7 +23,7 @@ def test_an_interval_of_few_values_is_that_of_all_their_resamples():
     assert found.high == pytest.approx(np.percentile(means, 97.5), abs=0.21)
 
 
-@pytest.mark.parametrize("count", [30, 4000])
+@pytest.mark.parametrize("count", [30, pytest.param(4000, marks=pytest.mark.long)])
 def test_an_interval_is_the_one_of_scipy(count):
     values = np.random.default_rng(4).normal(size=count)
     found = bootstrap(

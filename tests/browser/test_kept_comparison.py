@@ -47,7 +47,6 @@ def changed(page, node):
     assert run(page) == "execution_success"
 
 
-@pytest.mark.both_pages
 def test_a_saved_workflow_shows_its_last_comparison_when_it_is_opened(page, node):
     assert run(page) == "execution_success"
     first = files(page, node)

@@ -189,7 +189,6 @@ def test_a_run_that_cannot_be_cached_says_why(page, listening, workflow):
     assert set(strip(panel(page))) == {"full"}
 
 
-@pytest.mark.both_pages
 def test_the_report_says_what_became_of_the_last_run(page, listening, workflow):
     """Off, refused, failed and cancelled runs show no figures of an earlier one."""
     load(page, workflow)
@@ -327,7 +326,6 @@ def press_full(page, node=NODE):
     panel(page, node).query_selector("[data-gph-go=full]").click()
 
 
-@pytest.mark.both_pages
 def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, listening, workflow):
     load(page, workflow)
     seed = sampler(workflow)[0]

@@ -54,6 +54,7 @@ def test_the_report_promises_the_speed_and_then_says_what_it_took():
     assert note.endswith("from the next image on about 2.4 times faster")
 
 
+@pytest.mark.long
 def test_a_restart_goes_on_with_the_files_and_learns_the_same(monkeypatch, user):
     def paths(restarted):
         learned(0)

@@ -2,10 +2,13 @@
 
 import uuid
 
+import pytest
 from demo.workflow import nodes_of_type
 
 from ...support.comfy.listener import events_of
 from ...support.served import refusal, run
+
+pytestmark = pytest.mark.long  # a server of its own, in which each test samples
 
 
 def test_a_schedule_comes_with_its_policy(object_info):

@@ -198,6 +198,7 @@ def test_the_node_gives_a_model_that_samples_what_plain_euler_samples(trained):
     torch.testing.assert_close(found, expected, rtol=0, atol=2e-3)
 
 
+@pytest.mark.long
 def test_the_weights_are_small_and_draw_what_captions_say(trained):
     assert network.WEIGHTS.stat().st_size < 8e6
     drawn = [clip for clip in evaluate.held_out(40) if evaluate.kind(clip) == "moves"][:8]

@@ -87,7 +87,7 @@ def found(output):
     return schedule, policy, table, output.ui["gph_search"][0]["curve"]
 
 
-@pytest.mark.parametrize("policies", [REUSE, FITTED])
+@pytest.mark.parametrize("policies", [REUSE, pytest.param(FITTED, marks=pytest.mark.long)])
 def test_a_search_finds_the_same(with_workers, policies):
     few = {"evaluations": 1, "batch_size": 1, "policies": policies}
     if policies == FITTED:  # on three examples, so that a worker has two
