@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+
 from demo.workflow import nodes_of_type
 
 from ...support.comfy.listener import events_of
