@@ -40,6 +40,7 @@ def test_titles_and_inputs_of_a_template_from_a_link_are_chinese(chinese_page):
 def test_the_help_is_chinese(chinese_page):
     chinese_page.evaluate("""() => {
       const node = LiteGraph.createNode("GPH_PolicySelector");
+      node.pos = [400, 400]; // the button above it is not below the tabs
       app.graph.add(node);
       app.canvas.selectNode(node);
     }""")
