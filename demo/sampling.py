@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -20,7 +20,6 @@ def sigmas(steps: int, shift: float = network.SHIFT) -> Tensor:
     return shift * levels / (1 + (shift - 1) * levels)
 
 
-@torch.no_grad()
 def sample(
     model,
     captions: Sequence[str],
@@ -33,14 +32,31 @@ def sample(
 
     Images ``[B, 64, 64, 3]`` or clips ``[B, 13, 64, 64, 3]``.
     """
+    *_, latents = trajectory(model, captions, seed=seed, steps=steps, guidance=guidance)
+    return model.autoencoder.decode(latents).cpu()
+
+
+@torch.no_grad()
+def trajectory(
+    model, captions: Sequence[str], *, seed: int, steps: int = STEPS, guidance: float = GUIDANCE
+) -> Iterator[Tensor]:
+    """The latents ``[B, ...]`` of a run at each of its noise levels, from noise to image.
+
+    At guidance 1 the negative prompt is not evaluated, as in ComfyUI.
+    """
     device = next(model.autoencoder.buffers()).device
     generator = torch.Generator().manual_seed(seed)
     latents = torch.randn(len(captions), *model.latent_shape, generator=generator).to(device)
-    texts = (*captions, *[""] * len(captions))
+    branches = 1 if guidance == 1 else 2
+    texts = (*captions, *[""] * len(captions))[: branches * len(captions)]
     ids = torch.tensor([model.vocabulary.ids(text) for text in texts], device=device)
+    yield latents
     for sigma, sigma_next in itertools.pairwise(sigmas(steps, model.shift).to(device)):
-        both = model(torch.cat((latents, latents)), sigma.expand(len(ids)), ids)
-        positive, negative = both.chunk(2)
-        guided = negative + guidance * (positive - negative)
-        latents = latents + (sigma_next - sigma) * guided
-    return model.autoencoder.decode(latents).cpu()
+        velocity = model(
+            latents.repeat(branches, *[1] * (latents.ndim - 1)), sigma.expand(len(ids)), ids
+        )
+        positive, *negative = velocity.float().chunk(branches)
+        for other in negative:
+            positive = other + guidance * (positive - other)
+        latents = latents + (sigma_next - sigma) * positive
+        yield latents

@@ -21,13 +21,13 @@ CAPTIONS = 500
 BATCH = 50
 
 
-def evaluate(weights: Path, out: Path) -> None:
+def evaluate(weights: Path, out: Path, steps: int = STEPS, guidance: float = GUIDANCE) -> None:
     """Print the measured fractions; write a sheet of the first images to ``out``."""
     rng = np.random.default_rng(0)
     drawn = [scenes.sample_scene(rng, held_out=True) for _ in range(CAPTIONS)]
     true = [scenes.render(scene) for scene in drawn]
     print(
-        f"{CAPTIONS} held-out captions, {STEPS} Euler steps, guidance {GUIDANCE:g}, "
+        f"{CAPTIONS} held-out captions, {steps} Euler steps, guidance {guidance:g}, "
         f"shift {network.SHIFT:g}"
     )
     report("true images (the classifier itself)", true, drawn)
@@ -35,7 +35,8 @@ def evaluate(weights: Path, out: Path) -> None:
     images = []
     for start in range(0, CAPTIONS, BATCH):
         captions = [scene.caption for scene in drawn[start : start + BATCH]]
-        images += [image.numpy() for image in sample(model, captions, seed=start)]
+        drawn_now = sample(model, captions, seed=start, steps=steps, guidance=guidance)
+        images += [image.numpy() for image in drawn_now]
         print(f"{len(images)} of {CAPTIONS} sampled", flush=True)
     report("sampled images", images, drawn)
     shown = torch.from_numpy(np.stack(images[:32]))

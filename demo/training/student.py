@@ -14,11 +14,13 @@ import torch
 from torch import Tensor
 
 from .. import network
-from ..sampling import GUIDANCE, sample
+from ..sampling import GUIDANCE, STEPS, sample
 from . import Batch, Task, Training, pictures, run_training
 from .train import SHEET_CAPTIONS, batch
 
-NAME = "golden_path_demo_student.safetensors"
+WEIGHTS = (
+    Path(__file__).parents[2] / "benchmarks" / "weights" / "golden_path_demo_student.safetensors"
+)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -31,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
         batch=partial(batch, network.load().autoencoder, options.seed, options.batch),
         save=network.save,
         sheet=save_sheet,
-        weights=NAME,
+        weights=WEIGHTS.name,
     )
     training = Training(student.to(options.device), options.lr, partial(guided, teacher))
     run_training(training, task, options)
@@ -48,7 +50,7 @@ def guided(teacher: network.DemoNetwork, states: Tensor, batch: Batch) -> Tensor
     return negative + GUIDANCE * (positive - negative)
 
 
-def save_sheet(model: network.DemoNetwork, path: Path) -> None:
+def save_sheet(model: network.DemoNetwork, path: Path, steps: int = STEPS) -> None:
     """Draw each of the sheet's captions twice, without guidance."""
-    images = sample(model, SHEET_CAPTIONS * 2, seed=0, guidance=1.0)
+    images = sample(model, SHEET_CAPTIONS * 2, seed=0, steps=steps, guidance=1.0)
     pictures.sheet(images, SHEET_CAPTIONS * 2, columns=8).save(path)

@@ -17,7 +17,7 @@ from torch import nn
 from .. import network, scenes
 from ..autoencoder import PatchAutoencoder
 from ..comfyui import use_comfyui
-from ..sampling import sample
+from ..sampling import GUIDANCE, STEPS, sample
 from . import CAPTION_DROPOUT, Batch, Task, Training, add_options, pictures, run_training
 from .evaluate import evaluate
 
@@ -37,20 +37,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py train-demo-model", description=__doc__)
     add_options(parser, "images", total=14_300_000, lr=2e-3)
     parser.add_argument(
-        "--student", action="store_true", help="train a student with guidance baked in"
+        "--student",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="STEPS",
+        help="train a student with guidance baked in, and of so few steps if they are named",
     )
+    parser.add_argument("--paths", type=Path, help="folder of the teacher's paths, if not of --out")
     parser.add_argument("--evaluate", action="store_true", help="measure weights instead")
     parser.add_argument("--weights", type=Path, default=network.WEIGHTS, help="what to measure")
+    parser.add_argument("--steps", type=int, default=STEPS, help="to measure with")
+    parser.add_argument("--guidance", type=float, default=GUIDANCE, help="to measure with")
     options = parser.parse_args()
     use_comfyui(device=options.device)
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.evaluate:
-        evaluate(options.weights, options.out)
-    elif options.student:
-        from . import student  # which takes its data from here
+        evaluate(options.weights, options.out, options.steps, options.guidance)
+    elif options.student is not None:
+        from . import few_steps, student  # which take their data from here
 
-        student.run(options)
+        (few_steps if options.student else student).run(options)
     else:
         run(options)
 

@@ -12,7 +12,7 @@ from golden_path_pack.nodes.sample.demo import DemoModel, DemoPrompt
 
 from demo import network, sampling, scenes
 from demo.differentiable import velocity
-from demo.training import Training, student
+from demo.training import Batch, Training, data_velocity, few_steps, student
 from demo.training import train as training_data
 
 CAPTION = "two white triangles on plain blue background"
@@ -114,3 +114,38 @@ def test_a_student_learns_the_guided_velocity_of_its_teacher():
     training = Training(learner, 1e-4, partial(student.guided, teacher))
     loss = training.learn(learner, batch, 1e-4)  # before the step it is its teacher, in bfloat16
     assert loss == pytest.approx(float((4 * by_guidance).square().mean()), rel=0.05)
+
+
+def test_a_student_of_few_steps_learns_where_the_teachers_path_goes():
+    # Paths of known curvature: the state at noise level s is s * s in every value.
+    levels = sampling.sigmas(few_steps.STORED)
+    states = (levels * levels).view(1, -1, 1, 1, 1).expand(3, -1, *network.LATENT_SHAPE)
+    paths = {"states": states, "ids": torch.arange(36).view(3, 12)}
+    batch = few_steps.batch(paths, 4, seed=0, size=32, number=5)
+    at = batch.times.view(-1, 1, 1, 1)
+    torch.testing.assert_close(
+        batch.latents.lerp(batch.noise, at), at.square().expand_as(batch.noise)
+    )
+    own = sampling.sigmas(4)
+    following = own[[own.tolist().index(time) + 1 for time in batch.times.tolist()]]
+    # The average velocity from level a to level b is (b² - a²) / (b - a) = a + b.
+    expected = (batch.times + following).view(-1, 1, 1, 1).expand_as(batch.noise)
+    torch.testing.assert_close(data_velocity(batch.latents, batch), expected)
+    assert set(batch.times.tolist()) == set(own[:-1].tolist())  # it is never asked at the image
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")  # torch, bfloat16
+def test_stored_paths_follow_the_guided_velocity(trained, monkeypatch):
+    monkeypatch.setattr(few_steps, "PATHS_OF_FILE", 2)
+    monkeypatch.setattr(few_steps, "FINER", 1)
+    found = few_steps.sampled_paths(trained, seed=3, number=1)
+    assert found["states"].shape == (2, few_steps.STORED + 1, *network.LATENT_SHAPE)
+    before, after = found["states"][:, 3].float(), found["states"][:, 4].float()
+    now, following = sampling.sigmas(few_steps.STORED)[3:5].tolist()
+    batch = Batch(before, found["ids"], torch.full((2,), now), before)
+    expected = (following - now) * student.guided(trained, before, batch)
+    assert (
+        after - before - expected
+    ).norm() < 0.15 * expected.norm()  # bfloat16, amplified by guidance
+    other = few_steps.sampled_paths(trained, seed=3, number=2)
+    assert not torch.equal(found["states"][:, 0], other["states"][:, 0])
