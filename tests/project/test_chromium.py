@@ -54,7 +54,10 @@ def test_a_missing_browser_is_an_error_on_a_build_machine_alone(
 
 @pytest.mark.parametrize(
     ("ci", "status", "said"),
-    [("", 5, "The tests of the page were left out: install"), ("1", 4, "no browser: install")],
+    [
+        pytest.param("", 5, "The tests of the page were left out: install", marks=pytest.mark.long),
+        ("1", 4, "no browser: install"),
+    ],
 )
 def test_without_a_browser_the_tests_of_the_page_are_left_out_or_fail(ci, status, said):
     code = "import shutil, sys, pytest; shutil.which = lambda *_, **__: None; "

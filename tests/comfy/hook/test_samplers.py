@@ -134,7 +134,11 @@ def heunpp2_calls(num_steps):
     [(Reuse(), by_hand.reuse, 0), (TwoAnchor(), by_hand.two_anchor, 1)],
     ids=["residual reuse", "two-anchor"],
 )
-@pytest.mark.parametrize("full", [(0, 1, 3), (0, 1, 2, 5, 9, 10, 11, 14, 19)], ids=str)
+@pytest.mark.parametrize(
+    "full",
+    [(0, 1, 3), pytest.param((0, 1, 2, 5, 9, 10, 11, 14, 19), marks=pytest.mark.long)],
+    ids=str,
+)
 def test_heunpp2_computes_in_full_no_more_than_its_evaluations_of_full_steps(
     model, policy, rule, cached, full
 ):

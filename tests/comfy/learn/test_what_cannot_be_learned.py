@@ -107,6 +107,7 @@ def failing(monkeypatch, error):
     return lambda: monkeypatch.setattr(Replay, "velocities", original)
 
 
+@pytest.mark.long
 def test_a_cancelled_fit_delivers_the_image_and_the_next_run_begins_with_the_fit(monkeypatch):
     mend = failing(monkeypatch, comfy.model_management.InterruptProcessingException())
     learned(0)

@@ -11,6 +11,8 @@ from golden_path_pack.nodes.workers import host, ray_actors
 from golden_path_pack.nodes.workers.activity import Activity
 from golden_path_pack.nodes.workers.ray_actors import Actors, Lost, Request, Workers
 
+pytestmark = pytest.mark.long  # starting Ray and its workers takes seconds
+
 NOWHERE = "ray://127.0.0.1:1"
 
 

@@ -60,6 +60,7 @@ for number in range(9):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_killed_calibration_loses_only_the_example_under_way(tmp_path):
     path = tmp_path / "flux.safetensors"

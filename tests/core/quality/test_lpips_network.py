@@ -104,7 +104,11 @@ def images(*shape):
 
 @pytest.mark.parametrize(
     ("net", "name", "ending"),
-    [("alex", "AlexNet", "pth"), ("alex", "AlexNet", "safetensors"), ("vgg", "VGG16", "pth")],
+    [
+        ("alex", "AlexNet", "pth"),
+        ("alex", "AlexNet", "safetensors"),
+        pytest.param("vgg", "VGG16", "pth", marks=pytest.mark.long),
+    ],
 )
 def test_lpips_agrees_with_a_forward_pass_by_hand(network, net, name, ending):
     of_net = network(f"{net}.{ending}")

@@ -106,6 +106,7 @@ Study(Examples(), log=StudyLog(Path(sys.argv[1]), {})).run(search)
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_killed_study_loses_only_the_measurement_under_way(tmp_path):
     path = tmp_path / "log"

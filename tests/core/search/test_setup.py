@@ -83,7 +83,14 @@ def test_capped_psnr_takes_the_temperatures_of_psnr_and_a_share_is_probed():
     assert len(study.scores) > 1
 
 
-@pytest.mark.parametrize("name", ["additive cost", "pairwise cost", "Bayesian optimization"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "additive cost",
+        "pairwise cost",
+        pytest.param("Bayesian optimization", marks=pytest.mark.long),
+    ],
+)
 def test_models_begin_with_half_of_a_small_budget_and_learn_with_the_rest(name):
     def value(schedule, example):
         return float(example + sum(schedule.full_steps))

@@ -100,7 +100,10 @@ def test_a_batch_holds_only_what_is_new():
     assert not set(learned) & set(found[:30])
 
 
-@pytest.mark.parametrize("search", [additive_cost, pairwise_cost, bayesian_optimization])
+@pytest.mark.parametrize(
+    "search",
+    [additive_cost, pairwise_cost, pytest.param(bayesian_optimization, marks=pytest.mark.long)],
+)
 def test_a_model_ends_when_the_space_is_seen(search):
     space = ScheduleSpace(6, 3)
     with pytest.raises(StopIteration):
