@@ -152,15 +152,15 @@ def test_the_run_has_the_steps_and_speed_that_the_note_promises(prompt, name):
 
 
 @pytest.fixture
-def windows(page, renderer):
-    """The names to open in each size of the page; Nodes 2.0 opens slowly, so the largest alone."""
-    is_classic = renderer == "classic"
+def windows(page, renderer, request):
+    """The names to open in each size of the page: all with --all, but Nodes 2.0 opens slowly."""
+    names = STEPS if request.config.getoption("all") and renderer == "classic" else LARGEST
 
     def each():
         for window in WINDOWS:
             page.set_viewport_size(window)
             two_frames(page)
-            yield window, STEPS if is_classic else LARGEST
+            yield window, names
             load(page, workflow_of())  # closes the other tabs
 
     yield each()

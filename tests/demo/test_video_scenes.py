@@ -104,6 +104,7 @@ def test_shapes_that_pass_each_other_never_touch_nor_leave_the_picture():
             assert abs(lanes[0] - lanes[1]) > a.start.radius + b.start.radius
 
 
+@pytest.mark.long
 def test_the_classifier_reads_true_clips():
     drawn = evaluate.held_out(60)
     found = evaluate.rates([evaluate.judge(scenes.render(scene), scene) for scene in drawn])

@@ -103,6 +103,7 @@ def test_what_is_left_out_is_said():
     assert "uniform, Hermite order 2" in table
 
 
+@pytest.mark.long
 def test_a_real_shootout_is_taken():
     made = shootout(["uniform", "plain steps"], schedule="mine: 0-2,9/10", vae=None)
     _, table, found = run(made.result[2], metric="latent MSE", values="1").result

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("in_a_run")
 runs = calibrate_nodes.runs  # a fixture
 
 
-DEFAULT = ("SenCache", "EasyCache")
+DEFAULT = ("EasyCache",)
 
 
 # How far counts of other prompts are off is measured by `bench methods --check`.

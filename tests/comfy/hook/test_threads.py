@@ -59,7 +59,7 @@ def test_two_cached_runs_are_what_each_is_alone(model, noise, policies, same):
 
 @pytest.mark.parametrize(
     ("policy", "plain_steps"),
-    [(Reuse(), 5), (TwoAnchor(), 12)],
+    [(Reuse(), 5), pytest.param(TwoAnchor(), 12, marks=pytest.mark.long)],
     ids=["plain ends first", "cached ends first"],
 )
 def test_a_cached_and_a_plain_run_are_what_each_is_alone(model, noise, policy, plain_steps):

@@ -216,6 +216,7 @@ def test_unknown_words_are_refused_with_the_vocabulary():
         clip.tokenize("red banana moves left on plain blue background")
 
 
+@pytest.mark.long
 def test_two_experts_sample_one_after_the_other_what_plain_euler_samples():
     (high, vae, clip), (low, *_) = (DemoModel.execute(kind).result for kind in (HIGH, LOW))
     positive, negative, noise = inputs_of(clip)

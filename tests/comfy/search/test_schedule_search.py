@@ -125,6 +125,7 @@ def test_minutes_are_minutes(monkeypatch):
     assert 2 <= int(re.search(r"(\d+) schedules scored", table)[1]) <= 4
 
 
+@pytest.mark.long
 def test_an_interrupted_search_goes_on_where_it_was(runs, monkeypatch):  # noqa: F811
     given = {"evaluations": 3, "racing": False}
     whole = least(study="whole", **given).result[0]

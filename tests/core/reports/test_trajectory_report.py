@@ -57,7 +57,7 @@ def test_cached_steps_are_reported(cached, is_reported):
     assert (text in summary(reported(2, cached=cached))) == is_reported
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_the_figure_is_an_image_with_or_without_angles(count):
     angles = {(0, 1): 10.0, (1, 2): 20.0, (0, 2): 30.0} if count == 3 else {}
     figure = drawn(reported(count, angles))
