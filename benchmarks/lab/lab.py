@@ -37,7 +37,7 @@ from golden_path_pack.nodes.workers.jobs import here
 
 from benchmarks.lab import demo
 from benchmarks.lab.memory import folder
-from benchmarks.lab.subjects import IMAGE, SUBJECTS
+from benchmarks.lab.subjects import EVERY, IMAGE
 
 MEMORY = folder("methods")
 PREPARATION_SEED, SCORING_SEED, UNSEEN_SEED = 21, 22, 23  # of captions, and of noise
@@ -81,12 +81,12 @@ class Lab:
     @cached_property
     def vae(self):
         """Decoder of the model's latents."""
-        return SUBJECTS[self.subject].parts()[1]
+        return EVERY[self.subject].parts()[1]
 
     @cached_property
     def sigmas(self):
         """Noise levels of a run."""
-        model, *_ = SUBJECTS[self.subject].parts()
+        model, *_ = EVERY[self.subject].parts()
         levels = model.get_model_object("model_sampling")
         return comfy.samplers.calculate_sigmas(levels, demo.SCHEDULER, self.steps)
 
@@ -194,7 +194,7 @@ class Lab:
 
     def workload(self, count: int, seed: int, held_out: bool) -> Workload:
         """Captions under the lab's settings, the i-th from the noise of ``1000 seed + i``."""
-        subject = SUBJECTS[self.subject]
+        subject = EVERY[self.subject]
         model, _, clip = subject.parts()
         prompts = subject.captions(count, seed, held_out)
         away, *toward = (

@@ -1,7 +1,7 @@
-"""A MODEL with guidance baked in: the image model's student of its own guided velocity.
+"""A MODEL with guidance baked in: a student of the image model's guided velocity.
 
-It was trained with ``python dev.py train-demo-model -- --student``. As FLUX.1-dev, it takes the
-scale of guidance as an input; the weights of that input are zero.
+Students were trained with ``python dev.py train-demo-model -- --student``, some for few steps. As
+FLUX.1-dev, they take the scale of guidance as an input; the weights of that input are zero.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import torch
 import benchmarks
 from demo import comfy_model, network
 
-WEIGHTS = Path(benchmarks.__file__).parent / "weights" / "golden_path_demo_student.safetensors"
+FOLDER = Path(benchmarks.__file__).parent / "weights"
+WEIGHTS = FOLDER / "golden_path_demo_student.safetensors"
 CONFIG = {**network.FLUX_CONFIG, "guidance_embed": True}
 
 
@@ -23,9 +24,14 @@ class StudentFlux(comfy_model.DemoFlux):
     unet_config = CONFIG
 
 
-def load_model():
+def of_steps(steps: int) -> Path:
+    """The weights of a student that takes so few steps."""
+    return FOLDER / f"golden_path_demo_{steps}_steps.safetensors"
+
+
+def load_model(file: Path = WEIGHTS):
     """A fresh MODEL."""
-    weights = comfy_model.read_part(WEIGHTS, "transformer.")
+    weights = comfy_model.read_part(file, "transformer.")
     width, entries = network.FLUX_CONFIG["hidden_size"], 256
     for layer, inputs in (("in_layer", entries), ("out_layer", width)):
         weights[f"guidance_in.{layer}.weight"] = torch.zeros(width, inputs)

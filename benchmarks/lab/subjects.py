@@ -29,7 +29,7 @@ class Subject(NamedTuple):
         weights: their file.
     """
 
-    kind: str  # of *Golden Path Demo Model*, or ``STUDENT``
+    kind: str  # of *Golden Path Demo Model*, or of a student of the image model
     draw: Callable[..., Any]
     latent_shape: tuple[int, ...]
     shift: float
@@ -37,16 +37,22 @@ class Subject(NamedTuple):
 
     def parts(self) -> tuple[Any, Any, Any]:
         """MODEL, VAE and CLIP, once ComfyUI and the pack are loaded."""
-        model, vae, clip = DemoModel.execute(IMAGE if self.kind == STUDENT else self.kind).args
-        return (student.load_model() if self.kind == STUDENT else model), vae, clip
+        is_student = self.kind not in SUBJECTS
+        model, vae, clip = DemoModel.execute(IMAGE if is_student else self.kind).args
+        return (student.load_model(self.weights) if is_student else model), vae, clip
 
     def captions(self, count: int, seed: int, held_out: bool) -> list[str]:
         """Distinct captions, held out of training or not."""
+        return list(self.drawn(count, seed, held_out))
+
+    def drawn(self, count: int, seed: int, held_out: bool) -> dict[str, Any]:
+        """Distinct captions, each with the scene that it names."""
         rng = np.random.default_rng(seed)
-        found: dict[str, None] = {}
+        found: dict[str, Any] = {}
         while len(found) < count:
-            found[self.draw(rng, held_out=held_out).caption] = None
-        return list(found)
+            scene = self.draw(rng, held_out=held_out)
+            found.setdefault(scene.caption, scene)
+        return found
 
     @property
     def name(self) -> str:
@@ -72,15 +78,29 @@ SUBJECTS = {
         video_network.WEIGHTS,
     ),
 }  # fmt: skip
-MODELS = {**SUBJECTS, STUDENT: SUBJECTS[IMAGE]._replace(kind=STUDENT, weights=student.WEIGHTS)}
+FEW_STEPS = (8,)
+
+
+def of_steps(steps: int) -> str:
+    """The student that takes so few steps."""
+    return f"student of {steps} steps"
+
+
+_WEIGHTS = {STUDENT: student.WEIGHTS, **{of_steps(n): student.of_steps(n) for n in FEW_STEPS}}
+STUDENTS = {
+    kind: SUBJECTS[IMAGE]._replace(kind=kind, weights=file) for kind, file in _WEIGHTS.items()
+}
+MODELS = {**SUBJECTS, STUDENT: STUDENTS[STUDENT]}  # that every benchmark can measure
+EVERY = SUBJECTS | STUDENTS
 BOTH = "demo models"  # the name of SUBJECTS in results
+OF_STUDENTS = "students of the demo model"  # that of STUDENTS
 
 
 def weights_of(model: str) -> str:
     """Digest of the weights of a demo model, or of ``BOTH``; "" for another model."""
     about = [
-        subject for kind, subject in MODELS.items()
-        if model == subject.name or (model == BOTH and kind in SUBJECTS)
+        subject for kind, subject in EVERY.items()
+        if model == subject.name or kind in {BOTH: SUBJECTS, OF_STUDENTS: STUDENTS}.get(model, ())
     ]  # fmt: skip
     return ", ".join(subject.digest for subject in about)
 

@@ -1,0 +1,72 @@
+"""``bench turbo``: the best schedule, what EasyCache evaluates, how pictures are judged."""
+
+from functools import partial
+
+import pytest
+import torch
+from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace
+from golden_path_pack.gph_core.search.study import Measurement
+
+from benchmarks.lab.lab import Lab, Prompts
+from benchmarks.lab.subjects import STUDENT
+from benchmarks.quality import turbo
+
+STEPS = 5
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return Lab(STEPS, 1.0, prompts=Prompts(unseen=2), subject=STUDENT)
+
+
+class Known:
+    """Two examples whose mean is the highest where late steps are full."""
+
+    def __len__(self):
+        return 2
+
+    def begin(self): ...
+
+    def measure(self, schedule, examples):
+        mean = sum(schedule.full_steps)
+        return Measurement([{"psnr": mean + number} for number in examples], 0)
+
+
+@pytest.mark.parametrize("limit", [6, 5])
+def test_the_best_schedule_is_that_of_all_or_of_random_ones(monkeypatch, limit):
+    monkeypatch.setattr(turbo, "SCHEDULES", limit)
+    found = turbo.best(Known(), ScheduleSpace(5, 2))  # 6 schedules
+    assert 0 in found.full_steps
+    assert limit < 6 or found == Schedule((0, 3, 4), 5)
+
+
+def test_easy_cache_is_counted_by_what_it_evaluates(lab):
+    calls = []
+    with torch.inference_mode():
+        for threshold in (0.0, 3.0):
+            turbo.easy_cache(threshold, calls, lab.unseen.batch([0]))
+    assert calls[0] == STEPS
+    assert 2 <= calls[1] < STEPS
+
+
+def test_the_run_of_all_steps_is_equal_to_itself_and_noise_is_not(lab):
+    album = turbo.Album(lab)
+    assert album.scores(album.full)["psnr"] == (100, 0)
+    gray = [torch.full_like(image, 0.5) for image in album.full]
+    found = album.scores(gray, album.full)
+    assert found["psnr"][0] < 20
+    assert found["ahead"][0] == pytest.approx(found["psnr"][0] - 100, abs=1e-3)
+    assert (found["counts"], found["shapes"]) == (0, 0)  # gray is no colour of the vocabulary
+
+
+def test_fewer_steps_end_at_the_same_level(lab):
+    album = turbo.Album(lab)
+    with torch.inference_mode():
+        again = album.of(partial(turbo.fewer_steps, lab.sigmas))
+    assert all(torch.equal(one, other) for one, other in zip(again, album.full, strict=True))
+
+
+def test_rows_of_other_students_stay():
+    kept = {"rows": [{"steps": 4, "way": "old"}, {"steps": 8, "way": "old"}]}
+    found = turbo.merged(kept, {"rows": [{"steps": 4, "way": "new"}]})
+    assert found == {"rows": [{"steps": 4, "way": "new"}, {"steps": 8, "way": "old"}]}
