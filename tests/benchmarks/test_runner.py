@@ -26,7 +26,7 @@ def benchmark(**more):
 def test_every_benchmark_of_dev_py_has_what_the_runner_asks(folder):
     import importlib
 
-    assert {"cache", "few-steps", "golden-path", "methods", "search"} <= set(runner.names())
+    assert {"cache", "golden-path", "methods", "search", "turbo"} <= set(runner.names())
     for name, room in runner.names().items():
         module = importlib.import_module(f"benchmarks.{room}.{name.replace('-', '_')}")
         assert module.FILE.endswith(".json")
