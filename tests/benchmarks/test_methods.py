@@ -234,7 +234,7 @@ def test_in_the_kept_results_every_adaptive_method_but_two_is_within_half_a_step
     ]
 
 
-def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
+def test_in_the_kept_results_the_fitted_path_is_first_in_all_columns_but_three():
     best = {}
     for row in _results():
         best[methods.column(row)] = max(
@@ -245,7 +245,10 @@ def test_in_the_kept_results_the_fitted_path_is_first_in_every_column_but_one():
     assert len(best) == 3 * len(settings)
     others = {column: row["name"] for column, row in best.items() if row["name"] != "fitted path"}
     assert others == {
-        ("video, 20 steps, CFG 5, uni_pc", 8): "EasyCache",  # by 0.7 dB, see docs/methods.md
+        # By 0.7, 0.3 and 0.0 dB, see docs/methods.md.
+        ("video, 20 steps, CFG 5, uni_pc", 8): "EasyCache",
+        ("video, 20 steps, CFG 5, uni_pc", 5): "uniform",
+        ("video, 20 steps, CFG 5, uni_pc", 4): "uniform",
     }
 
 
