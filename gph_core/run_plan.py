@@ -13,7 +13,7 @@ from .paths import custom, speeds
 from .paths.choice import choose as choose_for
 from .paths.conditions import Choice, Conditions
 from .paths.golden_path import GoldenPath
-from .paths.speeds import check_full, full_of
+from .paths.speeds import check_full, count_of
 from .policies.base import Policy
 from .policies.damped_velocity import DampedVelocity
 from .policies.extrapolation import Reuse
@@ -146,7 +146,7 @@ def adaptive(
         if isinstance(speed, int):
             check_full(speed, run.num_steps)
         fit = fit_of(method, calibration)
-        setting = setting_of(run, full_of(speed, run.num_steps), fit)
+        setting = setting_of(run, count_of(speed, run), fit)
         used = threshold
         if used is None:
             assert calibration is not None

@@ -23,7 +23,7 @@ from golden_path_pack.gph_core.experiments.examples import UnderFits, UnderPolic
 from golden_path_pack.gph_core.experiments.ratio import calibrate_ratio
 from golden_path_pack.gph_core.files.condition_diff import plain
 from golden_path_pack.gph_core.methods.table import ADAPTIVE, ALL, VARIANTS
-from golden_path_pack.gph_core.paths.retarget import num_full
+from golden_path_pack.gph_core.paths.speeds import SPEEDS, full_of
 from golden_path_pack.gph_core.quality import metrics
 from golden_path_pack.gph_core.search.log import StudyLog
 from golden_path_pack.gph_core.search.protocol import Contestant
@@ -41,7 +41,6 @@ from benchmarks.lab.subjects import EVERY, IMAGE
 
 MEMORY = folder("methods")
 PREPARATION_SEED, SCORING_SEED, UNSEEN_SEED = 21, 22, 23  # of captions, and of noise
-RATIOS = {"Quality": 21, "Balanced": 13, "Fast": 9}  # full steps of 50
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Lab:
     @property
     def counts(self) -> list[int]:
         """The numbers of full steps that are compared."""
-        return [num_full(self.steps, full, 50) for full in RATIOS.values()]
+        return [full_of(speed, self.steps) for speed in SPEEDS]
 
     @cached_property
     def vae(self):

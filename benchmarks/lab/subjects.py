@@ -78,7 +78,7 @@ SUBJECTS = {
         video_network.WEIGHTS,
     ),
 }  # fmt: skip
-FEW_STEPS = (8,)
+FEW_STEPS = (4, 8, 16)
 
 
 def of_steps(steps: int) -> str:

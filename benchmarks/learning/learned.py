@@ -22,8 +22,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from golden_path_pack.gph_core.paths.retarget import num_full
-from golden_path_pack.gph_core.paths.speeds import OF_STEPS, SPEEDS
+from golden_path_pack.gph_core.paths.speeds import SPEEDS, full_of
 
 from benchmarks.lab import report
 from benchmarks.lab.demo import SAMPLER, SCHEDULER
@@ -92,10 +91,10 @@ def settings(subject: str) -> list[Setting]:
     if subject == STUDENT:
         return [Setting(STUDENT, SAMPLER, 1.0, 20, full) for full in (8, 5)]
     euler = [
-        Setting(subject, SAMPLER, cfg, steps, num_full(steps, full, OF_STEPS))
+        Setting(subject, SAMPLER, cfg, steps, full_of(speed, steps))
         for cfg in CFGS
         for steps in STEPS
-        for full in SPEEDS.values()
+        for speed in SPEEDS
     ]
     return [*euler, *(Setting(subject, sampler, 5.0, 20, 8) for sampler in SAMPLERS[1:])]
 

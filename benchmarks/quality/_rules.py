@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from golden_path_pack.gph_core.paths.retarget import num_full, retarget
+from golden_path_pack.gph_core.paths.grids import MIN_FULL, half_up
+from golden_path_pack.gph_core.paths.retarget import retarget
 from golden_path_pack.gph_core.paths.spacings import noise_spacing, spacing
 from golden_path_pack.gph_core.schedule import Schedule, uniform
 
@@ -180,7 +181,7 @@ def schedules_of(
 ) -> dict[str, Schedule]:
     """The schedule of each rule; a moved path may have another number of full steps."""
     steps = len(sigmas) - 1
-    full = num_full(steps, setting.speed, 50)
+    full = max(MIN_FULL, half_up(steps * setting.speed / 50))
     return {
         RULE: noise_spacing(sigmas, full, halfway, setting.cfg != 1),
         "uniform": uniform(steps, full),

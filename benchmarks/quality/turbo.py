@@ -1,14 +1,15 @@
 """Caches on models of few steps: students of the demo model, at every number of full steps.
 
-A student of 8 steps, and the one with guidance baked in at 20, both at CFG 1. For each number of
-evaluations the table has as many plain steps, the node's default where there is no path, residual
-reuse, and fitted weights, both under the best schedule that leaves step 0 full (at 20 steps: the
-best of 100 random ones). Schedules are chosen and weights are fitted on 16 prompts that training
-saw; a learned path has two or four. Beside them stands ComfyUI's EasyCache with its default
-threshold and others. Each picture is compared with the run of all steps, and the classifier says
-whether it shows what the prompt names.
+Students of 4, 8 and 16 steps, and the one with guidance baked in at 20, all at CFG 1. For each
+number of evaluations the table has as many plain steps, the node's default where there is no path,
+residual reuse, and fitted weights, both under the best schedule that leaves step 0 full (of a large
+space: the best of the pack's spacings and some random ones). Schedules are chosen and weights are
+fitted on 16 prompts that training saw, or on two or four of them; *learn* has the schedule that the
+node would choose for two. Beside them stands ComfyUI's EasyCache with its default threshold and
+others. Each picture is compared with the run of all steps, and the classifier says whether it shows
+what the prompt names.
 
-It takes about half an hour of one core; ``-- --quick`` takes a few pictures, to try it out.
+It takes about an hour of one core; ``-- --quick`` takes a few pictures, to try it out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import copy
 import random
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -25,6 +26,11 @@ import numpy as np
 import torch
 from comfy_extras.nodes_easycache import EasyCacheNode
 from golden_path_pack.gph_core.experiments.examples import UnderPolicy
+from golden_path_pack.gph_core.learning import lesson
+from golden_path_pack.gph_core.learning.lesson import budget_of
+from golden_path_pack.gph_core.learning.spacings import to_learn
+from golden_path_pack.gph_core.paths.spacings import spacings
+from golden_path_pack.gph_core.policies.damped_velocity import DampedVelocity
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run_plan import by_count
 from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace
@@ -40,12 +46,12 @@ from demo.training.evaluate import Verdict, judge
 
 FILE = "turbo.json"
 SUBJECTS = {**{steps: of_steps(steps) for steps in FEW_STEPS}, 20: STUDENT}  # by number of steps
-COUNTS = {20: (5, 8, 12, 16)}  # full steps; every number for fewer steps
 SCORING, LEARNED = 16, (2, 4)  # images to choose and fit on
 ALL_STEPS, REUSE, FITTED, EASY = "all steps", "residual reuse", "fitted", "EasyCache"
+FROM_2, LEARN = "from 2 images", "learn, 2 images"
 THRESHOLDS = (0.05, 0.1, 0.2, 0.4)  # EasyCache's default is 0.2
 START, END = 0.15, 0.95  # its defaults, parts of the run
-SCHEDULES = 100  # that are tried of a space that has more
+SMALL, RANDOM = 100, 20  # schedules that are all tried; others beside spacings in a large space
 QUICK = 8  # prompts
 UNSEEN = 200  # prompts: one image in 100 moves the accuracy by a point
 
@@ -85,7 +91,7 @@ def rows(steps: int, unseen: int = UNSEEN) -> Iterator[dict]:
     lab = Lab(steps, 1.0, prompts=Prompts(unseen=unseen), subject=SUBJECTS[steps])
     album = Album(lab)
     yield row(steps, steps, ALL_STEPS, album.accuracy(album.full))
-    for full in COUNTS.get(steps, range(2, steps)):
+    for full in range(2, steps):
         plain = album.of(partial(fewer_steps, replace(lab, steps=full).sigmas))
         yield row(steps, full, PLAIN, album.scores(plain))
         yield row(steps, full, DEFAULT, album.scores(album.of(partial(default, full)), plain))
@@ -115,21 +121,36 @@ def cached(lab: Lab, full: int) -> dict[str, tuple[Schedule, object]]:
         fits = lab.fits(replace(work, examples=work.examples[:count]))
         schedule = best(fits, space)
         found[name] = schedule, fits.policy_for(schedule)
+        if name == FROM_2:
+            schedule = as_learned(lab, fits, full)
+            found[LEARN] = schedule, fits.policy_for(schedule)
     return found
 
 
+def as_learned(lab: Lab, fits: Any, full: int) -> Schedule:
+    """The schedule that the node takes for a few images."""
+    default = lab.unseen.setup.choice_of(by_count(full, None, ()), False)
+    tried = to_learn(full, default.schedule, isinstance(default.policy, DampedVelocity))
+    trials = budget_of(lab.steps, full, len(fits)).trials
+    return lesson.best((scores(fits, one), one) for one in tried[: max(1, trials)])[1]
+
+
 def best(examples: Any, space: ScheduleSpace) -> Schedule:
-    """The schedule of the highest mean: of all, or of so many random ones in a large space."""
+    """The schedule of the highest mean: of all, or of some in a large space."""
     rng = random.Random(0)
-    every = space if space.size <= SCHEDULES else [space.sample(rng) for _ in range(SCHEDULES)]
+    every: Iterable[Schedule] = space
+    if space.size > SMALL:
+        spaced = spacings(space.num_steps, space.num_steps - space.num_cached)
+        every = [*spaced, *(space.sample(rng) for _ in range(RANDOM))]
+    examples.begin()
+    return max(every, key=lambda schedule: statistics.fmean(scores(examples, schedule)))
 
-    def mean(schedule: Schedule) -> float:
-        found = examples.measure(schedule, range(len(examples)))
-        return float(np.mean([metrics["psnr"] for metrics in found.metrics]))
 
+def scores(examples: Any, schedule: Schedule) -> list[float]:
+    """PSNR of each example in dB."""
     with torch.inference_mode():
-        examples.begin()
-        return max(every, key=mean)
+        found = examples.measure(schedule, range(len(examples)))
+    return [metrics["psnr"] for metrics in found.metrics]
 
 
 def fewer_steps(sigmas, sampling: Sampling):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..architecture import is_stated
 from ..gates.base import Gate
+from ..noise import without_shift
 from ..policies.base import Policy
 from ..schedule import Schedule
 from .golden_path import GoldenPath
@@ -87,6 +88,14 @@ class Conditions:
     @property
     def num_steps(self) -> int:
         return len(self.sigmas) - 1
+
+    @property
+    def whole_steps(self) -> int:
+        """Number of steps of this size from pure noise to a clean picture."""
+        ends = (self.sigmas[0], self.sigmas[-1], self.sigma_max)
+        begin, end, highest = without_shift(ends, self.halfway, self.sigma_max)
+        part = (begin - end) / highest
+        return round(self.num_steps / part) if 0 < part < 1 else self.num_steps
 
     def told(self, policy: Policy) -> Policy:
         """The policy, with what it has to know of the run."""

@@ -12,17 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..schedule import Schedule
-from .grids import MIN_FULL, Grids, grids_of, half_up, noise_levels
+from .grids import Grids, grids_of, noise_levels
 from .spacings import cheapest
-
-
-def num_full(num_steps: int, source_full: int, source_steps: int) -> int:
-    """Full steps of a whole run at the cache ratio of a source: ``round(N F₀ / N₀)``, halves up.
-
-    At least ``MIN_FULL`` (or as many as the source has): with fewer there is no picture.
-    """
-    floor = min(MIN_FULL, source_full)
-    return min(num_steps, max(floor, half_up(num_steps * source_full / source_steps)))
 
 
 def retarget(

@@ -9,11 +9,16 @@ from ..policies.fitted import Fitted
 from .choice import choose
 from .conditions import Choice, Conditions
 from .golden_path import GoldenPath
-from .retarget import num_full
+from .grids import MIN_FULL, half_up
 
 # Full steps of 50 in the GPH paper, whose cache ratios are 0.58, 0.74 and 0.82.
 SPEEDS = {"Quality": 21, "Balanced": 13, "Fast": 9}
 OF_STEPS = 50
+# Full steps that a run keeps at least, whatever the share: the steps of a short run are large. But
+# not more than three in four (docs/decisions/schedules_and_paths.md, "Speeds of short runs").
+FEWEST = {"Quality": 7, "Balanced": 5, "Fast": MIN_FULL}
+MOST_SHARE = 0.75
+IN_FULL = 3  # steps of a run that is computed in full
 
 # A speed by the number of steps: with fewer than ten full steps, Balanced is often visibly off.
 AUTOMATIC = "Automatic"
@@ -22,13 +27,13 @@ NAMES = (AUTOMATIC, *SPEEDS)
 
 
 def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
-    """The schedule of a speed for a run; at least four steps stay full."""
+    """The schedule of a speed for a run."""
     if speed not in NAMES:
         raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(NAMES)}")
     name = automatic(run.num_steps) if speed == AUTOMATIC else speed
-    full = SPEEDS[name]
-    count = num_full(run.num_steps, full, OF_STEPS)
-    choice = choose(run, count, paths, 1 - full / OF_STEPS)
+    count = count_of(name, run)
+    assert count is not None
+    choice = choose(run, count, paths, 1 - SPEEDS[name] / OF_STEPS)
     if speed != AUTOMATIC:
         return choice
     note = f"Automatic is {name} here: the sampler takes fewer than {BALANCED_FROM} steps"
@@ -52,15 +57,31 @@ def speed_of(path: GoldenPath, paths: Sequence[GoldenPath]) -> str:
         holds=lambda policy: policy.conditions == wanted, cfg=(wanted or {}).get("cfg"),
     )  # fmt: skip
     count = path.schedule.num_full
-    speeds = (speed for speed in SPEEDS if full_of(speed, run.num_steps) == count)
+    speeds = (speed for speed in SPEEDS if count_of(speed, run) == count)
     return next((speed for speed in speeds if resolve(speed, run, paths).path == path), "")
 
 
-def full_of(speed: str | int, num_steps: int) -> int | None:
-    """Number of full steps at a speed; None for a text that is no speed."""
+def count_of(speed: str | int, run: Conditions) -> int | None:
+    """``full_of`` for a run, which may be a part of a longer one."""
+    return full_of(speed, run.num_steps, run.whole_steps)
+
+
+def full_of(speed: str | int, num_steps: int, whole_steps: int = 0) -> int | None:
+    """Number of full steps at a speed; None for a text that is no speed.
+
+    Args:
+        speed: or a number of full steps, which is returned.
+        whole_steps: of the run of which these steps are a part; 0 if they are a whole run.
+    """
     if isinstance(speed, int):
         return speed
-    return num_full(num_steps, SPEEDS[speed], OF_STEPS) if speed in SPEEDS else None
+    if speed not in SPEEDS:
+        return None
+    if num_steps <= IN_FULL:
+        return num_steps
+    fewest = max(MIN_FULL, FEWEST[speed] * num_steps / (whole_steps or num_steps))
+    share = num_steps * SPEEDS[speed] / OF_STEPS
+    return half_up(max(share, min(fewest, MOST_SHARE * num_steps)))
 
 
 def check_full(full: int, num_steps: int, fewest: int = 2, spare: int = 1) -> None:

@@ -71,12 +71,13 @@ class GoldenPathCache(Node):
                     default=AUTOMATIC,
                     tooltip=(
                         "How many steps stay full, for any step count: Quality 42 % (21 of 50), "
-                        "Balanced 26 % (13 of 50), Fast 18 % (9 of 50); rounded, halves up, and at "
-                        "least 4. Automatic: Balanced from 40 steps on, Quality for fewer. Which "
-                        "ones: a path of your own search for this model and these noise levels, "
-                        "else a published one, else a rule that spaces them by noise level and "
-                        "CFG; the report says which and why. Custom uses the schedule below. Off "
-                        "hands the model on as it is."
+                        "Balanced 26 % (13 of 50), Fast 18 % (9 of 50); rounded, halves up. "
+                        "Short runs keep at least 7, 5 and 4, but at most three in four. "
+                        "Automatic: Balanced from 40 steps on, Quality for fewer. Which ones: a "
+                        "path of your own search for this model and these noise levels, else a "
+                        "published one, else a rule that spaces them by noise level and CFG; the "
+                        "report says which and why. Custom uses the schedule below. Off hands the "
+                        "model on as it is."
                     ),
                 ),
                 io.MultiType.Input(

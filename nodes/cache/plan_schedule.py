@@ -12,8 +12,7 @@ from ...gph_core.calibration.entry import Calibration, fit_of
 from ...gph_core.methods.method import Method, Setting
 from ...gph_core.methods.planned import PLANNED, RULES, noted, planned
 from ...gph_core.paths.library import NONE
-from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS, check_full
+from ...gph_core.paths.speeds import check_full, full_of
 from ...gph_core.planning.planners import Plan
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.reports.plan_report import calibration_text, plan_text
@@ -140,7 +139,8 @@ class PlanSchedule(Node):
         if sigmas is not None:
             steps = max(len(sigmas) - 1, 0)
             present |= of_sigmas(sigmas.tolist())
-        full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
+        full = full_of(full_steps if speed == COUNT else speed, steps)
+        assert full is not None
         check_full(full, steps, fewest=1, spare=0)
         entry = _calibration(method, calibration)
         if method == GAIN.name:

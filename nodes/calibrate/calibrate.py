@@ -11,7 +11,6 @@ from ...gph_core.calibration.table import RECIPES
 from ...gph_core.experiments.budcache import NAME as BUDCACHE
 from ...gph_core.experiments.calibrating import Calibrated, calibrate_all
 from ...gph_core.paths.library import check_name
-from ...gph_core.paths.speeds import full_of
 from ...gph_core.texts import counted
 from ..library import calibrations
 from ..sample.examples import Example
@@ -119,8 +118,7 @@ class Calibrate(OnFile):
                 done = calibrate_all(workload, runs.facts, methods, entries, shared.jobs, save)
             done.notes.extend(shared.notes)
         else:
-            count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
-            assert count is not None
+            count = workload.full_of(full_steps if speed == COUNT else speed)
             entry = budcache.search(workload, count, path, entries.get(method), progress)
             if entry is not entries.get(method):
                 save(entry)

@@ -10,7 +10,6 @@ from ...gph_core.calibration import file
 from ...gph_core.experiments.ratio import calibrate_ratio
 from ...gph_core.methods.table import ADAPTIVE, ALL
 from ...gph_core.paths.library import check_name
-from ...gph_core.paths.speeds import full_of
 from ...gph_core.policies.base import Policy
 from ...gph_core.reports.calibration_report import threshold_text
 from ..library import calibrations
@@ -87,8 +86,7 @@ class CalibrateRatio(OnFile):
         workload = workload_of(model, examples, latent, sampler, sigmas, cfg, guider)
         path, progress = calibrations.FILES.path_of(calibration), Bar(cls.hidden.unique_id)
         entries = file.load_for(path, workload.setup.conditions)
-        count = full_of(full_steps if speed == COUNT else speed, workload.num_steps)
-        assert count is not None
+        count = workload.full_of(full_steps if speed == COUNT else speed)
         row = ALL[method]
         policy = policy or row.policy
         _, threshold = calibrate_ratio(

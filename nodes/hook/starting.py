@@ -15,7 +15,7 @@ from torch import Tensor
 from ...gph_core.calibration.fitted import check_policy
 from ...gph_core.paths.choice import FEW_STEPS
 from ...gph_core.paths.conditions import Choice
-from ...gph_core.paths.grids import MIN_FULL
+from ...gph_core.paths.speeds import IN_FULL
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.damped_velocity import DampedVelocity
 from ...gph_core.policies.extrapolation import Reuse
@@ -151,11 +151,8 @@ def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]
     needs = bool(choice.policy.conditions) or isinstance(choice.policy, Fitted)
     if caches and needs and (note := check_policy(choice.policy, setup.conditions)):
         yield note
-    if plan.is_chosen and num_steps <= MIN_FULL:
-        yield (
-            f"{counted(num_steps, 'step')}: all of them are computed in full, since at least "
-            f"{MIN_FULL} stay full"
-        )
+    if plan.is_chosen and num_steps <= IN_FULL:
+        yield f"{counted(num_steps, 'step')}: too few to cache any, so all are computed in full"
     if num_steps <= FEW_STEPS and choice.gate is not None:
         yield f"with {num_steps} steps an adaptive method has little to decide"
     if num_steps <= FEW_STEPS and plan.is_chosen and caches:

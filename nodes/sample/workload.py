@@ -14,6 +14,8 @@ import comfy.utils
 import torch
 from torch import Tensor
 
+from ...gph_core.paths.speeds import count_of
+from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.texts import counted
 from ..hook import compatibility, fingerprint, patching
 from ..hook.setup import SamplingSetup
@@ -67,6 +69,12 @@ class Workload:
     @property
     def num_steps(self) -> int:
         return len(self.sigmas) - 1
+
+    def full_of(self, speed: str | int) -> int:
+        """Number of full steps at a speed, or the number itself."""
+        count = count_of(speed, self.setup.known(Reuse()))
+        assert count is not None
+        return count
 
     @property
     def notes(self) -> list[str]:

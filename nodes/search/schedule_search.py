@@ -9,8 +9,6 @@ from comfy_api.latest import io
 
 from ...gph_core.experiments.search import search
 from ...gph_core.paths.choice import provenance
-from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy, Site
 from ...gph_core.policies.extrapolation import Hermite, Reuse
 from ...gph_core.policies.fitted import Fitted
@@ -172,12 +170,11 @@ class ScheduleSearch(Node):
         semantic: SemanticMetrics | None = None,
     ) -> io.NodeOutput:  # fmt: skip
         figures.require()
-        num_steps = max(len(sigmas) - 1, 0)
-        count = full_steps if speed == COUNT else num_full(num_steps, SPEEDS[speed], OF_STEPS)
         budget = Budget(evaluations or math.inf, math.inf, 60 * minutes)
         live = SearchLive(cls.hidden.unique_id, objective, budget)
         guider = guider_for(model, guider, cfg, examples[0])
         scoring = Workload(guider, examples, latent, sampler, sigmas)
+        count = scoring.full_of(full_steps if speed == COUNT else speed)
         inputs = SearchInputs(
             scoring, replace(scoring, examples=validation), objective, vae, lpips, batch_size,
             semantic,

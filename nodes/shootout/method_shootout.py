@@ -16,8 +16,6 @@ from ...gph_core.experiments.shootout import Shootout
 from ...gph_core.methods.candidates import USUAL, names_of, schedules_of
 from ...gph_core.methods.table import ALL, VARIANTS
 from ...gph_core.paths.library import NONE, check_name
-from ...gph_core.paths.retarget import num_full
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Policy
 from ...gph_core.quality.shootout import Results
 from ...gph_core.reports import figures
@@ -189,8 +187,7 @@ class MethodShootout(Node):
         figures.require()
         guider = guider_for(model, guider, cfg, examples[0])
         workload = Workload(guider, examples, latent, sampler, sigmas)
-        steps = workload.num_steps
-        full = full_steps if speed == COUNT else num_full(steps, SPEEDS[speed], OF_STEPS)
+        full = workload.full_of(full_steps if speed == COUNT else speed)
         line_up = LineUp(
             workload.setup, full, entries_of(calibration), policy, user_paths.every(),
             identity,

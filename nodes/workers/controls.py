@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ...gph_core.paths.retarget import num_full
 from ...gph_core.paths.spacings import even, spacing
-from ...gph_core.paths.speeds import OF_STEPS, SPEEDS
 from ...gph_core.policies.base import Site
 from ...gph_core.policies.extrapolation import Reuse
 from ..sample.assessing import Assessor
@@ -14,7 +12,7 @@ from ..sample.workload import Workload
 def scores(workload: Workload) -> list[float]:
     """Latent MSE of two schedules on the first example, against its full run."""
     sampling, num_steps = workload.sampling(0), workload.num_steps
-    count = num_full(num_steps, SPEEDS["Balanced"], OF_STEPS)
+    count = workload.full_of("Balanced")
     assessor = Assessor(None, {})  # of latents alone
     reference, errors = assessor.reference(sampling.full()), []
     for rule in (even, spacing):

@@ -10,7 +10,7 @@ const beside = "this node caches nothing: EasyCache is also active on this model
 test("a known line is said in the language of the page, its values too", () => {
   assert.equal(translated(beside, zh), "此节点没有缓存任何步：此模型上还有 EasyCache 在起作用；请移除它：两个缓存同时使用会毁坏图像");
   assert.equal(translated("steps 3 to 19 of your schedule", zh), "您的计划的第 3 至 19 步");
-  assert.equal(translated("4 steps: all of them are computed in full, since at least 4 stay full", zh), "共 4 步：全部完整计算，因为至少保留 4 个完整步");
+  assert.equal(translated("3 steps: too few to cache any, so all are computed in full", zh), "共 3 步：步数太少，无法缓存，全部完整计算");
   assert.equal(translated("spacing by noise level", zh), "按噪声水平分布");
 });
 

@@ -2,7 +2,7 @@
 export default {
   "said.inFull": "this node caches nothing: {reason}",
   "said.otherCache": "{name} is also active on this model; remove it: two caches together spoil the image",
-  "said.allFull": "{steps}: all of them are computed in full, since at least {least} stay full",
+  "said.allFull": "{steps}: too few to cache any, so all are computed in full",
   "said.everyCall": "the sampler {sampler} needs all of its model calls; choose another",
   "said.bothPrompts": "the sampler {sampler} needs both prompts at every step, which {policy} leaves out; choose a residual policy, or another sampler",
   "said.unlisted": "{model} is not a supported transformer (docs/models.md lists them); use an output or velocity policy, a path with fitted weights, or EasyCache: these work with any model",

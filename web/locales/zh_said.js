@@ -2,7 +2,7 @@
 export default {
   "said.inFull": "此节点没有缓存任何步：{reason}",
   "said.otherCache": "此模型上还有 {name} 在起作用；请移除它：两个缓存同时使用会毁坏图像",
-  "said.allFull": "共 {steps}：全部完整计算，因为至少保留 {least} 个完整步",
+  "said.allFull": "共 {steps}：步数太少，无法缓存，全部完整计算",
   "said.everyCall": "采样器 {sampler} 需要每一次模型调用；请换一个采样器",
   "said.bothPrompts": "采样器 {sampler} 每一步都需要两个提示词，而 {policy} 会省去；请改用残差策略，或换一个采样器",
   "said.unlisted": "{model} 不是受支持的 Transformer（见 docs/models.md）；请使用作用于输出或速度的策略、带拟合权重的路径，或 EasyCache，它们适用于任何模型",

@@ -131,7 +131,7 @@ def test_a_model_that_is_not_listed_is_cached_too(listener):
         zoo.sample(case, cached(model), steps=12)
         record = listener.records.pop()
         assert (record.policy, record.notes) == ("damped velocity", notes)
-        assert len(calls) == len(record.full_steps) == 4
+        assert len(calls) == len(record.full_steps) == 5
 
 
 def test_without_the_node_nothing_is_left(model, listener):

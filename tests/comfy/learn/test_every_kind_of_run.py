@@ -228,12 +228,12 @@ def test_forgetting_a_renamed_path_leaves_the_runs_of_other_settings(unet):
     assert folders() == [folder]
 
 
-def test_a_run_of_four_steps_is_full_at_quality_and_teaches_nothing(unet):
-    found, listener = learned_case(0, UNET, unet, steps=4)
+def test_a_run_of_three_steps_is_full_and_teaches_nothing(unet):
+    found, listener = learned_case(0, UNET, unet, steps=3)
     (told,) = listener.records
     assert (told.cached_steps, told.origin) == ((), "spacing by noise level")
     assert not learning_folder().exists()
-    assert zoo.same(found, learned_case(0, UNET, unet, wanted=None, steps=4)[0])
+    assert zoo.same(found, learned_case(0, UNET, unet, wanted=None, steps=3)[0])
 
 
 def test_a_path_of_a_search_is_taken_and_nothing_is_learned(better, unet):
@@ -320,9 +320,7 @@ def page(monkeypatch):
     def events(model, prompt, learn, seed=0):
         server.sent.clear()
         with CurrentNodeContext(prompt, "7"):
-            (model,) = GoldenPathCache.execute(
-                model, speed="Quality", schedule="", learn=learn
-            ).result
+            (model,) = GoldenPathCache.execute(model, speed="Fast", schedule="", learn=learn).result
             guider = guider_of_case(UNET, model)
             noise = comfy.sample.prepare_noise(zoo.empty_latent(UNET), seed)
             sampler = comfy.samplers.sampler_object("euler")

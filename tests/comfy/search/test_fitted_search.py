@@ -49,7 +49,7 @@ SCHEDULE = Schedule.parse("0-1,4,6/8")
 
 def fitted(**changes):
     """Automatic, as the node is by default: weights where the sampler allows them."""
-    given = {"policies": AUTOMATIC, "num_steps": STEPS, "speed": "Quality", "evaluations": 2}
+    given = {"policies": AUTOMATIC, "num_steps": STEPS, "speed": "Fast", "evaluations": 2}
     return small(**given | changes).result
 
 
@@ -108,7 +108,7 @@ def test_a_fitted_path_is_delivered_and_kept_with_its_weights():
 def test_the_speed_takes_the_fitted_path_and_comes_as_close_as_it_promises():
     schedule = searched()[0]
     full, _ = sampled(None, number=2)  # which validates
-    latent, record = sampled(by_speed("Quality", Reuse(), user_paths.every), number=2)
+    latent, record = sampled(by_speed("Fast", Reuse(), user_paths.every), number=2)
     assert re.fullmatch(
         r"demo, 4 of 8, fitted here on 2 examples, PSNR (\d\d\.\d) dB on 1 others, "
         r"worst tenth \1, hardly visible \d+ %",
@@ -131,7 +131,7 @@ def test_the_speed_takes_the_fitted_path_and_comes_as_close_as_it_promises():
 
 def test_the_report_that_a_picture_keeps_has_the_weights():
     _, policy, *_ = searched()
-    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every))
+    _, record = sampled(by_speed("Fast", Reuse(), user_paths.every))
     kept = RunRecord.from_dict(json.loads(json.dumps(record.to_dict())))
     assert policy_from_json(kept.policy_data) == policy
 
@@ -167,14 +167,14 @@ def test_plain_euler_steps_are_velocity_reuse():
 
 def test_at_another_cfg_the_speed_takes_another_path():
     searched()
-    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), cfg=3.0)
+    _, record = sampled(by_speed("Fast", Reuse(), user_paths.every), cfg=3.0)
     assert record.policy == "residual reuse"
     assert "demo, 4 of 8" not in record.origin
 
 
 def test_with_a_sampler_that_needs_both_prompts_the_speed_takes_another_path():
     searched()
-    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler="euler_cfg_pp")
+    _, record = sampled(by_speed("Fast", Reuse(), user_paths.every), sampler="euler_cfg_pp")
     assert record.policy == "residual reuse"
     assert record.cached_steps
 
@@ -187,7 +187,7 @@ def test_the_same_path_as_a_schedule_of_the_users_is_refused_at_another_cfg():
 
 def test_weights_of_one_sampler_are_not_used_with_another():
     schedule, policy, *_ = searched()
-    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler="dpmpp_2m")
+    _, record = sampled(by_speed("Fast", Reuse(), user_paths.every), sampler="dpmpp_2m")
     assert record.policy == "residual reuse"
     assert "demo, 4 of 8" not in record.origin
     with pytest.raises(ValueError, match="the sampler euler, this run has dpmpp_2m"):
@@ -197,7 +197,7 @@ def test_weights_of_one_sampler_are_not_used_with_another():
 def test_weights_without_noise_are_not_used_with_noise():
     schedule, policy, *_ = searched()
     churn = comfy.samplers.ksampler("euler", {"s_churn": 5.0})
-    _, record = sampled(by_speed("Quality", Reuse(), user_paths.every), sampler=churn)
+    _, record = sampled(by_speed("Fast", Reuse(), user_paths.every), sampler=churn)
     assert record.policy == "residual reuse"
     with pytest.raises(ValueError, match="the sampler options of that time, this run has another"):
         sampled(fixed(Schedule.parse(schedule), policy), sampler=churn)

@@ -82,7 +82,7 @@ def test_every_objective_is_offered_and_one_that_people_can_see_is_the_default()
 def test_what_is_found_is_kept_with_its_conditions_and_a_speed_takes_it(monkeypatch):
     # A speed takes what is better than every control: here there is none.
     monkeypatch.setattr(search.SearchSession, "baselines", lambda *_: {})
-    found = small(num_steps=8, speed="Quality", objective="latent MSE")  # 4 of 8
+    found = small(num_steps=8, speed="Fast", objective="latent MSE")  # 4 of 8
     schedule, policy, _, table = found.result
     (path,) = user_paths.read()
     model = comfy_model.load_model()
@@ -95,7 +95,7 @@ def test_what_is_found_is_kept_with_its_conditions_and_a_speed_takes_it(monkeypa
 
     family, _ = compatibility.identify(model)
     run = Conditions(family.name, model.model.model_config.unet_config, levels.tolist(), Reuse())
-    choice = speeds.resolve("Quality", run, user_paths.read())
+    choice = speeds.resolve("Fast", run, user_paths.read())
     assert (str(choice.schedule), choice.origin) == (schedule, "searched here: demo, 4 of 8")
 
     # A run under it is as far from the full run as the path promises.

@@ -23,7 +23,7 @@ from ...support.zoo import zoo
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("in_a_run", "user")]
 
-STEPS = 12  # Quality: 5 of them full
+STEPS = 12  # Balanced: 5 of them full
 WORDS = (
     "UNetModel is not a supported transformer (docs/models.md lists them); use an output or "
     "velocity policy, a path with fitted weights, or EasyCache: these work with any model"
@@ -57,7 +57,7 @@ def test_a_speed_finds_the_path_that_was_fitted_to_the_model():
     (path,) = user_paths.read()
     assert (path.family, path.policy) == ("UNetModel", policy)
     full, _ = sampled(model)
-    latent, listener = sampled(model, by_speed("Quality", Reuse(), user_paths.every))
+    latent, listener = sampled(model, by_speed("Balanced", Reuse(), user_paths.every))
     (record,) = listener.records
     assert (record.policy, record.schedule, record.family) == ("fitted", schedule, "UNetModel")
     assert record.origin.startswith("mine, 5 of 12, fitted here on 4 examples, latent MSE ")
@@ -69,7 +69,7 @@ def test_a_speed_finds_the_path_that_was_fitted_to_the_model():
 
 @pytest.mark.parametrize(
     ("speed", "options"),
-    [("Fast", {}), ("Quality", {"cfg": 2.0}), ("Quality", {"sampler": "euler_cfg_pp"})],
+    [("Fast", {}), ("Balanced", {"cfg": 2.0}), ("Balanced", {"sampler": "euler_cfg_pp"})],
 )
 def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, options):
     model = zoo.build(CASE)
@@ -83,7 +83,7 @@ def test_without_such_a_path_it_is_computed_in_full_with_the_reason(speed, optio
 def test_another_model_of_the_same_class_does_not_take_it():
     searched()
     wider = replace(CASE, unet=UNET | {"model_channels": 64})
-    _, listener = sampled(zoo.build(wider), by_speed("Quality", Reuse(), user_paths.every))
+    _, listener = sampled(zoo.build(wider), by_speed("Balanced", Reuse(), user_paths.every))
     assert listener.refusals == [WORDS]
 
 

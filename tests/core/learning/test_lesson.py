@@ -98,6 +98,12 @@ def test_spacings_begin_with_the_first_step_and_end_with_the_last_but_for_the_de
     assert all(text.startswith("0") and text.endswith("19/20") for text in found)
 
 
+def test_where_most_steps_are_full_the_steep_spacing_comes_first():
+    default = Schedule.parse("0-2,4,6,9,11/12")
+    # round(11 (i / 6)^1.5); at 8 of 20, as above, round(19 (i / 7)^1.3).
+    assert str(to_learn(7, default, is_damped=True)[0]) == "0-2,4,6,8,11/12"
+
+
 def test_with_few_full_steps_the_spacing_of_damped_velocity_comes_first():
     default = Schedule.parse("0,4,8,13,18/20")
     assert to_learn(5, default, is_damped=True)[0] == default

@@ -7,7 +7,7 @@ import pytest
 from gph_core.paths.conditions import Conditions
 from gph_core.paths.golden_path import SEARCHED
 from gph_core.paths.library import bundled_paths
-from gph_core.paths.speeds import SPEEDS, check_full, full_of, resolve, speed_of
+from gph_core.paths.speeds import SPEEDS, check_full, count_of, full_of, resolve, speed_of
 from gph_core.policies.extrapolation import Reuse
 
 
@@ -30,9 +30,34 @@ def test_every_step_count_is_resolved(speed):
     for num_steps in range(1, 201):
         schedule = resolve(speed, unknown_model(num_steps), ()).schedule
         assert schedule.num_steps == num_steps
-        assert schedule.num_full >= min(4, num_steps)
-        if num_steps * of_50 >= 4 * 50:  # in whole numbers: at most half a step beside the ratio
-            assert abs(50 * schedule.num_full - of_50 * num_steps) <= 25
+        assert schedule.num_full >= min(3, num_steps)
+        # In whole numbers: at most half a step beside the ratio.
+        assert num_steps < 23 or abs(50 * schedule.num_full - of_50 * num_steps) <= 25
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "full"),
+    [(2, (2, 2, 2)), (3, (3, 3, 3)), (4, (3, 3, 3)), (5, (4, 4, 4)), (6, (5, 5, 4)),
+     (8, (6, 5, 4)), (9, (7, 5, 4)), (12, (7, 5, 4)), (16, (7, 5, 4)), (17, (7, 5, 4)),
+     (20, (8, 5, 4))],
+)  # fmt: skip
+def test_short_runs_keep_more_steps_full(num_steps, full):
+    found = [resolve(speed, unknown_model(num_steps), ()) for speed in SPEEDS]
+    assert tuple(choice.schedule.num_full for choice in found) == full
+
+
+def test_a_part_of_a_run_keeps_its_part_of_the_full_steps():
+    # Half of 12 steps without shift: half of 7 and 5, but four are full.
+    noisy = Conditions(None, {}, [1 - n / 12 for n in range(7)], Reuse())
+    assert noisy.whole_steps == 12
+    assert [count_of(speed, noisy) for speed in SPEEDS] == [4, 4, 4]
+    assert [full_of(speed, 12, 14) for speed in SPEEDS] == [6, 4, 4]  # 7 and 5 of 14
+    # With shift 3, a level of 3/4 is the middle.
+    clean = replace(noisy, sigmas=[0.75 * (1 - n / 6) for n in range(7)], halfway=0.75)
+    assert clean.whole_steps == 12
+    # Sigmas of a model whose noise exceeds 1, from the highest one: a whole run.
+    exploding = replace(noisy, sigmas=[14.6, 4.0, 1.6, 0.0], halfway=1.6, sigma_max=14.6)
+    assert exploding.whole_steps == 3
 
 
 def test_an_unknown_speed_is_refused():

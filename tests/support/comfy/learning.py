@@ -12,7 +12,7 @@ from ..zoo import zoo
 from . import tiny
 from .demo_examples import examples
 
-STEPS, SPEED = 12, "Quality"  # five full steps
+STEPS, SPEED = 12, "Balanced"  # five full steps
 CACHED = 7
 
 

@@ -31,9 +31,9 @@ def advice(steps):
     """What a run of few steps is told."""
     if steps > 10:
         return ()
-    if steps <= 4:
+    if steps <= 3:
         counted = "1 step" if steps == 1 else f"{steps} steps"
-        return (f"{counted}: all of them are computed in full, since at least 4 stay full",)
+        return (f"{counted}: too few to cache any, so all are computed in full",)
     return (
         f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
     )
