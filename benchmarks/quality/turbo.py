@@ -2,6 +2,7 @@
 
 Students of 4, 8 and 16 steps, and the one with guidance baked in at 20, all at CFG 1. For each
 number of evaluations the table has as many plain steps, the node's default where there is no path,
+first steps whose velocity the last ones repeat (what two experts of two steps each can do),
 residual reuse, and fitted weights, both under the best schedule that leaves step 0 full (of a large
 space: the best of the pack's spacings and some random ones). Schedules are chosen and weights are
 fitted on 16 prompts that training saw, or on two or four of them; *learn* has the schedule that the
@@ -30,6 +31,7 @@ from golden_path_pack.gph_core.learning import lesson
 from golden_path_pack.gph_core.learning.lesson import budget_of
 from golden_path_pack.gph_core.learning.spacings import to_learn
 from golden_path_pack.gph_core.paths.spacings import spacings
+from golden_path_pack.gph_core.policies.base import Site
 from golden_path_pack.gph_core.policies.damped_velocity import DampedVelocity
 from golden_path_pack.gph_core.policies.extrapolation import Reuse
 from golden_path_pack.gph_core.run_plan import by_count
@@ -48,7 +50,7 @@ FILE = "turbo.json"
 SUBJECTS = {**{steps: of_steps(steps) for steps in FEW_STEPS}, 20: STUDENT}  # by number of steps
 SCORING, LEARNED = 16, (2, 4)  # images to choose and fit on
 ALL_STEPS, REUSE, FITTED, EASY = "all steps", "residual reuse", "fitted", "EasyCache"
-FROM_2, LEARN = "from 2 images", "learn, 2 images"
+FROM_2, LEARN, REPEATED = "from 2 images", "learn, 2 images", "last steps repeat"
 THRESHOLDS = (0.05, 0.1, 0.2, 0.4)  # EasyCache's default is 0.2
 START, END = 0.15, 0.95  # its defaults, parts of the run
 SMALL, RANDOM = 100, 20  # schedules that are all tried; others beside spacings in a large space
@@ -95,7 +97,8 @@ def rows(steps: int, unseen: int = UNSEEN) -> Iterator[dict]:
         plain = album.of(partial(fewer_steps, replace(lab, steps=full).sigmas))
         yield row(steps, full, PLAIN, album.scores(plain))
         yield row(steps, full, DEFAULT, album.scores(album.of(partial(default, full)), plain))
-        for way, (schedule, policy) in cached(lab, full).items():
+        first = Schedule(tuple(range(full)), steps), Reuse(Site.GUIDED)
+        for way, (schedule, policy) in {REPEATED: first, **cached(lab, full)}.items():
             found = album.scores(album.of(partial(under, schedule, policy)), plain)
             yield row(steps, full, way, found) | {"schedule": str(schedule)}
     for threshold in THRESHOLDS:

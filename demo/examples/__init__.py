@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 
-from . import compare, experts, inside, released, search, video
+from . import compare, experts, few_steps, inside, released, released_models, search, video
 from .drawing import FOLDER, TRY, as_dicts, read
 from .released import TEMPLATES
-from .released_models import EXAMPLES
 
+EXAMPLES = released_models.EXAMPLES + few_steps.EXAMPLES
 __all__ = ["EXAMPLES", "FOLDER", "TEMPLATES", "TRY", "as_dicts", "build_all", "read", "text_of"]
 
 

@@ -96,6 +96,14 @@ def prompt(title: str, text: str, clip: str = "model") -> Part:
     return Part("CLIPTextEncode", {"clip": (clip, "CLIP")}, outputs, (text,), title)
 
 
+def policy(kind: str) -> Part:
+    """A policy with its options as they are."""
+    return folded(
+        "GPH_PolicySelector", {}, {"policy": "GPH_POLICY"},
+        kind, 1, 0.5, 4, "", "recursive", 0.0, 0, "none", title=f"Policy: {kind}",
+    )  # fmt: skip
+
+
 def drawn(columns: Sequence[Column], workflow_id: str) -> dict:
     """The workflow of some columns, in the page's format 0.4."""
     parts = {key: part for column in columns for key, part in column.parts.items()}
@@ -158,13 +166,22 @@ def _node(part: Part, number: int, box: Sequence[int], parts: Mapping[str, Part]
 
 def _cache(part: Part) -> dict:
     """The cache node of the bundled demo workflow, elsewhere."""
-    (pattern,) = (n for n in read(FOLDER / f"{TRY}.json")["nodes"] if n["type"] == "GPH_Cache")
-    node = deepcopy(pattern)
+    node = deepcopy(_cache_pattern())
     for entry in node["inputs"]:
         entry["link"] = None
     node["outputs"][0]["links"] = []
     node["widgets_values"][: len(part.values)] = part.values
     return node | ({"title": part.title} if part.title else {})
+
+
+def cache_values() -> list:
+    """Values of its widgets there."""
+    return _cache_pattern()["widgets_values"]
+
+
+def _cache_pattern() -> dict:
+    (found,) = (n for n in read(FOLDER / f"{TRY}.json")["nodes"] if n["type"] == "GPH_Cache")
+    return found
 
 
 def read(file: Path) -> dict:

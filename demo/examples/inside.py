@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .drawing import MODEL, Column, Part, drawn, examples, folded, note, sampling
+from .drawing import MODEL, Column, Part, drawn, examples, folded, note, policy, sampling
 from .search import CFG, SCORING, STEPS
 
 FULL_STEPS = 8
@@ -68,13 +68,6 @@ def _shootout(policy: str, name: str) -> Part:
         {"figure": "IMAGE", "table": "STRING", "JSON": "STRING"},
         CFG, "full_steps below", FULL_STEPS, "none", "uniform\nplain steps", f"inside, {name}",
         "off", SCHEDULES, title=f"Method Shootout: {name}",
-    )  # fmt: skip
-
-
-def _policy(kind: str) -> Part:
-    return folded(
-        "GPH_PolicySelector", {}, {"policy": "GPH_POLICY"},
-        kind, 1, 0.5, 4, "", "recursive", 0.0, 0, "none", title=f"Policy: {kind}",
     )  # fmt: skip
 
 
@@ -206,9 +199,9 @@ CHOICES = Inside(
                 "first runs": _runs("first gate", "DiCache"),
                 "second gate": _gate("First Block Cache", 0.15),
                 "second runs": _runs("second gate", "First Block Cache"),
-                "reuse": _policy("residual reuse"),
+                "reuse": policy("residual reuse"),
                 "reuse shootout": _shootout("reuse", "reuse"),
-                "taylor": _policy("Taylor"),
+                "taylor": policy("Taylor"),
                 "taylor shootout": _shootout("taylor", "Taylor"),
             },
         ),

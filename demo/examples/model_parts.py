@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .drawing import Part, folded
+from .drawing import Part, cache_values, folded
 from .drawing import prompt as encoded
 
 MODEL, CLIP, VAE, LATENT, IMAGE, CONDITIONING = (
@@ -59,13 +59,25 @@ def cache(speed: str, *source: str, title: str | None = None) -> Part:
     return Part("GPH_Cache", {"model": (key, output)}, MODEL, (speed,), title)
 
 
-def sampler(steps: int, cfg: float, method: str = "euler") -> dict[str, Part]:
+def learning(part: Part) -> Part:
+    """A cache that learns from two images."""
+    _, *others, _ = cache_values()
+    return part._replace(values=(*part.values, *others, "from 2 images"))
+
+
+def custom(schedule: str, policy: str, source: str, title: str) -> Part:
+    """A cache with a schedule and a policy, which is another part."""
+    inputs = {"model": (source, "MODEL"), "policy": (policy, "policy")}
+    return Part("GPH_Cache", inputs, MODEL, ("Custom", schedule), title)
+
+
+def sampler(steps: int, cfg: float, method: str = "euler", seeds: str = "fixed") -> dict[str, Part]:
     inputs = {
         "model": ("cache", "MODEL"), "positive": conditioning("positive"),
         "negative": conditioning("negative"), "latent_image": ("latent", "LATENT"),
     }  # fmt: skip
     return {
-        "sampler": Part("KSampler", inputs, LATENT, (1, "fixed", steps, cfg, method, "simple", 1))
+        "sampler": Part("KSampler", inputs, LATENT, (1, seeds, steps, cfg, method, "simple", 1))
     }
 
 

@@ -27,6 +27,8 @@ class Released(NamedTuple):
         hint: what its note says of this model alone.
         columns: the nodes below the note, and those of each column beside it.
         experts: how many samplers share a run.
+        learns: whether *learn* is on.
+        schedule: of the speed *Custom*, for all samplers together.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Released(NamedTuple):
     experts: int = 1
     widths: Sequence[int] = WIDTHS
     note_height: int = 400
+    learns: bool = False
+    schedule: str = ""
 
 
 def build(example: Released) -> dict:
@@ -60,16 +64,22 @@ def _note_text(example: Released, files: Sequence[Mapping[str, str]]) -> str:
     nodes = "both *Golden Path Cache*" if several else "*Golden Path Cache*"
     show = "They show" if several else "It shows"
     lines = (f"- [{file['name']}]({file['url']}) in *{file['directory']}*" for file in files)
+    first = (
+        "Press *Run* twice. These two images are computed in full, and the node learns from them. "
+        "From the third on " if example.learns else "Press *Run*. "
+    )  # fmt: skip
+    learn = (
+        "4. Set *learn* to *from 2 images*: the next two images are computed in full, later ones "
+        "are fast and closer to full ones.\n"
+    )
     return (
         f"## {example.model}, up to {example.steps / example.full:.1f}× faster\n\n"
-        f"1. Press *Run*. *{example.speed}* computes {example.full} of {example.steps} steps "
+        f"1. {first}*{example.speed}* computes {example.full} of {example.steps} steps "
         f"{'of each expert ' if several else ''}in full and predicts the others.\n"
         f"2. Look at {nodes}. {show} which steps were full, their time and the speed-up.\n"
         "3. To compare, press *Run this seed in full* on the node: that image is exactly the one "
         "without this extension.\n"
-        "4. Set *learn* to *from 2 images*: the next two images are computed in full, later ones "
-        "are fast and closer to full ones.\n\n"
-        f"{example.hint}\n\n"
+        f"{'' if example.learns or example.schedule else learn}\n{example.hint}\n\n"
         "**Files**, in folders of *ComfyUI/models*:\n" + "\n".join(lines)
     )
 

@@ -26,6 +26,8 @@ STEPS = {
     "14_See_What_Happens_in_a_Run": 20,
     "15_Find_the_Sensitive_Steps": 20,
     "16_Compare_Schedules_and_Methods": 20,
+    "17_Speed_Up_Z-Image-Turbo": 8,
+    "18_Speed_Up_Wan_2.2_with_Lightning": 4,
 }
 SPEEDS = {built.name: built.speed for built in examples.EXAMPLES}
 SPEEDS |= dict.fromkeys((search.NAME, experts.NAME), "Custom")

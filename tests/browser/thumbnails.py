@@ -45,6 +45,7 @@ SAMPLED = {
     "08_Speed_Up_Wan_2.1": (8.0, 6.0, True),
     "09_Speed_Up_Wan_2.2_Two_Experts": (5.0, 3.5, False),
     "07_Speed_Up_Z-Image": (3.0, 4.0, True),
+    "17_Speed_Up_Z-Image-Turbo": (3.0, 1.0, True),
 }
 
 
@@ -81,7 +82,9 @@ def named(model: str, schedules: Sequence[Schedule]) -> Image.Image:
 
 
 def schedules_of(example: released.Released) -> list[Schedule]:
-    """Schedule of each sampler of a workflow: no published path has its noise levels."""
+    """Its own schedule, or that of each sampler: no published path has its noise levels."""
+    if example.schedule:
+        return [Schedule.parse(example.schedule)]
     (shift, guidance, is_multistep), parts = SAMPLED[example.name], example.experts
     total = parts * example.steps
     times = [1 - n / total for n in range(total + 1)]
