@@ -57,7 +57,8 @@ EXAMPLES = (
         "of the images then differed hardly from the full ones; with three plain steps 6 %. "
         "*learn* needs longer runs.",
         (
-            latent("EmptyHunyuanLatentVideo", 640, 640, 81),
+            latent("EmptyHunyuanLatentVideo", 640, 640, 81)
+            | {"high fast": lightning("high", "model"), "low fast": lightning("low", "low")},
             {
                 "model": diffusion_model(
                     "wan2.2_t2v_high_noise_14B_fp8_scaled.safetensors", "High-noise expert"
@@ -67,8 +68,6 @@ EXAMPLES = (
                 ),
                 **encoders(WAN_CLIP, "wan_2.1_vae.safetensors"),
                 **prompts(CLIP_TEXT, WAN_NEGATIVE),
-                "high fast": lightning("high", "model"),
-                "low fast": lightning("low", "low"),
                 "high shifted": shifted("ModelSamplingSD3", 5.0, "high fast"),
                 "low shifted": shifted("ModelSamplingSD3", 5.0, "low fast"),
             },
