@@ -27,11 +27,13 @@ from benchmarks.quality._rules import gained
 from benchmarks.quality.golden_path import NO_POLICY, PLAIN, UNIFORM, ScoredWay
 from demo import scenes
 
+from ..support.selection import later
+
 PLAN = reused(Schedule.parse("0,3,5/6"))
 
 
 @pytest.mark.parametrize(("subject", "shape"), [(IMAGE, (64, 64, 3)), (VIDEO, (13, 64, 64, 3))])
-@pytest.mark.parametrize("plan", [None, PLAN])
+@pytest.mark.parametrize("plan", [PLAN, *later(None)])
 def test_many_prompts_at_once_give_what_each_gives_alone(plan, subject, shape):
     prompts = SUBJECTS[subject].captions(3, seed=0, held_out=True)
     together = Pictures(prompts, 7, subject).sample("simple", 6, plan)

@@ -126,6 +126,7 @@ SECOND_SAMPLER = """([cache, sampler, steps]) => {
 }"""
 
 
+@pytest.mark.long
 def test_equal_cache_nodes_each_show_their_run_and_one_with_two_samplers_both(
     page, listening, workflow
 ):
@@ -354,6 +355,7 @@ def test_a_seed_runs_again_in_full_as_if_the_node_were_bypassed(page, url, liste
     assert full != draft
 
 
+@pytest.mark.long
 def test_a_cache_node_in_a_subgraph_runs_again_in_full(page, url, listening, workflow):
     load(page, workflow)
     _, inner = into_subgraph(page, NODE, enter="GPH_Cache")
@@ -422,6 +424,7 @@ def test_a_cache_node_in_a_subgraph_shows_its_run(page, listening, workflow):
     assert strip(panel(page, inner)) == kinds(done["record"])
 
 
+@pytest.mark.long
 def test_a_run_reports_to_its_own_tab(page, listening, workflow):
     load(page, workflow)
     page.evaluate("""() => {

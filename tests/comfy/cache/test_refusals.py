@@ -14,6 +14,7 @@ from golden_path_pack.nodes.hook import patching
 from golden_path_pack.nodes.library import user_paths
 
 from ...support.comfy import gated, tiny
+from ...support.selection import later
 from ...support.zoo import zoo, zoo_images, zoo_videos
 
 
@@ -91,7 +92,7 @@ BALANCED = by_speed("Balanced", None, user_paths.every)
     "plan", [BALANCED, gated.plan("SeaCache", gated.FLUX, 1e9)], ids=["speed", "gate"]
 )
 @pytest.mark.parametrize(
-    ("other", "name"), [(easy, "EasyCache"), (lazy, "LazyCache"), (tea, "TeaCache")]
+    ("other", "name"), [(easy, "EasyCache"), *later((lazy, "LazyCache"), (tea, "TeaCache"))]
 )
 @pytest.mark.parametrize("comes_last", [False, True])
 def test_beside_another_cache_all_is_computed_in_full(model, plan, other, name, comes_last):

@@ -15,6 +15,7 @@ from golden_path_pack.gph_core.policies.mean_velocity import MeanVelocity
 from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
+from ...support.selection import later
 
 
 @pytest.mark.parametrize(
@@ -84,8 +85,8 @@ def furthest(anchors, step):
 @pytest.mark.parametrize(
     ("policy", "cfg"),
     [
-        (Reuse(), 1.0), (Taylor(2), 3.0), (TwoAnchor(), 3.0), (Reuse(Site.OUTPUT), 1.0),
-        (Reuse(Site.GUIDED), 3.0),
+        (Reuse(), 1.0), (Taylor(2), 3.0),
+        *later((TwoAnchor(), 3.0), (Reuse(Site.OUTPUT), 1.0), (Reuse(Site.GUIDED), 3.0)),
     ],
     ids=str,
 )  # fmt: skip

@@ -12,10 +12,11 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
 from ...support.zoo import zoo
-from ...support.zoo.zoo_all import BATCH_OF_ONE, CASES, FAMILIES, SHAPES, cases
+from ...support.zoo.zoo_all import BATCH_OF_ONE, CASES, FAMILIES, SEVERAL, SHAPES, cases
 
 EACH = cases({**FAMILIES, **SHAPES}.values())
 OF_EACH_SHAPE = cases(SHAPES.values())
+OF_SEVERAL = cases(SEVERAL)
 BFLOAT16 = [
     CASES[name]
     for name in ("FLUX dev", "SD3", "HunyuanVideo", "Wan 2.1 1.3B", "LTX-2", "PixelDiT")
@@ -77,7 +78,7 @@ def test_full_steps_are_bit_identical_in_bfloat16(case):
     assert listener.records[0].cached_steps == (1,)
 
 
-@pytest.mark.parametrize("case", OF_EACH_SHAPE, indirect=True)
+@pytest.mark.parametrize("case", OF_SEVERAL, indirect=True)
 def test_no_block_runs_on_cached_steps_whose_prompts_differ_in_length(case, model):
     listener = tiny.Listener()
     full = zoo.counted(model, lambda: zoo.sample(case, model, steps=2, tokens=(5, 8)))
@@ -128,7 +129,7 @@ def test_a_cached_step_at_unchanged_input_is_the_full_step(case, model):
 
 
 @pytest.mark.parametrize(
-    "case", [value for value in OF_EACH_SHAPE if value.id not in BATCH_OF_ONE], indirect=True
+    "case", [value for value in OF_SEVERAL if value.id not in BATCH_OF_ONE], indirect=True
 )
 def test_a_batch_is_sampled_like_its_images(case, model):
     whole = zoo.sample(case, tiny.attach(model, "0,2/4"), steps=4, batch=2)

@@ -9,6 +9,7 @@ from golden_path_pack.gph_core.policies.two_anchor import TwoAnchor
 
 from ...support.comfy import tiny
 from ...support.comfy.gated import CASES, FEW, STEPS, both_ways, built, forced, plan, run
+from ...support.selection import later
 from ...support.zoo import zoo
 
 # Every method on FLUX, and those that read a model in a way of their own on one that differs.
@@ -68,10 +69,12 @@ def test_at_an_infinite_threshold_only_forced_steps_are_full(name, case, model):
     [
         *((case, name, "in one call") for case, name in PAIRS),
         ("FLUX dev", "SeaCache", "of different length"),
-        ("FLUX dev", "EasyCache", "of different length"),
-        ("Qwen-Image", "DiCache", "of different length"),
         ("FLUX dev", "DiCache", "with little memory"),
-        ("HunyuanVideo", "SenCache", "with little memory"),
+        *later(
+            ("FLUX dev", "EasyCache", "of different length"),
+            ("Qwen-Image", "DiCache", "of different length"),
+            ("HunyuanVideo", "SenCache", "with little memory"),
+        ),
     ],
     indirect=["case"],
 )

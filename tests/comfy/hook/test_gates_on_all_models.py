@@ -8,7 +8,7 @@ from golden_path_pack.nodes.hook import patching
 from ...support.comfy import tiny
 from ...support.comfy.gated import FEW, STEPS, both_ways, built, plan, run
 from ...support.zoo import zoo
-from ...support.zoo.zoo_all import CASES, FAMILIES, SHAPES, cases
+from ...support.zoo.zoo_all import CASES, FAMILIES, SEVERAL, cases
 
 # Condensed frames of motion, and guide frames of which tokens were left out: nobody knows how many.
 UNPLACED = ("Wan S2V", "LTX-Video, guide frames")
@@ -22,7 +22,7 @@ USES = [*FAMILIES.values(), *(CASES[name] for name in UNPLACED)]
 
 # Each way of reading a model: its first block everywhere, what only some show, its latents.
 PAIRS = [
-    *(pytest.param(*v.values, "DiCache", marks=v.marks) for v in cases(SHAPES.values(), USES)),
+    *(pytest.param(*v.values, "DiCache", marks=v.marks) for v in cases(SEVERAL, USES)),
     *(
         pytest.param(CASES[case], name)
         for case, name in (

@@ -20,6 +20,7 @@ from golden_path_pack.nodes.sample.workload import Workload
 
 from ...support.comfy import tiny
 from ...support.comfy.sampled import lying
+from ...support.selection import later
 
 SCHEDULE, OTHER = Schedule.parse("0-2,5/8"), Schedule.parse("0-2,6/8")
 LATENT = {"samples": torch.zeros(1, 16, 8, 8)}
@@ -92,7 +93,7 @@ def test_the_error_of_an_example_is_that_of_sampling_it_as_a_user_would(model, a
         )
 
 
-@pytest.mark.parametrize("batch", [3, 9])
+@pytest.mark.parametrize("batch", [3, *later(9)])
 def test_examples_of_a_batch_have_the_errors_that_they_have_alone(model, alone, batch):
     found = examples(model, batch).measure(SCHEDULE, range(4))
     assert errors(found) == pytest.approx(alone, rel=1e-3)
@@ -167,7 +168,7 @@ def mixing(model):
     return patched
 
 
-@pytest.mark.parametrize("tokens", [(5,) * 4, (5, 7, 5, 5)])
+@pytest.mark.parametrize("tokens", [(5, 7, 5, 5), *later(((5,) * 4,))])
 def test_examples_that_influence_each_other_are_sampled_one_by_one(mixing, tokens):
     # Of the second, the first two prompts cannot be merged, the others can.
     count = len(tokens)
@@ -194,6 +195,7 @@ def test_out_of_memory_halves_the_batch(model, alone, monkeypatch):
     ]
 
 
+@pytest.mark.long
 def test_states_of_larger_batches_are_not_used_once_another_policy_has_halved_them(model, alone):
     # The odd example keeps its number, but is another run to the caches of its branches.
     work = examples(model, batch=3, state_bytes=1e9)
@@ -380,6 +382,7 @@ def test_policies_share_references(model, full_runs):
     assert second.notes is first.notes
 
 
+@pytest.mark.long
 def test_references_are_freed_when_all_who_share_them_forget(model, alone):
     first = examples(model, state_bytes=1e9)
     second = first.under(Hermite(2))

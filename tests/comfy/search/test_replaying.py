@@ -16,6 +16,7 @@ from golden_path_pack.nodes.record.most_frequent import MostFrequentSchedule
 
 from ...support.comfy import tiny
 from ...support.comfy.tiny_recordings import STEPS, adaptive, by_hand, examples, fixed, run
+from ...support.selection import later
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
@@ -28,7 +29,9 @@ def test_the_schedule_of_a_recording_runs_as_a_fixed_one(model):
         assert str(found.record.realized) == schedule
 
 
-@pytest.mark.parametrize("method", ["EasyCache", "First Block Cache", "DiCache", "SeaCache"])
+@pytest.mark.parametrize(
+    "method", ["EasyCache", "DiCache", *later("First Block Cache", "SeaCache")]
+)
 def test_a_run_is_replayed_bit_for_bit_with_its_schedule_and_policy(model, method):
     def cached(threshold):
         return adaptive(model, threshold, method)

@@ -36,12 +36,13 @@ from golden_path_pack.nodes.search.search_inputs import FIRST_ONLY
 
 from ...support.comfy.demo_examples import examples
 from ...support.comfy.demo_search import demo, least, runs, small  # noqa: F401
+from ...support.selection import later
 from ...support.zoo import zoo, zoo_images, zoo_videos
 
 pytestmark = pytest.mark.usefixtures("in_a_run")
 
 CASES = {case.name: case for case in (*zoo_images.CASES, *zoo_videos.CASES)}
-KINDS = ["FLUX dev", "Wan 2.1 14B", "LTX-2"]  # an image, a video, and one with sound
+KINDS = ["LTX-2", *later("FLUX dev", "Wan 2.1 14B")]  # video with sound; an image, a video
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -175,6 +176,7 @@ def test_another_patch_of_the_model_or_another_input_of_it_is_another_study():
             least(model=other)
 
 
+@pytest.mark.long
 def test_a_mask_a_negative_of_the_guider_and_another_sampling_are_conditions():
     bare = tuple(replace(example, negative=None) for example in examples())
 

@@ -12,6 +12,8 @@ from torch.nn import functional as F
 
 from gph_core.quality import lpips_network, metrics
 
+from ...support.selection import later
+
 # The convolutions of torchvision's features, their numbers there; "pool" is a maximum over 3 x 3
 # with stride 2 in AlexNet, over 2 x 2 in VGG16. LPIPS looks where "look" stands.
 ALEXNET = [
@@ -127,7 +129,7 @@ def test_the_random_numbers_of_the_process_go_on_as_before(folder):
     torch.testing.assert_close(torch.rand(2), expected, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("net", "smallest"), [("alex", 31), ("vgg", 16)])
+@pytest.mark.parametrize(("net", "smallest"), [("alex", 31), *later(("vgg", 16))])
 def test_images_that_a_pooling_would_make_vanish_are_refused(network, net, smallest):
     of_net = network(f"{net}.pth")
     assert metrics.lpips(*images(1, 3, smallest, 40), of_net).isfinite().all()

@@ -123,6 +123,7 @@ def test_where_trees_agree_the_improvement_is_the_difference():
     np.testing.assert_allclose(found, [0.0, 2.0], atol=1e-8)
 
 
+@pytest.mark.long
 def test_bayesian_optimization_draws_its_candidates_where_a_space_is_large():
     space = ScheduleSpace(20, 12, required_full=(0, 19))  # C(18, 6) = 18 564 schedules
 

@@ -45,6 +45,15 @@ def shape(case: Case) -> Hashable:
 # The first use of each family, and the first case of each shape.
 FAMILIES = {case.family: case for case in reversed(CASES.values())}
 SHAPES = {shape(case): case for case in reversed(CASES.values())}
+# Some of other kinds: images, references, videos, sound, pixels.
+SEVERAL = [
+    CASES[name]
+    for name in (
+        "FLUX dev", "Qwen-Image-Edit", "HunyuanVideo", "Wan Dancer", "LTX-2", "MiniMax H3",
+        "PixelDiT", "Stable Audio Open",
+    )
+    if name in CASES
+]  # fmt: skip
 
 
 def cases(default: Iterable[Case], later: Iterable[Case] = CASES.values()) -> list:
