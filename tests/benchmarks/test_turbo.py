@@ -1,5 +1,6 @@
 """``bench turbo``: the best schedule, what EasyCache evaluates, how pictures are judged."""
 
+import json
 from functools import partial
 
 import pytest
@@ -9,6 +10,7 @@ from golden_path_pack.gph_core.schedule import Schedule, ScheduleSpace
 from golden_path_pack.gph_core.search.study import Measurement
 
 from benchmarks.lab.lab import Lab, Prompts
+from benchmarks.lab.results import FOLDER
 from benchmarks.lab.subjects import STUDENT
 from benchmarks.quality import turbo
 
@@ -69,6 +71,35 @@ def test_fewer_steps_end_at_the_same_level(lab):
     with torch.inference_mode():
         again = album.of(partial(turbo.fewer_steps, lab.sigmas))
     assert all(torch.equal(one, other) for one, other in zip(again, album.full, strict=True))
+
+
+def of_8(**changes):
+    """Rows of 8 steps: all of them, and six by the node; each claim is just held."""
+    whole = {"steps": 8, "full": 8, "way": turbo.ALL_STEPS, "counts": 0.97, "shapes": 0.85}
+    row = {"steps": 8, "full": 6, "way": turbo.DEFAULT, "ahead": [3.5, 0.5], "good": 0.9}
+    return {"rows": [whole, row | {"counts": 0.95, "shapes": 0.83} | changes]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"ahead": [3.5, 0.6]}, "6 of 8: 3.5 ± 0.6 dB ahead"),
+        ({"good": 0.89}, "89% hardly visible"),
+        ({"counts": 0.94}, "3.0% fewer right"),
+        ({"shapes": 0.82}, "3.0% fewer right"),
+    ],
+)
+def test_what_readme_says_is_a_bar(changes, words):
+    assert words in "".join(turbo.misses(of_8(**changes)))
+    assert bool(turbo.misses(of_8(**changes))) == bool(words)
+
+
+def test_the_saved_results_hold_what_readme_says():
+    figures = json.loads((FOLDER / turbo.FILE).read_text("utf-8"))
+    assert turbo.misses(figures) == []
+    measured = {(row["steps"], row["full"]) for row in figures["rows"]}
+    assert set(turbo.CLAIMED) <= measured
 
 
 def test_rows_of_other_students_stay():
