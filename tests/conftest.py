@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 PAGE = Path(__file__).parent / "browser"
 PROJECT = Path(__file__).parent / "project"  # one group, which parses each file once
+WORKERS = Path(__file__).parent / "comfy" / "workers"  # each file has servers of its own
 
 
 def pytest_addoption(parser):
@@ -20,11 +21,15 @@ def pytest_addoption(parser):
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Group first, for the workers; leave out at the end, of what ``-k`` and others keep."""
+    served = {item.path for item in items if "url" in getattr(item, "fixturenames", ())}
     for item in items:
-        if PAGE not in item.path.parents:  # which has groups of its own
-            # The fixtures of a module are made once, and ComfyUI's state stays that of one worker.
-            group = PROJECT.name if item.path.parent == PROJECT else item.nodeid.partition("::")[0]
-            item.add_marker(pytest.mark.xdist_group(group))
+        if PAGE in item.path.parents:  # which has groups of its own
+            continue
+        # The fixtures of a module are made once, and ComfyUI's state stays that of one worker.
+        group = PROJECT.name if item.path.parent == PROJECT else item.nodeid.partition("::")[0]
+        if item.path in served and item.path.parent != WORKERS:
+            group = "server"  # starts once
+        item.add_marker(pytest.mark.xdist_group(group))
     yield
     leave_out(config, items)
 

@@ -28,9 +28,6 @@ from .without_path import choose_without_path
 # How far the cache ratios of a part and of a speed may be apart: few steps round much.
 NEAR_RATIO = 0.05
 
-# Up to here every schedule can be tried: 2 ** 8 with the first and the last step full.
-FEW_STEPS = 10
-
 
 def choose(
     run: Conditions, num_full: int, paths: Sequence[GoldenPath], cache_ratio: float | None = None

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Protocol
 from torch import Tensor
 
 from ...gph_core.calibration.fitted import check_policy
-from ...gph_core.paths.choice import FEW_STEPS
 from ...gph_core.paths.conditions import Choice
 from ...gph_core.paths.speeds import IN_FULL
 from ...gph_core.policies.base import Site
@@ -28,6 +27,7 @@ from ...gph_core.texts import counted
 from . import compatibility, samplers
 from .setup import SamplingSetup
 
+FEW_STEPS = 10  # a run of so many or fewer is told what that means
 _LOG = logging.getLogger(__name__)
 
 
@@ -155,10 +155,11 @@ def _notes(plan: RunPlan, choice: Choice, setup: SamplingSetup) -> Iterator[str]
         yield f"{counted(num_steps, 'step')}: too few to cache any, so all are computed in full"
     if num_steps <= FEW_STEPS and choice.gate is not None:
         yield f"with {num_steps} steps an adaptive method has little to decide"
-    if num_steps <= FEW_STEPS and plan.is_chosen and caches:
+    is_known = isinstance(choice.policy, Fitted)  # then the path says what it is worth
+    if num_steps <= FEW_STEPS and plan.is_chosen and caches and not is_known:
         yield (
-            f"with {num_steps} steps there are few possible schedules; Schedule Search can try "
-            "them all"
+            f"of {num_steps} steps each cached one shows more than in a longer run; Golden Path "
+            "Compare Run shows how much, and learn makes it less"
         )
     if samplers.is_stochastic(setup.sampler):
         yield (

@@ -7,7 +7,7 @@ export default {
   "said.bothPrompts": "the sampler {sampler} needs both prompts at every step, which {policy} leaves out; choose a residual policy, or another sampler",
   "said.unlisted": "{model} is not a supported transformer (docs/models.md lists them); use an output or velocity policy, a path with fitted weights, or EasyCache: these work with any model",
   "said.rising": "the noise levels do not fall at step {step} ({from} to {to})",
-  "said.fewSchedules": "with {steps} steps there are few possible schedules; Schedule Search can try them all",
+  "said.shortRun": "of {steps} steps each cached one shows more than in a longer run; Golden Path Compare Run shows how much, and learn makes it less",
   "said.fewAdaptive": "with {steps} steps an adaptive method has little to decide",
   "said.stochastic": "the sampler {sampler} adds noise at every step, which cached steps cannot foresee; expect less quality than with a sampler that does not",
   "said.spaced": "spacing by noise level",

@@ -7,7 +7,7 @@ export default {
   "said.bothPrompts": "采样器 {sampler} 每一步都需要两个提示词，而 {policy} 会省去；请改用残差策略，或换一个采样器",
   "said.unlisted": "{model} 不是受支持的 Transformer（见 docs/models.md）；请使用作用于输出或速度的策略、带拟合权重的路径，或 EasyCache，它们适用于任何模型",
   "said.rising": "噪声水平在第 {step} 步没有下降（{from} 到 {to}）",
-  "said.fewSchedules": "{steps} 步时可能的计划不多；“计划搜索”可以逐一尝试",
+  "said.shortRun": "共 {steps} 步：每缓存一步都比较长的运行更明显；“黄金路径对比运行”显示差多少，learn 可以减小差别",
   "said.fewAdaptive": "{steps} 步中自适应方法没有多少可以决定",
   "said.stochastic": "采样器 {sampler} 每一步都添加噪声，缓存步无法预知；质量会低于不添加噪声的采样器",
   "said.spaced": "按噪声水平分布",

@@ -35,7 +35,8 @@ def advice(steps):
         counted = "1 step" if steps == 1 else f"{steps} steps"
         return (f"{counted}: too few to cache any, so all are computed in full",)
     return (
-        f"with {steps} steps there are few possible schedules; Schedule Search can try them all",
+        f"of {steps} steps each cached one shows more than in a longer run; Golden Path Compare "
+        "Run shows how much, and learn makes it less",
     )
 
 
