@@ -31,8 +31,7 @@ def resolve(speed: str, run: Conditions, paths: Sequence[GoldenPath]) -> Choice:
     if speed not in NAMES:
         raise ValueError(f"{speed!r} is not a speed; choose one of {', '.join(NAMES)}")
     name = automatic(run.num_steps) if speed == AUTOMATIC else speed
-    count = count_of(name, run)
-    assert count is not None
+    count = full_of(name, run.num_steps, run.whole_steps)
     choice = choose(run, count, paths, 1 - SPEEDS[name] / OF_STEPS)
     if speed != AUTOMATIC:
         return choice
@@ -62,21 +61,22 @@ def speed_of(path: GoldenPath, paths: Sequence[GoldenPath]) -> str:
 
 
 def count_of(speed: str | int, run: Conditions) -> int | None:
-    """``full_of`` for a run, which may be a part of a longer one."""
-    return full_of(speed, run.num_steps, run.whole_steps)
-
-
-def full_of(speed: str | int, num_steps: int, whole_steps: int = 0) -> int | None:
-    """Number of full steps at a speed; None for a text that is no speed.
+    """``full_of`` for a run, which may be a part of a longer one.
 
     Args:
-        speed: or a number of full steps, which is returned.
-        whole_steps: of the run of which these steps are a part; 0 if they are a whole run.
+        speed: or a number of full steps, which is returned; None is for another text.
     """
     if isinstance(speed, int):
         return speed
-    if speed not in SPEEDS:
-        return None
+    return full_of(speed, run.num_steps, run.whole_steps) if speed in SPEEDS else None
+
+
+def full_of(speed: str, num_steps: int, whole_steps: int = 0) -> int:
+    """Number of full steps at a speed.
+
+    Args:
+        whole_steps: of the run of which these steps are a part; 0 if they are a whole run.
+    """
     if num_steps <= IN_FULL:
         return num_steps
     fewest = max(MIN_FULL, FEWEST[speed] * num_steps / (whole_steps or num_steps))

@@ -139,8 +139,7 @@ class PlanSchedule(Node):
         if sigmas is not None:
             steps = max(len(sigmas) - 1, 0)
             present |= of_sigmas(sigmas.tolist())
-        full = full_of(full_steps if speed == COUNT else speed, steps)
-        assert full is not None
+        full = full_steps if speed == COUNT else full_of(speed, steps)
         check_full(full, steps, fewest=1, spare=0)
         entry = _calibration(method, calibration)
         if method == GAIN.name:

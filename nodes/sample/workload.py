@@ -14,7 +14,7 @@ import comfy.utils
 import torch
 from torch import Tensor
 
-from ...gph_core.paths.speeds import count_of
+from ...gph_core.paths.speeds import full_of
 from ...gph_core.policies.extrapolation import Reuse
 from ...gph_core.texts import counted
 from ..hook import compatibility, fingerprint, patching
@@ -72,9 +72,9 @@ class Workload:
 
     def full_of(self, speed: str | int) -> int:
         """Number of full steps at a speed, or the number itself."""
-        count = count_of(speed, self.setup.known(Reuse()))
-        assert count is not None
-        return count
+        if isinstance(speed, int):
+            return speed
+        return full_of(speed, self.num_steps, self.setup.known(Reuse()).whole_steps)
 
     @property
     def notes(self) -> list[str]:

@@ -1,6 +1,7 @@
 """``bench turbo``: the best schedule, what EasyCache evaluates, how pictures are judged."""
 
 import json
+import re
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from golden_path_pack.gph_core.search.study import Measurement
 from benchmarks.lab.lab import Lab, Prompts
 from benchmarks.lab.results import FOLDER
 from benchmarks.lab.subjects import STUDENT
+from benchmarks.lab.ways import PLAIN
 from benchmarks.quality import turbo
 
 STEPS = 5
@@ -100,6 +102,23 @@ def test_the_saved_results_hold_what_readme_says():
     assert turbo.misses(figures) == []
     measured = {(row["steps"], row["full"]) for row in figures["rows"]}
     assert set(turbo.CLAIMED) <= measured
+
+
+def test_the_table_of_the_documentation_has_the_saved_results():
+    rows = json.loads((FOLDER / turbo.FILE).read_text("utf-8"))["rows"]
+    found = {(row["full"], row["steps"], row["way"]): row for row in rows}
+    ways = (PLAIN, turbo.DEFAULT, turbo.REUSE, turbo.LEARN, turbo.FROM_2, turbo.FITTED)
+    text = (FOLDER.parent.parent / "docs" / "results.md").read_text("utf-8")
+    lines = re.findall(
+        r"^\| (\d+) of (\d+) \| (.+ %) \|$", text.partition("## Models of few")[2], re.M
+    )
+    assert len(lines) == 16
+    for full, steps, cells in lines:
+        shown = cells.replace("**", "").split(" | ")
+        of = [found[int(full), int(steps), way] for way in ways]
+        expected = [f"{row['psnr'][0]:.1f}, {100 * row['good']:.0f} %" for row in of]
+        right = [f"{100 * row['counts']:.1f}, {100 * row['shapes']:.1f} %" for row in of[:2]]
+        assert shown == expected + right, (full, steps)
 
 
 def test_rows_of_other_students_stay():

@@ -75,7 +75,7 @@ def test_the_report_is_there_again_though_an_equal_prompt_runs_nothing(page, kee
     load(page, workflow, beside=True)  # the draft of a new tab is kept at once
     assert run(page) == "execution_success"
     before = panel(page).inner_text()
-    assert strip(panel(page)).count("full") == 4
+    assert strip(panel(page)).count("full") == 5
     page.route(REPORTS, lambda route: route.fulfill(status=503))
     with page.expect_response(REPORTS):
         reload(page, workflow["id"])

@@ -55,7 +55,7 @@ PROMPTS = "\n".join([
     "two red circles", "a blue square left of a pink diamond on striped purple background",
 ])  # fmt: skip
 INPUTS = {
-    "cfg": 5, "speed": "Quality", "minutes": 1000, "evaluations": 4, "batch_size": 8,
+    "cfg": 5, "speed": "Balanced", "minutes": 1000, "evaluations": 4, "batch_size": 8,
     "algorithm": "hill climbing",
 }  # fmt: skip
 
@@ -93,7 +93,7 @@ def test_a_search_of_the_demo_model_ends_with_the_best_schedule_that_it_hands_ou
     full = Schedule.parse(output["best"]).full_steps
     expected = ["full" if step in full else "cached" for step in range(12)]
     assert strip(panel(page, demo)) == expected
-    assert expected.count("full") == 5  # 42 % of 12
+    assert expected.count("full") == 5  # of 12 at Balanced
     assert output["curve"][-1][1] == output["score"]
     assert f"{output['score']:.2f} dB" in text
     table = panel(page, demo).query_selector(".gph-search-result").text_content()

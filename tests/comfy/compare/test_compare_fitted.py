@@ -55,7 +55,7 @@ def test_a_speed_takes_the_fitted_path_of_the_library(model):
     policy = Fitted(str(schedule), weights, stated)
     path = GoldenPath("mine", schedule, SEARCHED, policy, sigmas=sigmas, **stated_model(model))
     user_paths.library().save(path)
-    found = report(compare(model, speed="Balanced"))
+    found = report(compare(model, speed="Fast"))
     assert (found["runs"][1]["name"], found["runs"][1]["schedule"]) == ("fitted", str(schedule))
     assert found["origin"] == "mine, fitted here"
 

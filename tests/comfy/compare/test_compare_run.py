@@ -244,7 +244,7 @@ def test_images_too_small_for_ssim_keep_the_rest(model):
     [
         ({"schedule": "0-9/50"}, "the schedule covers 50 steps but the sampler runs 8"),
         ({"schedule": "0-7/8"}, "all 8 steps would be full, so there is nothing to compare"),
-        ({"speed": "Fast", "steps": 4}, "all 4 steps would be full"),
+        ({"speed": "Fast", "steps": 3}, "all 3 steps would be full"),
         ({"policy": Hermite(2)}, "needs 3 full steps before the first cached step"),
         ({"sampler_name": "dpm_adaptive"}, "the sampler dpm_adaptive needs all of its model calls"),
         ({"sigmas": torch.tensor([])}, "there is no step to sample"),

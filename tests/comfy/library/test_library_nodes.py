@@ -144,7 +144,7 @@ def levels(model):
 
 
 def record_of(model):
-    plan = by_speed("Balanced", Reuse(), user_paths.every)
+    plan = by_speed("Fast", Reuse(), user_paths.every)
     tiny.sample(patching.attach(model, plan, listener := tiny.Listener()))
     return listener.records[0]
 

@@ -80,9 +80,9 @@ def test_automatic_takes_a_speed_by_the_number_of_steps_and_says_so(num_steps, s
 
 
 def test_a_speed_is_a_share_and_a_number_is_itself():
-    assert full_of(7, 50) == 7
     assert full_of("Fast", 50) == 9  # 18 % of 50
-    assert full_of("Threshold", 50) is None
+    found = [count_of(speed, unknown_model(50)) for speed in (7, "Fast", "Threshold")]
+    assert found == [7, 9, None]
 
 
 @pytest.mark.parametrize(
