@@ -57,7 +57,7 @@ class Reporter:
             origin=choice.origin,
             line=line,
             learned=path.name if path and _can_be_forgotten(path) else known,
-            learnable=choice.is_ruled and not known,
+            learnable=choice.is_ruled and not known and bool(choice.schedule.num_cached),
         )
 
     def refused(self, reason: str) -> None:

@@ -317,7 +317,7 @@ def page(monkeypatch):
     server = Server(sent=[])
     monkeypatch.setattr("server.PromptServer.instance", server, raising=False)
 
-    def events(model, prompt, learn, seed=0):
+    def events(model, prompt, learn, seed=0, steps=8):
         server.sent.clear()
         with CurrentNodeContext(prompt, "7"):
             (model,) = GoldenPathCache.execute(model, speed="Fast", schedule="", learn=learn).result
@@ -325,7 +325,7 @@ def page(monkeypatch):
             noise = comfy.sample.prepare_noise(zoo.empty_latent(UNET), seed)
             sampler = comfy.samplers.sampler_object("euler")
             guider.sample(
-                noise, torch.zeros_like(noise), sampler, zoo.sigmas(model, 8), disable_pbar=True
+                noise, torch.zeros_like(noise), sampler, zoo.sigmas(model, steps), disable_pbar=True
             )
         states = [event["state"] for event in server.sent]
         return states, {event["state"]: event for event in reversed(server.sent)}
@@ -335,6 +335,11 @@ def page(monkeypatch):
 
 def of_plan(event):
     return event["learned"], event["learnable"]
+
+
+def test_a_run_that_has_no_step_to_cache_offers_no_learning(unet, page):
+    _, found = page(unet, "a", "off", steps=3)
+    assert of_plan(found["planned"]) == ("", False)
 
 
 STEPPED = ["running"] * 8

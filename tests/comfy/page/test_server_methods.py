@@ -70,8 +70,8 @@ def test_a_calibration_is_linked_from_node_to_node_up_to_the_cache(url):
         "14": ("PreviewAny", {"source": ["7", 1]}),
     })  # fmt: skip
     events = events_of(url, prompt, {"id": "calibrated", "nodes": []})
-    # Quality leaves 21 of 50 steps full, 5.04 of 12.
-    assert "wanted 7, mean" in outputs_of(events)["14"]["text"][0]
+    # Quality leaves seven of 12 steps full.
+    assert "wanted 5, mean" in outputs_of(events)["14"]["text"][0]
     (done,) = (
         e["data"]["record"]
         for e in events
