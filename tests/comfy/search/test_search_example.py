@@ -85,12 +85,12 @@ def test_a_short_search_ends_with_a_kept_path_and_a_picture_made_with_it(url, pr
     (found,) = outputs["GPH_ScheduleSearch"]["gph_search"]
     assert found["scored"] == 4
     assert outputs["PreviewAny"]["text"] == [found["table"]]
-    kept = json.loads(get(url, "/golden_path/user_paths/demo%20search,%205%20of%2012"))
+    kept = json.loads(get(url, "/golden_path/user_paths/demo%20search,%207%20of%2012"))
     path = GoldenPath.from_json(kept)
-    assert (path.schedule.num_full, path.schedule.num_steps) == (5, 12)  # 42 %
+    assert (path.schedule.num_full, path.schedule.num_steps) == (7, 12)
     assert kept["policy"]["kind"] == "Fitted"
     assert found["table"].startswith(f"{path.schedule}, fitted\n")
-    assert "(5 plain steps)" in found["table"]
+    assert "(7 plain steps)" in found["table"]
 
     (record,) = (
         event["data"]["record"]

@@ -76,7 +76,7 @@ def run(url, prompt):
 
 def delivered(url, study):
     """The path that a search keeps, without its name."""
-    name = urllib.parse.quote(f"{study}, 5 of 12")
+    name = urllib.parse.quote(f"{study}, 7 of 12")
     with dev.LOCAL.open(f"{url}/golden_path/user_paths/{name}") as response:
         return json.load(response) | {"name": ""}
 
