@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..schedule import Schedule
 
 # Exponents of the rule in ``to_learn``, and the shares of full steps from which on the first two
-# are preferred; docs/decisions/schedules_and_paths.md has the measurement.
+# are preferred, the second in short runs alone (docs/decisions/schedules_and_paths.md).
 DENSE_POWER, STEEP_POWER, SPARSE_POWER = 1.3, 1.5, 1.15
 DENSE, STEEP = 0.3, 0.43
+SHORT = 16  # steps
 
 
 def to_learn(num_full: int, default: Schedule, is_damped: bool) -> list[Schedule]:
@@ -26,6 +27,7 @@ def to_learn(num_full: int, default: Schedule, is_damped: bool) -> list[Schedule
 
     sparse = default if is_damped else ruled(SPARSE_POWER)
     dense, steep, share = ruled(DENSE_POWER), ruled(STEEP_POWER), num_full / (last + 1)
-    first = steep if share >= STEEP else dense if share >= DENSE else sparse
+    is_short = last < SHORT
+    first = steep if is_short and share >= STEEP else dense if share >= DENSE else sparse
     spacings = dict.fromkeys([first, dense, steep, default, ruled(SPARSE_POWER)])
     return [spacing for spacing in spacings if spacing.num_full == num_full]

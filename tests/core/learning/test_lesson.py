@@ -98,10 +98,13 @@ def test_spacings_begin_with_the_first_step_and_end_with_the_last_but_for_the_de
     assert all(text.startswith("0") and text.endswith("19/20") for text in found)
 
 
-def test_where_most_steps_are_full_the_steep_spacing_comes_first():
+def test_in_short_runs_with_many_full_steps_the_steep_spacing_comes_first():
     default = Schedule.parse("0-2,4,6,9,11/12")
     # round(11 (i / 6)^1.5); at 8 of 20, as above, round(19 (i / 7)^1.3).
     assert str(to_learn(7, default, is_damped=True)[0]) == "0-2,4,6,8,11/12"
+    # Of 25 steps 44 % are full at Quality: round(24 (i / 10)^1.3).
+    longer = to_learn(11, Schedule.parse("0-9,24/25"), is_damped=True)[0]
+    assert str(longer) == "0-1,3,5,7,10,12,15,18,21,24/25"
 
 
 def test_with_few_full_steps_the_spacing_of_damped_velocity_comes_first():
