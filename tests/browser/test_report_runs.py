@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import pytest
 from PIL import Image
@@ -74,8 +75,7 @@ def test_the_strip_is_what_happened_and_the_image_keeps_it(page, url, listening,
     assert strip(panel(page)).count("full") == 5
     assert done["record"]["schedule"] in panel(page).inner_text()
 
-    with dev.LOCAL.open(f"{url}/history/{done['prompt_id']}") as response:
-        outputs = json.load(response)[done["prompt_id"]]["outputs"]
+    outputs = history(url, done["prompt_id"])["outputs"]
     (saved,) = [image for output in outputs.values() for image in output.get("images", [])]
     with dev.LOCAL.open(f"{url}/view?filename={saved['filename']}") as response:
         inside = json.loads(Image.open(io.BytesIO(response.read())).info["workflow"])
@@ -294,10 +294,19 @@ def test_an_interrupted_run_shows_what_was_done(page, listening, workflow):
     assert f"Stopped after {reached} of 300 steps" in panel(page).inner_text()
 
 
+def history(url, prompt):
+    """What the server keeps of a finished prompt; it tells the page of its end a moment before."""
+    for _ in range(100):
+        with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
+            if entry := json.load(response).get(prompt):
+                return entry
+        time.sleep(0.1)
+    raise TimeoutError(f"the server keeps nothing of prompt {prompt}")
+
+
 def pixels(page, url, prompt):
     """The image that a prompt has saved, and the nodes of the prompt."""
-    with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
-        entry = json.load(response)[prompt]
+    entry = history(url, prompt)
     images = [i for output in entry["outputs"].values() for i in output.get("images", [])]
     (saved,) = [image for image in images if image["type"] == "output"]
     with dev.LOCAL.open(f"{url}/view?filename={saved['filename']}") as response:
@@ -318,8 +327,7 @@ def finished(page, begin):
 
 def queued(url, prompt):
     """Workflow and outputs that a prompt was queued with."""
-    with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
-        _, _, _, extra, outputs = json.load(response)[prompt]["prompt"]
+    _, _, _, extra, outputs = history(url, prompt)["prompt"]
     return extra["extra_pnginfo"]["workflow"], outputs
 
 
@@ -391,8 +399,7 @@ def test_a_comparison_shows_the_cached_image_beside_the_full_one(
         }""")
 
     def compared(prompt):
-        with dev.LOCAL.open(f"{url}/history/{prompt}") as response:
-            outputs = json.load(response)[prompt]["outputs"].values()
+        outputs = history(url, prompt)["outputs"].values()
         (output,) = (output["gph_quality"] for output in outputs if "gph_quality" in output)
         return output[0]["parts"][0]
 
@@ -413,6 +420,26 @@ def test_a_run_that_the_server_has_forgotten_cannot_be_run_again(page, url, work
     )
     panel(page).query_selector("[data-gph-go=full]").click()
     page.get_by_text("ComfyUI no longer has the prompt of this report").first.wait_for()
+
+
+def test_a_run_that_ends_while_the_server_is_asked_can_be_run_again(page, workflow):
+    """Of two answers the first is from before its end, the second from after it."""
+    load(page, workflow)
+    item = [0, "ending", {"1": {"class_type": "GPH_Cache"}}, {"extra_pnginfo": {}}, ["7"]]
+    found = page.evaluate("""async ([pack, item]) => {
+      const { ranPrompt } = await import(`/extensions/${pack}/shared/queue.js`);
+      const original = app.api.fetchApi;
+      let ended = false;
+      app.api.fetchApi = async (path) => {
+        const running = { queue_running: ended ? [] : [item] };
+        const kept = ended ? { ending: { prompt: item } } : {};
+        const answer = path === "/queue" ? running : kept;
+        ended = true;
+        return { json: async () => answer };
+      };
+      try { return await ranPrompt("ending"); } finally { app.api.fetchApi = original; }
+    }""", [dev.PACK_NAME, item])  # fmt: skip
+    assert found == {"nodes": item[2], "outputs": ["7"], "workflow": None}
 
 
 def test_a_cache_node_in_a_subgraph_shows_its_run(page, listening, workflow):

@@ -83,8 +83,9 @@ export function amendHistory(change) {
  */
 export async function ranPrompt(id) {
   const ask = async (path) => (await api.fetchApi(path)).json();
-  const history = await ask(`/history/${encodeURIComponent(id)}`);
-  const found = history[id]?.prompt ?? (await ask("/queue")).queue_running.find((item) => item[1] === id);
+  // In this order, or a run that ends in between would be found in neither.
+  const running = (await ask("/queue")).queue_running.find((item) => item[1] === id);
+  const found = running ?? (await ask(`/history/${encodeURIComponent(id)}`))[id]?.prompt;
   return found && { nodes: found[2], outputs: found[4], workflow: found[3]?.extra_pnginfo?.workflow };
 }
 
