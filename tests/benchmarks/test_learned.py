@@ -1,5 +1,6 @@
 """``bench learned``: what it covers, what it counts and measures, when a bar is missed."""
 
+import json
 from types import SimpleNamespace
 
 import folder_paths
@@ -12,7 +13,8 @@ from golden_path_pack.gph_core.paths.golden_path import LEARNED as LEARNED_HERE
 from golden_path_pack.gph_core.paths.golden_path import GoldenPath
 from golden_path_pack.gph_core.schedule import Schedule
 
-from benchmarks.lab.subjects import IMAGE, STUDENT, VIDEO
+from benchmarks.lab.results import FOLDER
+from benchmarks.lab.subjects import IMAGE, MODELS, STUDENT, VIDEO
 from benchmarks.learning import _learned, learned
 from benchmarks.learning._learned import (
     LEARNED,
@@ -248,3 +250,39 @@ def test_the_table_has_a_line_for_each_row():
         f"| {way} | {way} |  |  | +4.00 ± 1.90 | +7.00 ± 2.90 |  | 4.00 |"
     )
     assert [line.count("|") for line in lines[:3]] == [14, 14, 14]
+
+
+def documented(two, four):
+    """A line of the table in docs/results.md, from the rows of two and of four images."""
+
+    def way(row, name):
+        found = row["ways"].get(name)
+        return found and f"{found['psnr'][0]:.1f}, {found['worst tenth']:.0f}, {found['good']:.0%}"
+
+    def ahead(row, name):
+        mean, half = row["ahead"].get(name, (None, None))
+        return "" if mean is None else f"{mean:+.1f} ± {half:.1f}".replace("-", "−")
+
+    words = str(learned.setting_of(two)).split(", ")
+    cells = [
+        ", ".join(word for word in words if word not in (IMAGE, "euler")),
+        *(way(two, name) or "" for name in (LEARNED, DEFAULT, FEWER, SEARCHED)),
+        ahead(two, DEFAULT), way(four, LEARNED), ahead(four, DEFAULT), ahead(four, SEARCHED),
+    ]  # fmt: skip
+    if four["images"] == 2:
+        cells[6] += " (2)"
+    return f"| {' | '.join(cells)} |".replace("%", " %")
+
+
+def test_the_table_of_the_documentation_has_the_saved_results():
+    expected = []
+    for subject, model in MODELS.items():
+        text = model.file(FOLDER / learned.FILE).read_text("utf-8")
+        rows = [row for row in json.loads(text)["rows"] if row["prompts"] == 1]
+        most = 2 if subject == STUDENT else 4
+        two = [row for row in rows if row["images"] == 2 and row["tested"] == SAME]
+        many = [row for row in rows if row["images"] == most and row["tested"] == OTHER]
+        expected += map(documented, two, many)
+    results = (FOLDER.parents[1] / "docs" / "results.md").read_text("utf-8")
+    table = results.partition("\n## Learned paths\n")[2].partition("|---|")[2].partition("\n\n")[0]
+    assert sorted(table.splitlines()[1:]) == sorted(expected)
