@@ -181,13 +181,17 @@ class Lab:
         kept = {"setting": str(self), "policy": str(policy), "torch": torch.__version__}
         return StudyLog(self.memory / f"{self}, {name}.sqlite", kept)
 
-    def runner(self, workload) -> LocalRunner:
+    def runner(self, workload, assessor: Assessor | None = None) -> LocalRunner:
         """Runner of a workload, in batches."""
-        return LocalRunner(workload, self.assessor, demo.BATCH)
+        return LocalRunner(workload, assessor or self.assessor, demo.BATCH)
 
-    def fits(self, workload) -> UnderFits:
-        """Examples of a workload under weights that are fitted to them."""
-        runner, conditions = self.runner(workload), plain(workload.setup.conditions)
+    def fits(self, workload, assessor: Assessor | None = None) -> UnderFits:
+        """Examples of a workload under weights that are fitted to them.
+
+        Args:
+            assessor: another than the lab's.
+        """
+        runner, conditions = self.runner(workload, assessor), plain(workload.setup.conditions)
         folder = Path(tempfile.gettempdir())
         return UnderFits(runner, runner.steps(), conditions, folder, demo.STATE_BYTES)
 

@@ -93,7 +93,7 @@ VISIBLE = {
 }
 JOINT = "PSNR and LPIPS"  # standardized by the statistics of a probe
 FOR_SEARCHES = VISIBLE | OBJECTIVES  # what searches offer beside it
-DEFAULT = PSNR.name  # of *Schedule Search*: on few examples it chooses best (docs/results.md)
+DEFAULT = PSNR.name  # of *Schedule Search*: docs/results.md compares
 
 
 def metrics_of(name: str) -> tuple[str, ...]:

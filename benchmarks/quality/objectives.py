@@ -1,0 +1,197 @@
+"""What a search should maximise: some prompts choose a schedule, others say what it is worth.
+
+Spacings, and each of them with one full step moved by one, are scored on 200 prompts, every prompt
+under weights that were fitted to others. Then, many times, 16 or 32 of the prompts choose the best
+schedule by an objective, and mean PSNR, worst tenth, share hardly visible and LPIPS of the other
+prompts under it are what the objective is worth. How sure its lead over the default is comes from
+random halves of the prompts. It is a study of known scores, not of whole searches.
+
+LPIPS needs a file of torchvision's weights of AlexNet, as *Quality Compare* does:
+``-- --lpips alexnet-owt-7be5be79.pth``. It takes about an hour of one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+import torch
+from golden_path_pack.gph_core.paths.spacings import spacings
+from golden_path_pack.gph_core.quality import lpips_network, metrics
+from golden_path_pack.gph_core.quality.objective import (
+    CAPPED,
+    DEFAULT,
+    FOR_SEARCHES,
+    HARDLY,
+    Metrics,
+)
+from golden_path_pack.gph_core.quality.verdict import HARDLY_VISIBLE
+from golden_path_pack.gph_core.schedule import Schedule
+from golden_path_pack.nodes.sample.assessing import Assessor
+
+from benchmarks.lab import demo, report
+from benchmarks.lab.lab import Lab, Prompts
+from benchmarks.lab.results import seen
+
+FILE = "objectives.json"
+SETTINGS = ((20, 8), (50, 9))  # steps, and how many are full
+PROMPTS = Prompts(unseen=200)
+CHOOSERS = (16, 32)  # prompts that choose
+OBJECTIVES = (DEFAULT, CAPPED, HARDLY, "LPIPS")
+DRAWS, SEED = 1500, 51
+HALVES, DRAWS_OF_HALF = 100, 200
+MEASURED = {"psnr": 1, "worst tenth": 1, "good": 1, "lpips": -1}  # 1: more is better
+JUDGED = ("worst tenth", "good", "lpips")  # what people see
+
+Scores = dict[Schedule, list[Metrics]]
+
+
+def add_options(parser) -> None:
+    parser.add_argument("--lpips", type=Path, required=True, help="file of AlexNet's weights")
+
+
+def measure(options) -> dict:
+    network = lpips_network.load(options.lpips)
+    return {"rows": report.printed(rows(network))}
+
+
+def rows(network: metrics.Network) -> Iterator[dict]:
+    """A row for each setting, number of choosing prompts, and objective."""
+    for steps, full in SETTINGS:
+        scores = scored(Lab(steps, demo.CFG, prompts=PROMPTS), full, network)
+        for choosers in CHOOSERS:
+            for name in OBJECTIVES:
+                row = {
+                    "steps": steps, "full": full, "schedules": len(scores), "choosers": choosers,
+                    "objective": name, **worth(scores, name, choosers),
+                }  # fmt: skip
+                yield row if name == DEFAULT else row | {"ahead": ahead(scores, name, choosers)}
+
+
+def scored(lab: Lab, full: int, network: metrics.Network) -> Scores:
+    """PSNR and LPIPS of every prompt under each schedule."""
+    lpips = partial(metrics.lpips, network=network)
+    examples = lab.fits(lab.unseen, Assessor(lab.vae, {"psnr": metrics.psnr_8bit, "lpips": lpips}))
+    with torch.inference_mode():
+        examples.begin()
+        return {
+            one: list(examples.measure(one, range(len(examples))).metrics)
+            for one in schedules(lab.steps, full)
+        }
+
+
+def schedules(steps: int, full: int) -> list[Schedule]:
+    """The spacings, then each of them with one full step moved by one."""
+    found = spacings(steps, full)
+    moved = [
+        one.swap(step, step + by)
+        for one in found
+        for step in one.full_steps[1:]
+        for by in (-1, 1)
+        if step + by in one.cached_steps
+    ]
+    return list(dict.fromkeys([*found, *moved]))
+
+
+def worth(scores: Scores, name: str, choosers: int) -> dict[str, float]:
+    """Means over the draws of what is measured on the prompts that did not choose.
+
+    Args:
+        name: of the objective.
+        choosers: number of prompts that choose.
+    """
+    means = drawn(stacked(scores, name), choosers, DRAWS)
+    return {key: round(float(value), 4) for key, value in zip(MEASURED, means, strict=True)}
+
+
+def ahead(scores: Scores, name: str, choosers: int) -> dict[str, tuple[float, float]]:
+    """Differences from the default objective, and half of their 95 % intervals.
+
+    The intervals are those of the delete-half jackknife: differences on random halves of the
+    prompts scatter around that on all of them as this does around the truth.
+    """
+    ways = [stacked(scores, one) for one in (name, DEFAULT)]
+
+    def lead(some: np.ndarray, draws: int) -> np.ndarray:
+        mine, others = (drawn(way[..., some], choosers, draws) for way in ways)
+        return mine - others
+
+    count, rng = len(next(iter(scores.values()))), np.random.default_rng(SEED + 1)
+    lead_of_all = lead(np.arange(count), DRAWS)
+    halves = [lead(rng.permutation(count)[: count // 2], DRAWS_OF_HALF) for _ in range(HALVES)]
+    half = 1.96 * np.sqrt(np.square(np.array(halves) - lead_of_all).mean(0))
+    return {
+        key: (round(float(value), 4), round(float(within), 4))
+        for key, value, within in zip(MEASURED, lead_of_all, half, strict=True)
+    }
+
+
+def stacked(scores: Scores, name: str) -> np.ndarray:
+    """Values of an objective, PSNR and LPIPS, ``[3, schedules, prompts]``."""
+    functions = (FOR_SEARCHES[name].value, itemgetter("psnr"), itemgetter("lpips"))
+    return np.array([[[of(one) for one in some] for some in scores.values()] for of in functions])
+
+
+def drawn(stack: np.ndarray, choosers: int, draws: int) -> np.ndarray:
+    """Means over draws of what is measured on the prompts that did not choose, as ``MEASURED``."""
+    values, psnr, lpips = stack
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(draws):
+        order = rng.permutation(values.shape[1])
+        some, others = order[:choosers], order[choosers:]
+        best = values[:, some].mean(1).argmax()
+        tally = seen(psnr[best, others])
+        found.append((psnr[best, others].mean(), *tally.values(), lpips[best, others].mean()))
+    return np.mean(found, 0)
+
+
+def misses(figures: dict) -> list[str]:
+    """Objectives that people should see a difference by: in all settings surely ahead of the
+    default in one thing that is judged, and nowhere surely behind in any."""
+    words = []
+    for name in OBJECTIVES:
+        leads = [row["ahead"] for row in figures["rows"] if row["objective"] == name != DEFAULT]
+        signed = {
+            key: [(MEASURED[key] * mean, half) for mean, half in (lead[key] for lead in leads)]
+            for key in JUDGED
+        }
+        is_behind = any(mean < -half for some in signed.values() for mean, half in some)
+        for key, some in signed.items():
+            if some and not is_behind and all(mean > half for mean, half in some):
+                words.append(f"{name} is surely ahead of {DEFAULT} everywhere: {key}")
+    return words
+
+
+def setting(row: dict) -> str:
+    """Setting of a row in words."""
+    return f"{row['full']} of {row['steps']}, {row['choosers']} prompts choose"
+
+
+def summary(figures: dict) -> str:
+    head = ["setting", "objective", "PSNR dB", "worst tenth", "hardly visible", "LPIPS"]
+    head += [f"{key}, ahead" for key in JUDGED]
+    lines = [
+        [
+            setting(row), row["objective"], f"{row['psnr']:.1f}", f"{row['worst tenth']:.1f}",
+            f"{row['good']:.1%}", f"{row['lpips']:.4f}",
+            *("{:+.4f} ± {:.4f}".format(*row["ahead"][key]) if "ahead" in row else ""
+              for key in JUDGED),
+        ]
+        for row in figures["rows"]
+    ]  # fmt: skip
+    return report.table(head, lines)
+
+
+def conditions(options) -> dict:
+    return {
+        "model": "demo model", "sampling": f"{demo.SAMPLER}, {demo.SCHEDULER}, CFG {demo.CFG:g}",
+        "prompts": f"{PROMPTS.unseen} held out of training, one noise each, each under weights "
+        "fitted to others",
+        "lpips": "AlexNet, images of 64 x 64 pixels",
+        "unit": f"means over {DRAWS} draws, of the prompts that did not choose: PSNR in dB to the "
+        f"full run, worst tenth of it, share from {HARDLY_VISIBLE:g} dB on, and LPIPS; "
+        f"ahead: of {DEFAULT}, with half of a 95 % interval (delete-half jackknife)",
+    }  # fmt: skip

@@ -1,0 +1,101 @@
+"""``bench objectives``: which schedules compete, and what an objective's choice is worth."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from golden_path_pack.gph_core.schedule import Schedule
+
+from benchmarks.lab.results import FOLDER
+from benchmarks.quality import objectives
+
+
+def test_the_spacings_and_their_neighbors_compete():
+    # round(3 i^p) is the last step for every power; even spacing is 4 i / 2. The first step stays.
+    expected = [(0, 3), (0, 2), (0, 1)]
+    assert objectives.schedules(4, 2) == [Schedule(steps, 4) for steps in expected]
+
+
+def test_an_objective_is_worth_what_its_choice_is_on_the_other_prompts():
+    scores = {
+        Schedule((0, 2), 4): [{"psnr": 34.0, "lpips": 0.2}] * 5,
+        Schedule((0, 3), 4): [{"psnr": 30.0, "lpips": 0.1}] * 5,
+    }
+    first = {"psnr": 34, "worst tenth": 34, "good": 1, "lpips": 0.2}
+    second = {"psnr": 30, "worst tenth": 30, "good": 0, "lpips": 0.1}
+    for name in objectives.OBJECTIVES:
+        chosen = second if name == "LPIPS" else first
+        assert objectives.worth(scores, name, 2) == pytest.approx(chosen)
+
+
+def test_the_prompts_that_choose_do_not_count():
+    """Of two prompts with opposite wishes, the one that chooses always disappoints the other."""
+    best, worst = {"psnr": 40.0, "lpips": 0.0}, {"psnr": 20.0, "lpips": 0.5}
+    scores = {Schedule((0, 2), 4): [best, worst], Schedule((0, 3), 4): [worst, best]}
+    for name in objectives.OBJECTIVES:
+        assert objectives.worth(scores, name, 1)["psnr"] == 20
+
+
+def test_a_lead_that_all_prompts_share_is_sure():
+    scores = {
+        Schedule((0, 2), 4): [{"psnr": 34.0, "lpips": 0.2}] * 8,
+        Schedule((0, 3), 4): [{"psnr": 30.0, "lpips": 0.1}] * 8,
+    }
+    found = objectives.ahead(scores, "LPIPS", 2)
+    assert found["psnr"] == pytest.approx((-4, 0))
+    assert found["lpips"] == pytest.approx((-0.1, 0))
+
+
+def test_a_lead_is_as_unsure_as_the_prompts_differ(monkeypatch):
+    """An objective of noise chooses one schedule, always; the other is better by 2 ± 1 dB."""
+    monkeypatch.setattr(objectives, "DRAWS_OF_HALF", 20)
+    rng = np.random.default_rng(0)
+    gains = 2 + rng.standard_normal(400)
+    scores = {
+        Schedule((0, 2), 4): [{"psnr": 30.0, "lpips": 0.1} for _ in gains],
+        Schedule((0, 3), 4): [{"psnr": 30.0 + gain, "lpips": 0.2} for gain in gains],
+    }
+    mean, half = objectives.ahead(scores, "LPIPS", 16)["psnr"]
+    assert mean == pytest.approx(-gains.mean(), abs=0.01)
+    # Of a mean of 400 values.
+    assert half == pytest.approx(1.96 * gains.std() / 20, rel=0.3)
+
+
+def row(**ahead):
+    """Another objective, level with the default but for some leads."""
+    level = {"psnr": [1.0, 0.1], "worst tenth": [0.5, 0.6], "good": [0.0, 0.1], "lpips": [0.0, 0.1]}
+    return {"steps": 20, "full": 8, "choosers": 16, "objective": "LPIPS", "ahead": level | ahead}
+
+
+@pytest.mark.parametrize(
+    ("leads", "is_missed"),
+    [
+        ([{}, {}], False),
+        ([{"good": [0.2, 0.1]}, {"good": [0.3, 0.1]}], True),
+        ([{"good": [0.2, 0.1]}, {"good": [0.05, 0.1]}], False),
+        ([{"lpips": [-0.2, 0.1]}], True),
+        ([{"lpips": [0.2, 0.1]}], False),
+        ([{"good": [0.2, 0.1]}, {"good": [0.2, 0.1], "worst tenth": [-0.7, 0.6]}], False),
+    ],
+)
+def test_another_objective_that_is_surely_better_everywhere_is_a_miss(leads, is_missed):
+    """Mean PSNR alone is none: what counts is what people see."""
+    found = objectives.misses({"rows": [row(**lead) for lead in leads]})
+    assert bool(found) == is_missed
+
+
+def test_the_table_of_the_documentation_has_the_saved_results():
+    figures = json.loads((FOLDER / objectives.FILE).read_text("utf-8"))
+    assert objectives.misses(figures) == []
+    text = (FOLDER.parent.parent / "docs" / "results.md").read_text("utf-8")
+    section = text.partition("### What a search should maximise")[2].partition("\n### ")[0]
+    shown = dict(re.findall(r"^\| \**([^|*]+)\** \| (.+) \|$", section, re.M))
+    for name in objectives.OBJECTIVES:
+        of = [row for row in figures["rows"] if row["objective"] == name]
+        cells = [
+            f"{row['psnr']:.1f}, {row['worst tenth']:.1f}, {100 * row['good']:.1f} %, "
+            f"{row['lpips']:.4f}"
+            for row in of
+        ]
+        assert shown[name] == " | ".join(cells)
