@@ -149,19 +149,18 @@ def drawn(stack: np.ndarray, choosers: int, draws: int) -> np.ndarray:
 
 
 def misses(figures: dict) -> list[str]:
-    """Objectives that people should see a difference by: in all settings surely ahead of the
-    default in one thing that is judged, and nowhere surely behind in any."""
+    """Objectives that are, in a setting, surely ahead of the default in what people see, and
+    surely behind in nothing of it."""
     words = []
-    for name in OBJECTIVES:
-        leads = [row["ahead"] for row in figures["rows"] if row["objective"] == name != DEFAULT]
-        signed = {
-            key: [(MEASURED[key] * mean, half) for mean, half in (lead[key] for lead in leads)]
-            for key in JUDGED
-        }
-        is_behind = any(mean < -half for some in signed.values() for mean, half in some)
-        for key, some in signed.items():
-            if some and not is_behind and all(mean > half for mean, half in some):
-                words.append(f"{name} is surely ahead of {DEFAULT} everywhere: {key}")
+    for row in figures["rows"]:
+        leads = [
+            (MEASURED[key] * mean, half)
+            for key, (mean, half) in row.get("ahead", {}).items()
+            if key in JUDGED
+        ]
+        is_ahead = any(mean > half for mean, half in leads)
+        if is_ahead and not any(mean < -half for mean, half in leads):
+            words.append(f"{setting(row)}: {row['objective']} is surely ahead of {DEFAULT}")
     return words
 
 

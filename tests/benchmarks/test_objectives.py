@@ -69,25 +69,30 @@ def row(**ahead):
 
 
 @pytest.mark.parametrize(
-    ("leads", "is_missed"),
+    ("ahead", "is_missed"),
     [
-        ([{}, {}], False),
-        ([{"good": [0.2, 0.1]}, {"good": [0.3, 0.1]}], True),
-        ([{"good": [0.2, 0.1]}, {"good": [0.05, 0.1]}], False),
-        ([{"lpips": [-0.2, 0.1]}], True),
-        ([{"lpips": [0.2, 0.1]}], False),
-        ([{"good": [0.2, 0.1]}, {"good": [0.2, 0.1], "worst tenth": [-0.7, 0.6]}], False),
+        ({}, False),
+        ({"good": [0.2, 0.1]}, True),
+        ({"lpips": [-0.2, 0.1]}, True),
+        ({"lpips": [0.2, 0.1]}, False),
+        ({"good": [0.2, 0.1], "worst tenth": [-0.7, 0.6]}, False),
     ],
 )
-def test_another_objective_that_is_surely_better_everywhere_is_a_miss(leads, is_missed):
+def test_another_objective_that_is_surely_better_is_a_miss(ahead, is_missed):
     """Mean PSNR alone is none: what counts is what people see."""
-    found = objectives.misses({"rows": [row(**lead) for lead in leads]})
-    assert bool(found) == is_missed
+    assert bool(objectives.misses({"rows": [row(**ahead)]})) == is_missed
+
+
+def test_the_bars_that_the_documentation_calls_missed_are_those_of_the_saved_results():
+    figures = json.loads((FOLDER / objectives.FILE).read_text("utf-8"))
+    assert objectives.misses(figures) == [
+        f"9 of 50, {count} prompts choose: PSNR up to 40 dB is surely ahead of PSNR"
+        for count in objectives.CHOOSERS
+    ]
 
 
 def test_the_table_of_the_documentation_has_the_saved_results():
     figures = json.loads((FOLDER / objectives.FILE).read_text("utf-8"))
-    assert objectives.misses(figures) == []
     text = (FOLDER.parent.parent / "docs" / "results.md").read_text("utf-8")
     section = text.partition("### What a search should maximise")[2].partition("\n### ")[0]
     shown = dict(re.findall(r"^\| \**([^|*]+)\** \| (.+) \|$", section, re.M))
