@@ -7,7 +7,7 @@ prompts under it are what the objective is worth. How sure its lead over the def
 random halves of the prompts. It is a study of known scores, not of whole searches.
 
 LPIPS needs a file of torchvision's weights of AlexNet, as *Quality Compare* does:
-``-- --lpips alexnet-owt-7be5be79.pth``. It takes about an hour of one core.
+``-- --lpips alexnet-owt-7be5be79.pth``. It takes about three hours of one core.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from golden_path_pack.gph_core.quality.objective import (
     DEFAULT,
     FOR_SEARCHES,
     HARDLY,
+    PSNR,
     Metrics,
 )
 from golden_path_pack.gph_core.quality.verdict import HARDLY_VISIBLE
@@ -37,10 +38,11 @@ from benchmarks.lab.lab import Lab, Prompts
 from benchmarks.lab.results import seen
 
 FILE = "objectives.json"
-SETTINGS = ((20, 8), (50, 9))  # steps, and how many are full
+# CFG, steps, and how many are full. Without guidance most images are beyond the cap of PSNR.
+SETTINGS = ((demo.CFG, 20, 8), (demo.CFG, 50, 9), (1.0, 20, 8), (1.0, 20, 5), (1.0, 50, 9))
 PROMPTS = Prompts(unseen=200)
 CHOOSERS = (16, 32)  # prompts that choose
-OBJECTIVES = (DEFAULT, CAPPED, HARDLY, "LPIPS")
+OBJECTIVES = (PSNR.name, CAPPED, HARDLY, "LPIPS")
 DRAWS, SEED = 1500, 51
 HALVES, DRAWS_OF_HALF = 100, 200
 MEASURED = {"psnr": 1, "worst tenth": 1, "good": 1, "lpips": -1}  # 1: more is better
@@ -60,13 +62,13 @@ def measure(options) -> dict:
 
 def rows(network: metrics.Network) -> Iterator[dict]:
     """A row for each setting, number of choosing prompts, and objective."""
-    for steps, full in SETTINGS:
-        scores = scored(Lab(steps, demo.CFG, prompts=PROMPTS), full, network)
+    for cfg, steps, full in SETTINGS:
+        scores = scored(Lab(steps, cfg, prompts=PROMPTS), full, network)
         for choosers in CHOOSERS:
             for name in OBJECTIVES:
                 row = {
-                    "steps": steps, "full": full, "schedules": len(scores), "choosers": choosers,
-                    "objective": name, **worth(scores, name, choosers),
+                    "cfg": cfg, "steps": steps, "full": full, "schedules": len(scores),
+                    "choosers": choosers, "objective": name, **worth(scores, name, choosers),
                 }  # fmt: skip
                 yield row if name == DEFAULT else row | {"ahead": ahead(scores, name, choosers)}
 
@@ -166,7 +168,7 @@ def misses(figures: dict) -> list[str]:
 
 def setting(row: dict) -> str:
     """Setting of a row in words."""
-    return f"{row['full']} of {row['steps']}, {row['choosers']} prompts choose"
+    return f"CFG {row['cfg']:g}, {row['full']} of {row['steps']}, {row['choosers']} prompts choose"
 
 
 def summary(figures: dict) -> str:
@@ -186,7 +188,7 @@ def summary(figures: dict) -> str:
 
 def conditions(options) -> dict:
     return {
-        "model": "demo model", "sampling": f"{demo.SAMPLER}, {demo.SCHEDULER}, CFG {demo.CFG:g}",
+        "model": "demo model", "sampling": f"{demo.SAMPLER}, {demo.SCHEDULER}",
         "prompts": f"{PROMPTS.unseen} held out of training, one noise each, each under weights "
         "fitted to others",
         "lpips": "AlexNet, images of 64 x 64 pixels",

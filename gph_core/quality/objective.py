@@ -75,20 +75,26 @@ def _of_metric(row: Metric) -> Objective:
 OBJECTIVES = {row.title: _of_metric(row) for row in COMPARED.values()}
 PSNR = OBJECTIVES["PSNR"]
 
+_BEYOND = 0.01  # of a dB for each dB
 _TIE = 1e-4  # percent for each dB
 
 
+def _capped(psnr: float) -> float:
+    # Where all examples are beyond the cap, a search still has to see where to go on.
+    return capped(psnr) + _BEYOND * max(psnr - CAP, 0.0)
+
+
 def _hardly(psnr: float) -> float:
-    # On a few examples many schedules have the same share. Among these capped PSNR decides, so that
-    # a search sees where to go on. It weighs so little that it never makes up for an example, and
-    # that the mean still reads as the share.
-    return 100.0 * (psnr >= HARDLY_VISIBLE) + _TIE * capped(psnr)
+    # On a few examples many schedules have the same share. Among these capped PSNR decides. It
+    # weighs so little that it never makes up for an example, and that the mean still reads as the
+    # share.
+    return 100.0 * (psnr >= HARDLY_VISIBLE) + _TIE * _capped(psnr)
 
 
 # Of PSNR, what people can see.
 CAPPED, HARDLY = f"PSNR up to {CAP:g} dB", GRADES[1].words
 VISIBLE = {
-    CAPPED: Objective(CAPPED, PSNR.weights, worth=capped, form=PSNR.form),
+    CAPPED: Objective(CAPPED, PSNR.weights, worth=_capped, form=PSNR.form),
     HARDLY: Objective(HARDLY, PSNR.weights, worth=_hardly, form="{:.1f} %"),
 }
 JOINT = "PSNR and LPIPS"  # standardized by the statistics of a probe

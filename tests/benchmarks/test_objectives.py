@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -65,7 +66,10 @@ def test_a_lead_is_as_unsure_as_the_prompts_differ(monkeypatch):
 def row(**ahead):
     """Another objective, level with the default but for some leads."""
     level = {"psnr": [1.0, 0.1], "worst tenth": [0.5, 0.6], "good": [0.0, 0.1], "lpips": [0.0, 0.1]}
-    return {"steps": 20, "full": 8, "choosers": 16, "objective": "LPIPS", "ahead": level | ahead}
+    return {
+        "cfg": 5.0, "steps": 20, "full": 8, "choosers": 16, "objective": "LPIPS",
+        "ahead": level | ahead,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,7 @@ def test_another_objective_that_is_surely_better_is_a_miss(ahead, is_missed):
 def test_the_bars_that_the_documentation_calls_missed_are_those_of_the_saved_results():
     figures = json.loads((FOLDER / objectives.FILE).read_text("utf-8"))
     assert objectives.misses(figures) == [
-        f"9 of 50, {count} prompts choose: PSNR up to 40 dB is surely ahead of PSNR"
+        f"CFG 5, 9 of 50, {count} prompts choose: PSNR up to 40 dB is surely ahead of PSNR"
         for count in objectives.CHOOSERS
     ]
 
@@ -95,12 +99,11 @@ def test_the_table_of_the_documentation_has_the_saved_results():
     figures = json.loads((FOLDER / objectives.FILE).read_text("utf-8"))
     text = (FOLDER.parent.parent / "docs" / "results.md").read_text("utf-8")
     section = text.partition("### What a search should maximise")[2].partition("\n### ")[0]
-    shown = dict(re.findall(r"^\| \**([^|*]+)\** \| (.+) \|$", section, re.M))
-    for name in objectives.OBJECTIVES:
-        of = [row for row in figures["rows"] if row["objective"] == name]
-        cells = [
+    shown = dict(re.findall(r"^\| (CFG [^|]+) \| (.+) \|$", section, re.M))
+    expected = defaultdict(list)
+    for row in figures["rows"]:
+        expected[objectives.setting(row)].append(
             f"{row['psnr']:.1f}, {row['worst tenth']:.1f}, {100 * row['good']:.1f} %, "
             f"{row['lpips']:.4f}"
-            for row in of
-        ]
-        assert shown[name] == " | ".join(cells)
+        )
+    assert shown == {setting: " | ".join(cells) for setting, cells in expected.items()}
