@@ -31,11 +31,10 @@ from pathlib import Path
 from devtools import testing
 from devtools.console import fail
 from devtools.environment import RELEASES, Tools, prepare
-from devtools.paths import DEV, PACK_NAME, ROOT
+from devtools.paths import DEV, PACK_NAME, ROOT, benchmarks
 from devtools.server import LOCAL, server
 
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
-BENCHMARKS = ROOT / "benchmarks"
 # The demo model is so small that threads only wait for each other; on a busy machine for long.
 DEMO_THREADS = 1
 TRAININGS = (
@@ -45,6 +44,18 @@ TRAININGS = (
 
 
 def main() -> None:
+    options = argument_parser().parse_args()
+    for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
+    try:
+        sys.exit(options.run(options))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--comfyui", type=Path, metavar="PATH", help="use this ComfyUI checkout")
     common.add_argument(
@@ -90,9 +101,7 @@ def main() -> None:
         sub.add_argument("extra", nargs="*", help="arguments for the trainer, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
-    rooms = (BENCHMARKS / room for room in ("quality", "cost"))
-    names = sorted(p.stem.replace("_", "-") for room in rooms for p in room.glob("[a-z]*.py"))
-    sub.add_argument("name", choices=names)
+    sub.add_argument("name", choices=sorted(benchmarks()))
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")
@@ -107,15 +116,7 @@ def main() -> None:
     sub = command("study", study, "Repeat the GPH paper's analyses on the demo model.")
     sub.add_argument("part", nargs="*", help="all of them without any")
     sub.add_argument("--quick", action="store_true", help="on few prompts, in a temporary folder")
-
-    options = parser.parse_args()
-    for name in ("SIGTERM", "SIGHUP"):  # unwind, so that the server is stopped
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, _: sys.exit(128 + number))
-    try:
-        sys.exit(options.run(options))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    return parser
 
 
 def demo(options: argparse.Namespace) -> int:

@@ -21,28 +21,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from pathlib import Path
 from types import ModuleType
 
 from benchmarks.lab import results
 from benchmarks.lab.subjects import IMAGE, MODELS
-
-HERE = Path(__file__).parent
-ROOMS = ("quality", "learning", "cost")
+from devtools.paths import benchmarks
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py bench")
-    parser.add_argument("name", choices=names())
+    parser.add_argument("name", choices=benchmarks())
     name = parser.parse_args(sys.argv[1:2]).name
-    benchmark = importlib.import_module(f"benchmarks.{names()[name]}.{name.replace('-', '_')}")
+    benchmark = importlib.import_module(f"benchmarks.{benchmarks()[name]}.{name.replace('-', '_')}")
     return run(benchmark, f"dev.py bench {name}", sys.argv[2:])
-
-
-def names() -> dict[str, str]:
-    """Room by the name of each benchmark."""
-    files = {file: room for room in ROOMS for file in (HERE / room).glob("[a-z]*.py")}
-    return {file.stem.replace("_", "-"): room for file, room in sorted(files.items())}
 
 
 def run(benchmark: ModuleType, program: str, arguments: list[str]) -> int:

@@ -27,8 +27,9 @@ from benchmarks.study.parts import (
 )
 from benchmarks.study.space_table import SpaceTable
 from benchmarks.study.work import Work
+from devtools.paths import BENCHMARKS
 
-RESULTS = dev.BENCHMARKS / "results" / "study"
+RESULTS = BENCHMARKS / "results" / "study"
 REPORT = dev.ROOT / "docs" / "study.md"
 
 # 0-1/4, 0,2/4 and 0,3/4 on four scoring prompts and four new ones.

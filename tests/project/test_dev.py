@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import dev
 from devtools import console, environment, server, testing
 
 from ..browser import front_end
+from .test_links import DOCUMENTS
 
 COMMANDS = (
     "demo",
@@ -41,6 +44,16 @@ def test_every_command_explains_itself(monkeypatch, capsys):
 def test_the_script_lists_its_commands():
     said = subprocess.check_output([sys.executable, "dev.py", "--help"], cwd=dev.ROOT, text=True)
     assert [command for command in COMMANDS if f" {command}" not in said] == []
+
+
+def test_every_command_of_the_documents_can_be_read():
+    text = "\n".join(path.read_text("utf-8") for path in DOCUMENTS)
+    # In a block of code an explanation follows after two spaces.
+    calls = set(re.findall(r"python dev\.py (.+?)(?:`|  |$)", text, re.MULTILINE))
+    examples = {call for call in calls if not re.search(r"NAME|\[", call)}
+    assert len(examples) > 30
+    for call in examples:
+        dev.argument_parser().parse_args(shlex.split(call))
 
 
 def test_tests_of_a_module_have_its_name_or_begin_with_it():
