@@ -2,8 +2,12 @@
 
 import contextlib
 import sys
+import traceback
+from pathlib import Path
 
+import comfy.model_management
 import comfy.sample
+import comfy.samplers
 import pytest
 import torch
 from golden_path_pack.gph_core.policies.extrapolation import Reuse, Taylor
@@ -13,6 +17,7 @@ from ...support.comfy import tiny
 from ...support.comfy.threads import assert_same_modules, modules, together
 
 ROUNDS = 3
+KEEPERS = [Path(module.__file__) for module in (comfy.model_management, comfy.samplers)]
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +62,17 @@ def test_two_cached_runs_are_what_each_is_alone(model, noise, policies, same):
     assert_alone(jobs, expected)
 
 
+def is_comfyuis_race(result):
+    """Whether one run took what ComfyUI keeps of loaded models from the other at the wrong moment.
+
+    Without us it happens too: its list of them shrinks, or a model has no patcher any more.
+    """
+    if not isinstance(result, AttributeError | IndexError):
+        return False
+    *_, innermost = traceback.extract_tb(result.__traceback__)
+    return Path(innermost.filename) in KEEPERS
+
+
 @pytest.mark.parametrize(
     ("policy", "plain_steps"),
     [(Reuse(), 5), pytest.param(TwoAnchor(), 12, marks=pytest.mark.long)],
@@ -73,8 +89,7 @@ def test_a_cached_and_a_plain_run_are_what_each_is_alone(model, noise, policy, p
     compared = 0
     for _ in range(10 * ROUNDS):
         found = together(*jobs)
-        # ComfyUI's end of one run can take the patcher from the other at the wrong moment.
-        if not any(isinstance(result, AttributeError) for result in found):
+        if not any(map(is_comfyuis_race, found)):
             assert all(map(torch.equal, found, expected))
             compared += 1
         if compared == ROUNDS:
