@@ -31,7 +31,7 @@ from pathlib import Path
 from devtools import testing
 from devtools.console import fail
 from devtools.environment import RELEASES, Tools, prepare
-from devtools.paths import DEV, PACK_NAME, ROOT, benchmarks
+from devtools.paths import DEV, PACK_NAME, ROOT, benchmark_rooms
 from devtools.server import LOCAL, server
 
 __all__ = ["DEV", "LOCAL", "PACK_NAME", "ROOT", "Tools", "server"]  # what tests take from here
@@ -101,7 +101,7 @@ def argument_parser() -> argparse.ArgumentParser:
         sub.add_argument("extra", nargs="*", help="arguments for the trainer, such as -- --compile")
     command("examples", examples, "Build the example workflows and all pictures again.")
     sub = command("bench", bench, "Run a benchmark; words after -- go to it, such as -- --search.")
-    sub.add_argument("name", choices=sorted(benchmarks()))
+    sub.add_argument("name", choices=sorted(benchmark_rooms()))
     sub.add_argument("--check", action="store_true", help="exit with 1 if a figure misses its bar")
     sub.add_argument("--save", action="store_true", help="write the figures to benchmarks/results")
     sub.add_argument("extra", nargs="*", help="arguments for the benchmark")

@@ -25,14 +25,15 @@ from types import ModuleType
 
 from benchmarks.lab import results
 from benchmarks.lab.subjects import IMAGE, MODELS
-from devtools.paths import benchmarks
+from devtools.paths import benchmark_rooms
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="dev.py bench")
-    parser.add_argument("name", choices=benchmarks())
+    rooms = benchmark_rooms()
+    parser.add_argument("name", choices=rooms)
     name = parser.parse_args(sys.argv[1:2]).name
-    benchmark = importlib.import_module(f"benchmarks.{benchmarks()[name]}.{name.replace('-', '_')}")
+    benchmark = importlib.import_module(f"benchmarks.{rooms[name]}.{name.replace('-', '_')}")
     return run(benchmark, f"dev.py bench {name}", sys.argv[2:])
 
 

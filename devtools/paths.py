@@ -9,7 +9,7 @@ BENCHMARKS = ROOT / "benchmarks"
 ROOMS = ("quality", "learning", "cost")  # folders of benchmarks
 
 
-def benchmarks() -> dict[str, str]:
+def benchmark_rooms() -> dict[str, str]:
     """Room by the name of each benchmark."""
     files = {file: room for room in ROOMS for file in (BENCHMARKS / room).glob("[a-z]*.py")}
     return {file.stem.replace("_", "-"): room for file, room in sorted(files.items())}

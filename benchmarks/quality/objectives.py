@@ -7,7 +7,7 @@ prompts under it are what the objective is worth. How sure its lead over the def
 random halves of the prompts. It is a study of known scores, not of whole searches.
 
 LPIPS needs a file of torchvision's weights of AlexNet, as *Quality Compare* does:
-``-- --lpips alexnet-owt-7be5be79.pth``. It takes about three hours of one core.
+``-- --lpips alexnet-owt-7be5be79.pth``. It takes about two hours of one core.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from benchmarks.lab.lab import Lab, Prompts
 from benchmarks.lab.results import seen
 
 FILE = "objectives.json"
-# CFG, steps, and how many are full. Without guidance most images are beyond the cap of PSNR.
+# CFG, steps, and how many are full. Without guidance more images are beyond the cap of PSNR.
 SETTINGS = ((demo.CFG, 20, 8), (demo.CFG, 50, 9), (1.0, 20, 8), (1.0, 20, 5), (1.0, 50, 9))
 PROMPTS = Prompts(unseen=200)
 CHOOSERS = (16, 32)  # prompts that choose
@@ -65,12 +65,11 @@ def rows(network: metrics.Network) -> Iterator[dict]:
     for cfg, steps, full in SETTINGS:
         scores = scored(Lab(steps, cfg, prompts=PROMPTS), full, network)
         for choosers in CHOOSERS:
-            for name in OBJECTIVES:
-                row = {
+            for name, found in compared(scores, choosers).items():
+                yield {
                     "cfg": cfg, "steps": steps, "full": full, "schedules": len(scores),
-                    "choosers": choosers, "objective": name, **worth(scores, name, choosers),
+                    "choosers": choosers, "objective": name, **found,
                 }  # fmt: skip
-                yield row if name == DEFAULT else row | {"ahead": ahead(scores, name, choosers)}
 
 
 def scored(lab: Lab, full: int, network: metrics.Network) -> Scores:
@@ -98,37 +97,40 @@ def schedules(steps: int, full: int) -> list[Schedule]:
     return list(dict.fromkeys([*found, *moved]))
 
 
-def worth(scores: Scores, name: str, choosers: int) -> dict[str, float]:
-    """Means over the draws of what is measured on the prompts that did not choose.
+def compared(scores: Scores, choosers: int) -> dict[str, dict]:
+    """What each objective is worth on the prompts that did not choose, and its lead.
 
     Args:
-        name: of the objective.
         choosers: number of prompts that choose.
     """
-    means = drawn(stacked(scores, name), choosers, DRAWS)
-    return {key: round(float(value), 4) for key, value in zip(MEASURED, means, strict=True)}
-
-
-def ahead(scores: Scores, name: str, choosers: int) -> dict[str, tuple[float, float]]:
-    """Differences from the default objective, and half of their 95 % intervals.
-
-    The intervals are those of the delete-half jackknife: differences on random halves of the
-    prompts scatter around that on all of them as this does around the truth.
-    """
-    ways = [stacked(scores, one) for one in (name, DEFAULT)]
-
-    def lead(some: np.ndarray, draws: int) -> np.ndarray:
-        mine, others = (drawn(way[..., some], choosers, draws) for way in ways)
-        return mine - others
-
-    count, rng = len(next(iter(scores.values()))), np.random.default_rng(SEED + 1)
-    lead_of_all = lead(np.arange(count), DRAWS)
-    halves = [lead(rng.permutation(count)[: count // 2], DRAWS_OF_HALF) for _ in range(HALVES)]
-    half = 1.96 * np.sqrt(np.square(np.array(halves) - lead_of_all).mean(0))
+    found = {name: resampled(stacked(scores, name), choosers) for name in OBJECTIVES}
     return {
-        key: (round(float(value), 4), round(float(within), 4))
-        for key, value, within in zip(MEASURED, lead_of_all, half, strict=True)
+        name: dict(zip(MEASURED, values[0].round(4).tolist(), strict=True))
+        | ({} if name == DEFAULT else {"ahead": ahead(values - found[DEFAULT])})
+        for name, values in found.items()
     }
+
+
+def resampled(stack: np.ndarray, choosers: int) -> np.ndarray:
+    """What is measured with all prompts, then with each of the halves, ``[1 + HALVES, 4]``."""
+    count, rng = stack.shape[-1], np.random.default_rng(SEED + 1)
+    halves = [stack[..., rng.permutation(count)[: count // 2]] for _ in range(HALVES)]
+    of_halves = [drawn(half, choosers, DRAWS_OF_HALF) for half in halves]
+    return np.array([drawn(stack, choosers, DRAWS), *of_halves])
+
+
+def ahead(leads: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Leads over the default objective, and half of their 95 % intervals.
+
+    The intervals are those of the delete-half jackknife: leads on random halves of the prompts
+    scatter around that on all of them as this does around the truth.
+
+    Args:
+        leads: differences of ``resampled``.
+    """
+    half = 1.96 * np.sqrt(np.square(leads[1:] - leads[0]).mean(0))
+    pairs = zip(leads[0].round(4).tolist(), half.round(4).tolist(), strict=True)
+    return dict(zip(MEASURED, pairs, strict=True))
 
 
 def stacked(scores: Scores, name: str) -> np.ndarray:

@@ -23,11 +23,11 @@ def test_an_objective_is_worth_what_its_choice_is_on_the_other_prompts():
         Schedule((0, 2), 4): [{"psnr": 34.0, "lpips": 0.2}] * 5,
         Schedule((0, 3), 4): [{"psnr": 30.0, "lpips": 0.1}] * 5,
     }
-    first = {"psnr": 34, "worst tenth": 34, "good": 1, "lpips": 0.2}
-    second = {"psnr": 30, "worst tenth": 30, "good": 0, "lpips": 0.1}
+    first, second = (34, 34, 1, 0.2), (30, 30, 0, 0.1)
     for name in objectives.OBJECTIVES:
         chosen = second if name == "LPIPS" else first
-        assert objectives.worth(scores, name, 2) == pytest.approx(chosen)
+        found = objectives.drawn(objectives.stacked(scores, name), 2, 20)
+        assert tuple(found) == pytest.approx(chosen)
 
 
 def test_the_prompts_that_choose_do_not_count():
@@ -35,17 +35,23 @@ def test_the_prompts_that_choose_do_not_count():
     best, worst = {"psnr": 40.0, "lpips": 0.0}, {"psnr": 20.0, "lpips": 0.5}
     scores = {Schedule((0, 2), 4): [best, worst], Schedule((0, 3), 4): [worst, best]}
     for name in objectives.OBJECTIVES:
-        assert objectives.worth(scores, name, 1)["psnr"] == 20
+        assert objectives.drawn(objectives.stacked(scores, name), 1, 20)[0] == 20
 
 
-def test_a_lead_that_all_prompts_share_is_sure():
+def test_each_objective_but_the_default_has_a_lead(monkeypatch):
+    monkeypatch.setattr(objectives, "DRAWS", 20)
+    monkeypatch.setattr(objectives, "DRAWS_OF_HALF", 5)
     scores = {
         Schedule((0, 2), 4): [{"psnr": 34.0, "lpips": 0.2}] * 8,
         Schedule((0, 3), 4): [{"psnr": 30.0, "lpips": 0.1}] * 8,
     }
-    found = objectives.ahead(scores, "LPIPS", 2)
-    assert found["psnr"] == pytest.approx((-4, 0))
-    assert found["lpips"] == pytest.approx((-0.1, 0))
+    found = objectives.compared(scores, 2)
+    assert list(found) == list(objectives.OBJECTIVES)
+    assert "ahead" not in found[objectives.DEFAULT]
+    lead = found["LPIPS"].pop("ahead")
+    assert found["LPIPS"] == {"psnr": 30, "worst tenth": 30, "good": 0, "lpips": 0.1}
+    # All prompts share it, so it is sure.
+    assert lead == {"psnr": (-4, 0), "worst tenth": (-4, 0), "good": (-1, 0), "lpips": (-0.1, 0)}
 
 
 def test_a_lead_is_as_unsure_as_the_prompts_differ(monkeypatch):
@@ -57,7 +63,10 @@ def test_a_lead_is_as_unsure_as_the_prompts_differ(monkeypatch):
         Schedule((0, 2), 4): [{"psnr": 30.0, "lpips": 0.1} for _ in gains],
         Schedule((0, 3), 4): [{"psnr": 30.0 + gain, "lpips": 0.2} for gain in gains],
     }
-    mean, half = objectives.ahead(scores, "LPIPS", 16)["psnr"]
+    mine, others = (
+        objectives.resampled(objectives.stacked(scores, name), 16) for name in ("LPIPS", "PSNR")
+    )
+    mean, half = objectives.ahead(mine - others)["psnr"]
     assert mean == pytest.approx(-gains.mean(), abs=0.01)
     # Of a mean of 400 values.
     assert half == pytest.approx(1.96 * gains.std() / 20, rel=0.3)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import __main__ as runner
 from benchmarks.lab import results
-from devtools.paths import benchmarks
+from devtools.paths import benchmark_rooms
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def benchmark(**more):
 def test_every_benchmark_of_dev_py_has_what_the_runner_asks(folder):
     import importlib
 
-    assert {"cache", "golden-path", "methods", "search", "turbo"} <= set(benchmarks())
-    for name, room in benchmarks().items():
+    assert {"cache", "golden-path", "methods", "search", "turbo"} <= set(benchmark_rooms())
+    for name, room in benchmark_rooms().items():
         module = importlib.import_module(f"benchmarks.{room}.{name.replace('-', '_')}")
         assert module.FILE.endswith(".json")
         assert callable(module.measure)
