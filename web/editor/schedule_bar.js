@@ -60,7 +60,8 @@ export function createBar(actions, most) {
     if (document.activeElement !== count) count.value = isWrong ? "" : numSteps;
     count.disabled = off || locked;
     name(count, say(locked ? "editor.lockedSteps" : "editor.stepsTip"));
-    lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
+    // Not anew while it stays: a press on the old sign would be lost.
+    if (lock.getAttribute("aria-pressed") !== String(locked)) lock.replaceChildren(icon(locked ? "locked" : "unlocked"));
     set(lock, { "aria-pressed": locked, disabled: off });
     name(lock, say(locked ? "editor.locked" : "editor.lock"));
     for (const [key, next, edit] of editing) {

@@ -2,6 +2,7 @@
 
 import { el } from "../shared/dom.js";
 import { say } from "../shared/host.js";
+import { unlessPressed } from "../shared/press.js";
 import { format, warnings } from "./schedule.js";
 import { lost } from "./schedule_weights.js";
 
@@ -43,12 +44,12 @@ export function createMessages(repairs) {
      * `isLinked`; the selected `range` in words; for `warnings` what is `around` it, for `lost` the path
      * that it was `taken` from; and the `failure` why the server did not answer.
      */
-    draw(found) {
+    draw: unlessPressed(element, (found) => {
       const next = lines(found);
       const words = next.map((line) => line.textContent).join("");
-      // Not anew while they stay: a button may be pressed, a reader would say them again.
+      // Not anew while they stay: a screen reader would say them again.
       if (words !== element.textContent) element.replaceChildren(...next);
-    },
+    }),
   };
 }
 

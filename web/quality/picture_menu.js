@@ -1,6 +1,6 @@
 /** What a right-click on pictures offers, in the order of ComfyUI's own image nodes. */
 
-import { openMenu } from "../shared/context_menu.js";
+import { openMenu } from "../menu/context_menu.js";
 import { el } from "../shared/dom.js";
 import { say, toast } from "../shared/host.js";
 

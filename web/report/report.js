@@ -2,6 +2,7 @@
 
 import * as host from "../shared/host.js";
 import { Memory, placeOf } from "../shared/memory.js";
+import { unlessPressed } from "../shared/press.js";
 import { onQueued, outputTypes } from "../shared/queue.js";
 import { addView } from "../shared/views.js";
 import { CACHES, failures, refusals } from "./failures.js";
@@ -55,10 +56,10 @@ host.register({
     const panel = createPanel();
     const view = addView(node, "golden_path_report", panel.element, { height: 140 });
     const settings = followSettings(node, panel, view.signal, forgotten);
-    memory.shownBy(node, (entry) => {
+    memory.shownBy(node, unlessPressed(panel.element, (entry) => {
       panel.show(entry);
       settings.ran(panel.schedule(), entry.speed);
-    });
+    }));
   },
 
   // A workflow was opened, perhaps from an image that carries reports.

@@ -1,10 +1,11 @@
 /** The panel that shows a report (see run_view.js). */
 
 import { warning } from "../editor/schedule_messages.js";
+import { openMenu } from "../menu/context_menu.js";
 import { copy } from "../shared/clipboard.js";
-import { openMenu } from "../shared/context_menu.js";
 import { el } from "../shared/dom.js";
 import { say } from "../shared/host.js";
+import { unlessPressed } from "../shared/press.js";
 import { failureText } from "./failure_line.js";
 import { fullRunButton } from "./full_run_button.js";
 import { learningRow } from "./learning.js";
@@ -42,7 +43,7 @@ export function createPanel() {
     const [before, now] = [settings, found].map(({ learning, ...others }) => [learning, others].map((part) => JSON.stringify(part)));
     settings = found;
     if (before[1] !== now[1]) draw(); // a reader may have selected text
-    else if (before[0] !== now[0]) keepingFocus(drawLearning); // or is about to press a button elsewhere
+    else if (before[0] !== now[0]) keepingFocus(drawLearning);
   }
 
   const draw = () => keepingFocus(() => element.replaceChildren(...misfit(), ...parts()));
@@ -130,7 +131,7 @@ export function createPanel() {
   const schedule = () => (report ? scheduleOf(report.runs.at(-1)) : "");
 
   draw();
-  return { element, show, tell, schedule };
+  return { element, show, tell: unlessPressed(element, tell), schedule };
 }
 
 function isSelected(element) {

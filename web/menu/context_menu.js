@@ -1,6 +1,6 @@
 /** A small menu in place of the browser's own, for what a right-click or the menu key is on. No ComfyUI. */
 
-import { el } from "./dom.js";
+import { el } from "../shared/dom.js";
 
 /**
  * Open a menu at the pointer, or beside what has the focus.

@@ -1,0 +1,37 @@
+/** Drawing while a button is pressed: one that is replaced before it is let go gets no click. */
+
+/**
+ * A function that draws, but not while something in `element` is pressed: then it draws after the click,
+ * as it was called last.
+ * @template {any[]} Values
+ * @param {HTMLElement} element what `draw` gives new children
+ * @param {(...values: Values) => void} draw
+ * @returns {(...values: Values) => void}
+ */
+export function unlessPressed(element, draw) {
+  let press = null; // ends the listening to its release
+  let waiting = null; // for it; the values to draw
+
+  element.addEventListener("pointerdown", () => {
+    press?.abort();
+    press = new AbortController();
+    const options = { capture: true, signal: press.signal };
+    for (const type of ["pointerup", "pointercancel"]) addEventListener(type, release, options);
+  }, true);
+
+  function release() {
+    press.abort();
+    press = null; // what the click itself changes is drawn at once
+    setTimeout(() => waiting && !press && now(waiting)); // the click comes after this event
+  }
+
+  function now(values) {
+    waiting = null;
+    draw(...values);
+  }
+
+  return (...values) => {
+    if (press) waiting = values;
+    else now(values);
+  };
+}
