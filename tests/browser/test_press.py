@@ -1,14 +1,21 @@
 """A button gets its click, whatever is drawn between press and release: web/shared/press.js."""
 
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from .editor import Editor
-from .page import TRY, example, executed, load, named, two_frames
+from .page import TRY, added, example, executed, load, named, two_frames, view, workflow_of
+from .quality import REPORT
 from .report import RECORD, panel, send
 
 TEN = "0-2,5,9/10"
+COUNT_CLICKS = """button => {
+  window.gphClicks = 0;
+  const count = event => { gphClicks += 1; event.stopImmediatePropagation(); };
+  button.addEventListener("click", count, { capture: true, once: true });
+}"""
 
 
 @contextmanager
@@ -23,12 +30,43 @@ def pressed(page, button):
     two_frames(page)
 
 
+def editor(page):
+    root = Editor.open(page, TEN).root
+    return root, partial(executed, page, 1, {})
+
+
+def report(page):
+    load(page, named(page, example(TRY)))
+    for run in (0, 1):
+        send(page, "done", run=run, record=RECORD)
+    return panel(page), partial(send, page, "done", run=1, record=RECORD)
+
+
+def comparison(page):
+    load(page, workflow_of())
+    node = added(page, "GPH_QualityCompare")
+    show = partial(executed, page, node, {"gph_quality": [{"parts": [REPORT]}]})
+    show()
+    return view(page, node, "quality_table"), show
+
+
 @pytest.mark.both_pages
-def test_the_lock_while_an_output_comes(page):
-    editor = Editor.open(page, TEN)
-    with pressed(page, editor.find("lock")):
-        executed(page, 1, {})
-    assert editor.find("lock").get_attribute("aria-pressed") == "true"
+@pytest.mark.parametrize("opened", [editor, report, comparison])
+def test_every_button_while_its_view_is_drawn(page, opened):
+    root, draw = opened(page)
+
+    def buttons():
+        found = root.query_selector_all("button:enabled")
+        return [button for button in found if button.is_visible()]
+
+    count = len(buttons())
+    assert count > 1
+    for n in range(count):
+        button = buttons()[n]
+        button.evaluate(COUNT_CLICKS)
+        with pressed(page, button):
+            draw()
+        assert page.evaluate("gphClicks") == 1, button.get_attribute("title")
 
 
 def test_a_repair_while_what_is_wrong_changes(page):

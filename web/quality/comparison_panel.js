@@ -2,6 +2,7 @@
 
 import { el, SCROLLS, set } from "../shared/dom.js";
 import { say, temporaryUrl } from "../shared/host.js";
+import { unlessPressed } from "../shared/press.js";
 import { createPlayer } from "./clip_player.js";
 import { createStage } from "./comparison_stage.js";
 import { figuresLines, itemsOf, meansTip, verdictLine, worstOf } from "./comparison_view.js";
@@ -103,7 +104,7 @@ export function createComparison(draw) {
     event.preventDefault();
     acts[event.key]();
   });
-  return { element, show, lose: () => tell("quality.lost"), focus: () => stage.element.focus() };
+  return { element, show: unlessPressed(element, show), lose: () => tell("quality.lost"), focus: () => stage.element.focus() };
 }
 
 /** Which image, and what is shown of it. */
