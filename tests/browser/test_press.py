@@ -30,6 +30,16 @@ def pressed(page, button):
     two_frames(page)
 
 
+@contextmanager
+def pressed_by_key(page, button):
+    """The space bar is down on the button."""
+    button.focus()
+    page.keyboard.down(" ")
+    yield
+    page.keyboard.up(" ")
+    two_frames(page)
+
+
 def editor(page):
     root = Editor.open(page, TEN).root
     return root, partial(executed, page, 1, {})
@@ -79,10 +89,11 @@ def test_a_repair_while_what_is_wrong_changes(page):
     assert "12" not in editor.messages
 
 
-def test_an_older_run_while_one_begins(page):
+@pytest.mark.parametrize("press", [pressed, pressed_by_key])
+def test_an_older_run_while_one_begins(page, press):
     load(page, named(page, example(TRY)))
     for run in (0, 1):
         send(page, "done", run=run, record=RECORD)
-    with pressed(page, panel(page).query_selector('[data-gph-go="-1"]')):
+    with press(page, panel(page).query_selector('[data-gph-go="-1"]')):
         send(page, "done", run=2, record=RECORD)
     assert "Run 1 of 3" in panel(page).inner_text()

@@ -12,12 +12,15 @@ export function unlessPressed(element, draw) {
   let press = null; // ends the listening to its release
   let waiting = null; // for it; the values to draw
 
-  element.addEventListener("pointerdown", () => {
+  element.addEventListener("pointerdown", () => begin("pointerup", "pointercancel"), true);
+  element.addEventListener("keydown", (event) => event.key === " " && begin("keyup"), true);
+
+  function begin(...ends) {
     press?.abort();
     press = new AbortController();
     const options = { capture: true, signal: press.signal };
-    for (const type of ["pointerup", "pointercancel"]) addEventListener(type, release, options);
-  }, true);
+    for (const type of ends) addEventListener(type, release, options);
+  }
 
   function release() {
     press.abort();
