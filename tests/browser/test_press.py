@@ -89,6 +89,18 @@ def test_a_repair_while_what_is_wrong_changes(page):
     assert "12" not in editor.messages
 
 
+@pytest.mark.parametrize("end", ["contextmenu", "blur"])
+def test_a_press_whose_release_never_comes_holds_nothing_up(page, end):
+    """The browser's menu, or another window, has it."""
+    load(page, named(page, example(TRY)))
+    for run in (0, 1):
+        send(page, "done", run=run, record=RECORD)
+    panel(page).query_selector(".gph-report").dispatch_event("pointerdown", {"button": 0})
+    page.evaluate("end => dispatchEvent(new Event(end))", end)
+    send(page, "done", run=2, record=RECORD)
+    assert "Run 3 of 3" in panel(page).inner_text()
+
+
 @pytest.mark.parametrize("press", [pressed, pressed_by_key])
 def test_an_older_run_while_one_begins(page, press):
     load(page, named(page, example(TRY)))

@@ -1,5 +1,8 @@
 /** Drawing while a button is pressed: one that is replaced before it is let go gets no click. */
 
+/** A menu of the browser can take the release; the press is no click then. */
+const POINTER_ENDS = ["pointerup", "pointercancel", "contextmenu"];
+
 /**
  * A function that draws, but not while something in `element` is pressed: then it draws after the click,
  * as it was called last.
@@ -12,7 +15,7 @@ export function unlessPressed(element, draw) {
   let press = null; // ends the listening to its release
   let waiting = null; // for it; the values to draw
 
-  element.addEventListener("pointerdown", () => begin("pointerup", "pointercancel"), true);
+  element.addEventListener("pointerdown", (event) => event.button === 0 && begin(...POINTER_ENDS), true);
   element.addEventListener("keydown", (event) => event.key === " " && begin("keyup"), true);
 
   function begin(...ends) {
@@ -20,6 +23,7 @@ export function unlessPressed(element, draw) {
     press = new AbortController();
     const options = { capture: true, signal: press.signal };
     for (const type of ends) addEventListener(type, release, options);
+    addEventListener("blur", release, { signal: press.signal }); // another window gets the release
   }
 
   function release() {
